@@ -1,0 +1,78 @@
+"""Every error that refexplorer raises, in one tree.
+
+RefexplorerError
+├── SourceError    the source cannot be read: missing, empty, not a reference set
+│   └── SpecError  the source was read, but the specification refuses it as a whole
+├── AccessError    a target may not be read until it is allowed by name
+├── FetchError     a target was asked for bytes and did not give them
+├── DecodeError    bytes came, but a codec or the metadata refuses them
+└── LimitError     a limit of `refexplorer.limits.Limits` was reached
+"""
+
+from __future__ import annotations
+
+
+class RefexplorerError(Exception):
+    """The root of every error raised: its text is one sentence with the place and what to do."""
+
+
+class SourceError(RefexplorerError):
+    """The source of a reference set cannot be read."""
+
+
+class SpecError(SourceError):
+    """The document is refused as a whole.
+
+    Attributes
+    ----------
+    code
+        The diagnostic code, such as ``"bad-version"``.
+    pointer
+        JSON pointer (RFC 6901) to the place; ``""`` is the whole document.
+    line, column
+        Counted from 1, or None where no text was given.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        pointer: str = "",
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.pointer = pointer
+        self.line = line
+        self.column = column
+
+
+class AccessError(RefexplorerError):
+    """A target may not be read until the person allows it.
+
+    Attributes
+    ----------
+    target
+        The URL that was asked for.
+    grant
+        What to pass in ``allow=`` so that it is read, such as ``"s3://bucket"``.
+    """
+
+    def __init__(self, message: str, *, target: str, grant: str) -> None:
+        super().__init__(message)
+        self.target = target
+        self.grant = grant
+
+
+class FetchError(RefexplorerError):
+    """Bytes of a target could not be read; the text names URL, range and cause."""
+
+
+class DecodeError(RefexplorerError):
+    """Bytes came, but a codec or the array's metadata refuses them."""
+
+
+class LimitError(RefexplorerError):
+    """A limit was reached; the text names the limit, its value and the option that raises it."""

@@ -1,0 +1,39 @@
+"""All limits, in one place: a file from a stranger must not eat the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one reference set may cost; pass as ``limits=`` to raise a single bound.
+
+    Sizes are in bytes, times in seconds.
+    """
+
+    document_bytes: int = 4 * 2**30
+    """Decompressed size of a JSON document."""
+    json_depth: int = 200
+    """Nesting of a JSON document."""
+    template_chars: int = 64 * 1024
+    """Length of any text that a template makes, intermediate ones included."""
+    template_steps: int = 10_000
+    """Evaluation steps of one template."""
+    template_seconds: float = 30.0
+    """Time that the templates of one set may take while it is opened."""
+    integer_bits: int = 1024
+    """Size of any integer that a template computes."""
+    expanded_keys: int = 20_000_000
+    """Keys that `to_v0` and `expand` write out; more is refused with the number."""
+    record_rows: int = 50_000_000
+    """`record_size` of a parquet store."""
+    itemsize: int = 2**20
+    """Size of one array element."""
+    chunk_bytes: int = 2**30
+    """Decoded size of one chunk."""
+    fetch_bytes: int = 2**28
+    """Bytes that one request of a view may read."""
+
+
+DEFAULT_LIMITS = Limits()

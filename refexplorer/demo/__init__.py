@@ -1,0 +1,36 @@
+"""Small real files and the reference sets to them, so that everything runs with no network.
+
+`ocean` invents the fields, `make` writes the files; both lie beside what they made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+_SETS = {
+    "Summer in the North Atlantic, V0": "sst.v0.json",
+    "The same with templates and gen, V1": "sst.v1.json",
+    "The same as parquet": "sst.parq",
+    "The specification's own example, V1": "spec.v1.json",
+    "Ten mistakes to find": "broken.json",
+}
+
+
+def sets() -> dict[str, Path]:
+    """Give every shipped set: its title → where it lies."""
+    return {title: _FOLDER / name for title, name in _SETS.items()}
+
+
+def path(name: str) -> Path:
+    """Give the path of one shipped set or target, such as ``"sst.v1.json"``.
+
+    Raises
+    ------
+    KeyError
+        If nothing of that name is shipped; the text lists the sets.
+    """
+    found = _FOLDER / name
+    if not found.exists():
+        raise KeyError(f"No demo file {name!r}; the sets are {', '.join(_SETS.values())}.")
+    return found

@@ -1,0 +1,1 @@
+"""From a reference to bytes to arrays, and never without leave."""

@@ -1,0 +1,186 @@
+"""A reference set as a file system, a Zarr store and an xarray dataset.
+
+fsspec's own `ReferenceFileSystem` makes its listing by visiting every key and picks
+filesystems without asking. This one lists a level at a time, so that 10^12 generated keys
+stay lazy, and reads through `Targets`, so that nothing is read without leave and no failure
+is taken for a missing chunk (which Zarr would fill).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from fsspec import AbstractFileSystem
+
+from refexplorer.data.access import AccessPolicy
+from refexplorer.data.codecs import METADATA_NAMES, refuse_unsafe
+from refexplorer.data.opened import Opened
+from refexplorer.data.targets import StorageOptions, Targets
+
+if TYPE_CHECKING:
+    import xarray
+    import zarr
+    from zarr.storage import FsspecStore
+
+
+class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
+    """A read-only file system whose files are the keys of a reference set.
+
+    Parameters
+    ----------
+    refs
+        The opened set; it is asked for one key or one page of a level at a time.
+    targets
+        Reads the bytes.
+    """
+
+    protocol = "refexplorer"
+    cachable = False
+
+    def __init__(self, refs: Opened, targets: Targets) -> None:
+        super().__init__()
+        self.references = refs
+        self.targets = targets
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **_: object
+    ) -> bytes:
+        """Return the bytes of a key, or a slice of them; negative offsets count from its end.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the set has no such key; Zarr then takes the fill value.
+        RefexplorerError
+            If it has, and its bytes cannot be read.
+        """
+        key = self._strip_protocol(path)
+        if key not in self.references:
+            raise FileNotFoundError(key)
+        reference = self.references[key]
+        if (start or 0) < 0 or (end or 0) < 0:
+            return self.targets.fetch(key, reference)[start:end]
+        data = self.targets.fetch(key, reference, start or 0, end)
+        if key.rpartition("/")[2] in METADATA_NAMES:
+            refuse_unsafe(key, data)
+        return data
+
+    def info(self, path: str, **_: object) -> dict[str, Any]:
+        """Describe a key or a folder; the size of a whole file is None, since it is not asked."""
+        key = self._strip_protocol(path)
+        if key in self.references:
+            return {"name": key, "type": "file", "size": self.references[key].size}
+        try:
+            self.references.children(key, 0, 0)
+        except KeyError:
+            raise FileNotFoundError(key) from None
+        return {"name": key, "type": "directory", "size": 0}
+
+    def ls(self, path: str, detail: bool = True, **_: object) -> list[Any]:
+        """List one level."""
+        key = self._strip_protocol(path)
+        try:
+            nodes = self.references.children(key).rows
+        except KeyError:
+            raise FileNotFoundError(key) from None
+        if not detail:
+            return [node.path for node in nodes]
+        return [
+            {
+                "name": node.path,
+                "type": "directory" if node.children else "file",
+                "size": node.size,
+            }
+            for node in nodes
+        ]
+
+    def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
+        if mode != "rb":
+            raise OSError("a reference set is read-only")
+        return io.BytesIO(self.cat_file(path))
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path.removeprefix("refexplorer://").strip("/")
+
+
+def filesystem(
+    refs: Opened, *, allow: Iterable[str] = (), storage_options: StorageOptions | None = None
+) -> ReferenceView:
+    """View the keys of a set as files; nothing is read before a file is.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    allow
+        What may be read besides the folder of the reference file, as in `AccessPolicy`.
+    storage_options
+        Options for fsspec by protocol; protocols without any are read anonymously.
+    """
+    policy = AccessPolicy(refs.source.location, allow)
+    return ReferenceView(refs, Targets(policy, storage_options, refs.limits))
+
+
+def store(view: ReferenceView) -> FsspecStore:
+    """Wrap the file system as a read-only Zarr store."""
+    from zarr.storage import FsspecStore
+
+    return FsspecStore.from_mapper(view.get_mapper(""), read_only=True)
+
+
+def to_zarr(
+    refs: Opened,
+    *,
+    allow: Iterable[str] = (),
+    storage_options: StorageOptions | None = None,
+    **options: Any,
+) -> zarr.Group | zarr.Array[Any]:
+    """Open the set with Zarr (format 2 or 3): a group, or an array if the root is one.
+
+    Only metadata is read, which reference sets hold themselves. Values are read when they are
+    asked for; a chunk without a reference is the fill value, a chunk that cannot be read
+    raises.
+
+    Parameters
+    ----------
+    refs, allow, storage_options
+        As in `filesystem`.
+    options
+        Passed to `zarr.open`.
+    """
+    import zarr
+
+    view = filesystem(refs, allow=allow, storage_options=storage_options)
+    return zarr.open(store(view), mode="r", **options)
+
+
+def to_xarray(
+    refs: Opened,
+    *,
+    allow: Iterable[str] = (),
+    storage_options: StorageOptions | None = None,
+    **options: Any,
+) -> xarray.Dataset:
+    """Open the set with xarray, as ``xr.open_dataset(engine="zarr")`` would.
+
+    Like it, this reads the dimension coordinates, and the first and last values of times, from
+    their targets. Pass ``create_default_indexes=False, decode_times=False`` and nothing but
+    metadata is read.
+
+    Parameters
+    ----------
+    refs, allow, storage_options
+        As in `filesystem`.
+    options
+        Passed to `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
+    """
+    import xarray
+
+    view = filesystem(refs, allow=allow, storage_options=storage_options)
+    options = {"consolidated": False} | options
+    # xarray's annotation leaves out the Zarr stores that its zarr engine takes
+    source: Any = store(view)
+    return xarray.open_dataset(source, engine="zarr", **options)

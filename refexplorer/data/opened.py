@@ -1,0 +1,36 @@
+"""What this room asks of an opened set; `ReferenceSet`, further right, has it all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from refexplorer.formats.source import Source
+    from refexplorer.limits import Limits
+    from refexplorer.refset.tree import Page
+    from refexplorer.spec.arrays import ArrayMeta
+    from refexplorer.spec.references import Reference
+
+
+class Opened(Protocol):
+    """An opened reference set: a mapping of keys to references with a tree and arrays."""
+
+    @property
+    def source(self) -> Source:
+        """Where the set came from."""
+
+    @property
+    def limits(self) -> Limits:
+        """What reading it may cost."""
+
+    def __getitem__(self, key: str, /) -> Reference:
+        """Return the reference of a key; KeyError if there is none."""
+
+    def __contains__(self, key: object, /) -> bool:
+        """Whether there is such a key."""
+
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
+        """Return a page of one level of the tree; KeyError if there is no such path."""
+
+    def array(self, path: str) -> ArrayMeta:
+        """Return the metadata of an array; KeyError if there is no such array."""

@@ -1,0 +1,191 @@
+"""What a target's URL names: a protocol, a host or bucket, and a path in it."""
+
+from __future__ import annotations
+
+import ipaddress
+import posixpath
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+from refexplorer.errors import AccessError
+
+OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
+"""Protocols whose URLs name a bucket, not a host."""
+
+_ALIASES = {"local": "file", "gcs": "gs", "s3a": "s3", "abfss": "abfs"}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file|local):", re.IGNORECASE)
+_CHAIN = re.compile(r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A parsed target.
+
+    Attributes
+    ----------
+    protocol
+        In lower case, aliases folded: ``"file"``, ``"https"``, ``"s3"``.
+    authority
+        Host and port, or the bucket; empty for local files and memory.
+    path
+        Absolute, without dot segments; of a local file, with symbolic links resolved.
+    url
+        What a reader is given; of a local file, its absolute path.
+    host
+        The bare host name; empty where `authority` is a bucket.
+    disguised
+        The URL has a user name before its host, which makes it look like another.
+    """
+
+    protocol: str
+    authority: str
+    path: str
+    url: str
+    host: str = ""
+    disguised: bool = False
+
+    def holds(self, other: Place) -> bool:
+        """Whether `other` is this place or lies inside it."""
+        if (self.protocol, self.authority) != (other.protocol, other.authority):
+            return False
+        root = self.path.rstrip("/") + "/"
+        return root == "/" or f"{other.path}/".startswith(root)
+
+    @property
+    def grant(self) -> str:
+        """The name of the smallest thing a person would allow: a folder, a bucket, a host."""
+        if self.protocol == "file":
+            return str(Path(self.path).parent)
+        return f"{self.protocol}://{self.authority}"
+
+
+def protocol_of(url: str) -> str | None:
+    """Return the protocol in lower case with aliases folded, or None for a plain path."""
+    match = _PROTOCOL.match(url)
+    if match is None:
+        return None
+    name = (match[1] or match[2]).lower()
+    return _ALIASES.get(name, name)
+
+
+def is_private(address: str) -> bool:
+    """Whether an IP address is loopback, link-local, private or otherwise not on the internet."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = ip.ipv4_mapped or ip.sixtofour or ip
+    return not ip.is_global or ip.is_multicast
+
+
+def resolve(url: str, location: str | None) -> str:
+    """Join a relative target with the folder of its reference set.
+
+    Without a location it is joined with the working directory, as `open` would.
+    """
+    if protocol_of(url) is not None or url.startswith("/"):
+        return url
+    if location is None:
+        return str(Path.cwd() / url)
+    if protocol_of(location) in (None, "file"):
+        return str(Path(_local_path(location)) / url)
+    return f"{location.rstrip('/')}/{url}"
+
+
+def parse(url: str) -> Place:
+    """Read an absolute URL or path.
+
+    Raises
+    ------
+    AccessError
+        If the URL is one that no reader should follow: chained, or written so that two
+        readers would go to different hosts.
+    """
+    if _CHAIN.search(url):
+        raise _refused(url, "is a chain of URLs, and only plain targets are read")
+    if _CONTROL.search(url):
+        raise _refused(url, "has a control character in it")
+    protocol = protocol_of(url)
+    if protocol is None or protocol == "file":
+        return _parse_local(url)
+    if protocol == "memory" or protocol in OBJECT_STORES:
+        return _parse_bucket(url, protocol)
+    return _parse_host(url, protocol)
+
+
+def _parse_local(url: str) -> Place:
+    try:
+        path = str(Path(_local_path(url)).resolve())
+    except (OSError, RuntimeError) as error:
+        raise _refused(url, f"leads nowhere: {error}") from None
+    return Place("file", "", path, path)
+
+
+def _local_path(url: str) -> str:
+    match = _PROTOCOL.match(url)
+    path = url[match.end() :] if match else url
+    if match and match[1]:
+        host, _, rest = path.partition("/")
+        if host not in ("", "localhost"):
+            raise _refused(url, f"names a file on another machine, {host}")
+        path = f"/{rest}"
+    return path
+
+
+def _parse_bucket(url: str, protocol: str) -> Place:
+    """Read an object's name, which is not percent-encoded and may hold any character."""
+    name = url.partition("://")[2]
+    bucket, _, key = name.partition("/") if protocol != "memory" else ("", "", name)
+    if not bucket and protocol != "memory":
+        raise _refused(url, "names no bucket")
+    path = _without_dots(f"/{key}")
+    return Place(protocol, bucket, path, f"{protocol}://{bucket}{path}")
+
+
+def _parse_host(url: str, protocol: str) -> Place:
+    try:
+        parts = urlsplit(url)
+        host, port = _ascii_host(parts), parts.port
+    except ValueError as error:
+        raise _refused(url, f"is not a valid URL ({error})") from None
+    name = f"[{host}]" if ":" in host else host
+    authority = name if port in (None, _DEFAULT_PORTS.get(protocol)) else f"{name}:{port}"
+    path = _plain_path(url, parts)
+    user, at, _ = parts.netloc.rpartition("@")
+    url = urlunsplit((protocol, user + at + authority, path, parts.query, ""))
+    return Place(protocol, authority, unquote(path), url, host, bool(at))
+
+
+def _ascii_host(parts: SplitResult) -> str:
+    """Return the host in the form that is looked up, so that lookalike letters show."""
+    if not parts.hostname:
+        raise ValueError("it names no host")
+    if re.search(r"[\\\s]", parts.netloc):
+        raise ValueError("its host has a blank or a backslash in it")
+    if parts.hostname.isascii():
+        return parts.hostname.rstrip(".")
+    return parts.hostname.encode("idna").decode()
+
+
+def _plain_path(url: str, parts: SplitResult) -> str:
+    if "%" in parts.path and {".", ".."} & set(unquote(parts.path).split("/")):
+        raise _refused(url, "hides '..' behind percent signs")
+    return _without_dots(parts.path or "/")
+
+
+def _without_dots(path: str) -> str:
+    if not {".", ".."} & set(path.split("/")):
+        return path
+    folder = "/" if path.endswith("/") else ""
+    return "/" + posixpath.normpath(path).lstrip("/") + folder
+
+
+def _refused(url: str, reason: str) -> AccessError:
+    return AccessError(f"{shown(url)} {reason}.", target=url, grant="")
+
+
+def shown(url: str, limit: int = 200) -> str:
+    """Cut a URL for a sentence; control characters are left to the view that prints it."""
+    return url if len(url) <= limit else f"{url[: limit - 1]}…"

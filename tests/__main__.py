@@ -1,0 +1,90 @@
+"""Run every check on a machine that has Python and pip: ``python3 -m tests [PYTEST ARGUMENTS]``.
+
+Makes ``.venv``, installs the project and what its tests need, finds a browser or installs one,
+then runs ruff, mypy and pytest. Needs the standard library only.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+NO_BROWSER = (
+    "No Chromium was found or could be installed: install Chromium or Chrome, "
+    "or name one in REFEXPLORER_BROWSER."
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run everything; the exit status is that of the first step that failed."""
+    _heading("environment (the first time takes a few minutes)")
+    if status := _make_environment():
+        return status
+    _heading("browser")
+    if not _have_browser():
+        print(NO_BROWSER, file=sys.stderr)
+        return 1
+    checks = {
+        "ruff": ["ruff", "check", "."],
+        "format": ["ruff", "format", "--check", "."],
+        "types": ["mypy"],
+        "tests": ["pytest", *arguments],
+    }
+    statuses = [_check(title, command) for title, command in checks.items()]
+    return next((status for status in statuses if status), 0)
+
+
+def _make_environment() -> int:
+    """Make `VENV` if there is none, and install the project with its dev extra."""
+    has_ensurepip = importlib.util.find_spec("ensurepip") is not None
+    if not PYTHON.exists():
+        venv.create(VENV, with_pip=has_ensurepip)
+    pip = [str(PYTHON), "-m", "pip"]
+    if not has_ensurepip:  # Debian without python3-venv: this Python's pip installs for the other
+        pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    return _run([*pip, "install", "--quiet", "--disable-pip-version-check", "-e", ".[dev]"])
+
+
+def _have_browser() -> bool:
+    """Tell whether a browser starts, after each remedy in turn."""
+    if _browser_starts():
+        return True
+    download = [str(PYTHON), "-m", "playwright", "install", "chromium"]
+    remedies = [[download]]
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
+        remedies += [
+            [["apt-get", "update"], ["apt-get", "install", "--yes", "chromium"]],
+            [[*download, "--with-deps"]],
+        ]
+    return any(all(_run(step) == 0 for step in steps) and _browser_starts() for steps in remedies)
+
+
+def _browser_starts() -> bool:
+    return _run([str(PYTHON), "-m", "tests.browser"]) == 0
+
+
+def _check(title: str, command: list[str]) -> int:
+    _heading(title)
+    return _run([str(PYTHON), "-m", *command])
+
+
+def _run(command: list[str]) -> int:
+    return subprocess.run(command, cwd=ROOT).returncode
+
+
+def _heading(title: str) -> None:
+    print(f"\n== {title}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

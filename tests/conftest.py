@@ -1,0 +1,58 @@
+"""What tests of several rooms share: the browser, JupyterLab, the Panel page, and their guard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext
+
+from tests import browser as installed_browser
+from tests.ui.guard import Guard
+from tests.ui.hosts import Lab, PanelPage, running_lab, running_page
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    return installed_browser.launch_options()
+
+
+@pytest.fixture(scope="session")
+def browser_context_args() -> dict[str, Any]:
+    return {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
+
+
+@pytest.fixture(autouse=True)
+def guard(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a browser test on any request that leaves the machine and on any console error."""
+    if "page" not in request.fixturenames:
+        yield
+        return
+    context: BrowserContext = request.getfixturevalue("context")
+    watching = Guard(context)
+    yield
+    assert not watching.findings, "\n".join(watching.findings)
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Start one JupyterLab for all tests, with nothing of the user's."""
+    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def panel_page() -> Iterator[PanelPage]:
+    """``refexplorer demo`` in a process of its own."""
+    with running_page("demo") as page:
+        yield page
+
+
+@pytest.fixture(scope="session")
+def demo() -> Path:
+    """Folder of the shipped sets."""
+    from refexplorer.demo import path
+
+    return path("sst.v1.json").parent

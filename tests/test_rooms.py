@@ -1,0 +1,94 @@
+"""The house is one way, left to right, and its front door opens quickly."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import refexplorer
+
+PACKAGE = Path(refexplorer.__file__).parent
+ROOMS = (
+    {"errors", "limits"},
+    {"spec"},
+    {"formats"},
+    {"refset"},
+    {"data"},
+    {"referenceset"},
+    {"views"},
+    {"widgets", "app", "cli"},
+)
+"""From left to right; the rooms of one set do not know each other."""
+DOORS = {"", "__main__"}
+"""The package itself re-exports from every room, lazily."""
+MODULES = [
+    path for path in sorted(PACKAGE.rglob("*.py")) if "node_modules" not in path.parts
+]  # fmt: skip
+HEAVY = {"ipywidgets", "panel", "xarray", "zarr", "pandas"}
+
+
+def room_of(module: str) -> str:
+    """``"refexplorer.views.html"`` lives in ``"views"``; the package itself in ``""``."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Modules of this package that a module imports, wherever in its text it does."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("refexplorer"))
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            if node.module == "refexplorer":
+                yield from (f"refexplorer.{alias.name}" for alias in node.names)
+            elif node.module and node.module.startswith("refexplorer."):
+                yield node.module
+
+
+def may_import(room: str, other: str) -> bool:
+    """Tell whether an arrow from `room` to `other` points left."""
+    if room in DOORS or other in {room, "demo"}:
+        return room in DOORS or room == other or room in ROOMS[-1]
+    places = {name: place for place, names in enumerate(ROOMS) for name in names}
+    return other in places and places[other] < places.get(room, 0)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_rooms_import_from_their_left(path: Path) -> None:
+    module = ".".join(("refexplorer", *path.relative_to(PACKAGE).with_suffix("").parts))
+    room = room_of(module.removesuffix(".__init__"))
+    backwards = [name for name in imports(path) if not may_import(room, room_of(name))]
+    assert not backwards, f"{module} imports {', '.join(backwards)}"
+
+
+def test_an_arrow_that_points_back_is_seen() -> None:
+    assert may_import("views", "spec")
+    assert not may_import("spec", "views")
+    assert not may_import("widgets", "app")
+    assert not may_import("views", "demo")
+
+
+def test_every_room_is_known() -> None:
+    known = set().union(*ROOMS) | DOORS | {"demo", "frontend"}
+    found = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES}
+    assert found <= known | {"__init__"}
+
+
+def test_import_loads_nothing_heavy(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "import sys; import refexplorer; print(*sys.modules)"
+    seconds = {}
+    for name, text in {"bare": "pass", "refexplorer": code}.items():
+        start = time.perf_counter()
+        run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        seconds[name] = time.perf_counter() - start
+        assert run.returncode == 0, run.stderr
+    assert not HEAVY & set(run.stdout.split())
+    with capsys.disabled():
+        more = (seconds["refexplorer"] - seconds["bare"]) * 1000
+        print(f" import refexplorer: {more:.0f} ms more than python")  # noqa: T201

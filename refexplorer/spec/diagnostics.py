@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import NamedTuple
 
+from refexplorer.spec.catalogue import CATALOGUE, Severity
 
-class Severity(StrEnum):
-    """An error leaves a key out; a warning keeps it; info is worth knowing."""
+SHOWN_PER_CODE = 20
 
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
+Locate = Callable[[str], tuple[int, int] | None]
+"""From a JSON pointer to line and column, or None where the text is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +31,8 @@ class Diagnostic:
         Counted from 1; None where no text was given.
     count
         How many findings of this code stand behind this one; `pointer` is the first of them.
+    key
+        The key that it is about, where it is about one.
     """
 
     code: str
@@ -44,9 +43,81 @@ class Diagnostic:
     line: int | None = None
     column: int | None = None
     count: int = 1
+    key: str | None = None
 
     def __str__(self) -> str:
         place = f"line {self.line}:{self.column}, " if self.line is not None else ""
         more = f" ({self.count - 1:,} more like this)" if self.count > 1 else ""
-        hint = f" {self.hint}" if self.hint else ""
-        return f"{self.severity} {self.code} at {place}{self.pointer or '/'}: {self.message}{hint}{more}"
+        said = " ".join(filter(None, (self.message, self.hint)))
+        return f"{self.severity} {self.code} at {place}{self.pointer or '/'}: {said}{more}"
+
+
+class Findings:
+    """Gathers diagnostics: of one code the first are kept one by one, the rest are counted."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], Diagnostic] = {}
+        self._shown: dict[str, int] = {}
+        self._last: dict[str, tuple[str, str]] = {}
+
+    def add(
+        self,
+        code: str,
+        pointer: str,
+        message: str,
+        hint: str = "",
+        *,
+        key: str | None = None,
+        count: int = 1,
+        is_error: bool = False,
+    ) -> None:
+        """Note one finding; `code` must be in the catalogue, which gives its severity."""
+        place = (code, pointer)
+        if place not in self._found and self._shown.get(code, 0) >= SHOWN_PER_CODE:
+            place = self._last[code]
+        if place in self._found:
+            seen = self._found[place]
+            self._found[place] = replace(seen, count=seen.count + count)
+            return
+        self._shown[code] = self._shown.get(code, 0) + 1
+        self._last[code] = place
+        severity = Severity.ERROR if is_error else CATALOGUE[code].severity
+        self._found[place] = Diagnostic(
+            code, severity, pointer, message, hint, count=count, key=key
+        )
+
+    def extend(self, others: Findings) -> None:
+        """Take over what others found."""
+        for found in others:
+            self.add(
+                found.code,
+                found.pointer,
+                found.message,
+                found.hint,
+                key=found.key,
+                count=found.count,
+                is_error=found.severity is Severity.ERROR,
+            )
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self._found.values())
+
+    def freeze(self, locate: Locate | None = None) -> tuple[Diagnostic, ...]:
+        """Return the findings, errors first, with line and column where they can be told."""
+        order = list(Severity)
+        found = sorted(self, key=lambda diagnostic: order.index(diagnostic.severity))
+        if locate is None:
+            return tuple(found)
+        return tuple(_placed(diagnostic, locate) for diagnostic in found)
+
+
+def _placed(diagnostic: Diagnostic, locate: Locate) -> Diagnostic:
+    place = locate(diagnostic.pointer)
+    if place is None:
+        return diagnostic
+    return replace(diagnostic, line=place[0], column=place[1])
+
+
+def pointer(*parts: str | int) -> str:
+    """Write a JSON pointer (RFC 6901): ``pointer("refs", "x/0") == "/refs/x~10"``."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)

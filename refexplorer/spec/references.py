@@ -43,7 +43,7 @@ class Inline:
         return len(self.data)
 
     def to_v0(self) -> str:
-        """The value of the key in a V0 document."""
+        """Return the value of the key in a V0 document."""
         return self.text
 
 
@@ -77,7 +77,7 @@ class Base64:
         return len(payload) // 4 * 3 - payload[-2:].count("=")
 
     def to_v0(self) -> str:
-        """The value of the key in a V0 document."""
+        """Return the value of the key in a V0 document."""
         return self.text
 
 
@@ -94,7 +94,7 @@ class Url:
         return None
 
     def to_v0(self) -> list[str | int | None]:
-        """The value of the key in a V0 document: ``[url]``."""
+        """Return the value of the key in a V0 document: ``[url]``."""
         return [self.url]
 
 
@@ -113,7 +113,7 @@ class Range:
         return self.length
 
     def to_v0(self) -> list[str | int | None]:
-        """The value of the key in a V0 document: ``[url, offset, length]``."""
+        """Return the value of the key in a V0 document: ``[url, offset, length]``."""
         return [self.url, self.offset, self.length]
 
 

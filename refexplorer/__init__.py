@@ -1,0 +1,81 @@
+"""Look into reference sets: browse, explain, preview and edit what kerchunk and others write.
+
+Names are loaded when they are first used, so that ``import refexplorer`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from refexplorer.errors import (
+        AccessError,
+        DecodeError,
+        FetchError,
+        LimitError,
+        RefexplorerError,
+        SourceError,
+        SpecError,
+    )
+    from refexplorer.limits import Limits
+    from refexplorer.referenceset import ReferenceSet, expand, open_references
+    from refexplorer.spec.diagnostics import Diagnostic
+    from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+    from refexplorer.widgets import Explorer, TemplateEditor, explore
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "refexplorer.errors": (
+        "AccessError",
+        "DecodeError",
+        "FetchError",
+        "LimitError",
+        "RefexplorerError",
+        "SourceError",
+        "SpecError",
+    ),
+    "refexplorer.limits": ("Limits",),
+    "refexplorer.referenceset": ("ReferenceSet", "expand", "open_references"),
+    "refexplorer.spec.diagnostics": ("Diagnostic",),
+    "refexplorer.spec.references": ("Base64", "Inline", "Kind", "Range", "Reference", "Url"),
+    "refexplorer.widgets": ("Explorer", "TemplateEditor", "explore"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "AccessError",
+    "Base64",
+    "DecodeError",
+    "Diagnostic",
+    "Explorer",
+    "FetchError",
+    "Inline",
+    "Kind",
+    "LimitError",
+    "Limits",
+    "Range",
+    "Reference",
+    "ReferenceSet",
+    "RefexplorerError",
+    "SourceError",
+    "SpecError",
+    "TemplateEditor",
+    "Url",
+    "expand",
+    "explore",
+    "open_references",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'refexplorer' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

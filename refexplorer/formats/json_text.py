@@ -1,0 +1,133 @@
+"""JSON text to values: every rule of RFC 8259, and a sentence with the place where it breaks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+from refexplorer.errors import SpecError
+from refexplorer.formats.positions import span
+from refexplorer.limits import Limits
+from refexplorer.spec.diagnostics import Findings, pointer
+
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+_DEPTH_CHECKED = 2**20
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
+
+
+def decode_text(data: bytes) -> str:
+    """Decode the bytes of a JSON document: UTF-8, or UTF-16 and UTF-32 with their marks.
+
+    Raises
+    ------
+    SpecError
+        With the place of the first byte that is no text.
+    """
+    encoding = json.detect_encoding(data)
+    try:
+        return data.decode("utf-8-sig" if encoding.startswith("utf-8") else encoding)
+    except UnicodeDecodeError as error:
+        raise SpecError(
+            f"The document is not text: byte {error.start:,} is not {error.encoding.upper()}.",
+            code="not-json",
+        ) from None
+
+
+def parse_json(text: str, limits: Limits, findings: Findings) -> object:
+    """Parse a JSON document; equal keys and NaN are noted, the last of equal keys counts.
+
+    Raises
+    ------
+    SpecError
+        ``not-json`` with line and column, or with the depth limit.
+    """
+    if not text.strip():
+        raise SpecError("The document is empty.", code="not-json")
+    _check_depth(text, limits)
+    parser = _Noting()
+    try:
+        value = json.loads(text, object_pairs_hook=parser.pairs, parse_constant=parser.constant)
+    except json.JSONDecodeError as error:
+        raise _not_json(text, error) from None
+    except ValueError as error:  # a whole number of more digits than Python reads
+        raise SpecError(f"The document cannot be read: {error}.", code="not-json") from None
+    except RecursionError:
+        raise _too_deep(limits) from None
+    parser.report(value, findings)
+    return value
+
+
+class _Noting:
+    """The hooks of the parser, with what they met."""
+
+    def __init__(self) -> None:
+        self._repeated: dict[str, int] = {}
+        self._constants: dict[str, int] = {}
+
+    def pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            for key, times in Counter(key for key, _ in pairs).items():
+                if times > 1:
+                    self._repeated[key] = self._repeated.get(key, 0) + times
+        return found
+
+    def constant(self, name: str) -> float:
+        self._constants[name] = self._constants.get(name, 0) + 1
+        return float(name)
+
+    def report(self, value: object, findings: Findings) -> None:
+        """Note what was met; the parser does not say where, so the place is looked for."""
+        for key, times in self._repeated.items():
+            shown = key if len(key) < 100 else key[:100] + "…"
+            message = f"`{shown}` stands {times:,} times in one object; the last one counts."
+            findings.add("duplicate-key", _place_of(key, value), message, key=key)
+        for name, times in self._constants.items():
+            message, hint = f"`{name}` is not JSON.", f'Write it as a text, "{name}".'
+            findings.add("nonstandard-json-nan", "", message, hint, count=times)
+
+
+def _place_of(key: str, document: object) -> str:
+    """Return the pointer to a key that is a section or a reference; else the whole document."""
+    if not isinstance(document, dict):
+        return ""
+    if key in document:
+        return pointer(key)
+    refs = document.get("refs")
+    return pointer("refs", key) if isinstance(refs, dict) and key in refs else ""
+
+
+def _check_depth(text: str, limits: Limits) -> None:
+    """Refuse nesting beyond the limit; in a large text the parser's own limit must do."""
+    if len(text) > _DEPTH_CHECKED or text.count("[") + text.count("{") <= limits.json_depth:
+        return
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        if match[1]:
+            depth += 1
+            if depth > limits.json_depth:
+                raise _too_deep(limits)
+        elif match[2]:
+            depth -= 1
+
+
+def _too_deep(limits: Limits) -> SpecError:
+    return SpecError(
+        f"The JSON is nested more than {limits.json_depth} levels deep; "
+        "`Limits.json_depth` raises the limit.",
+        code="not-json",
+    )
+
+
+def _not_json(text: str, error: json.JSONDecodeError) -> SpecError:
+    place = span(text, error.pos, error.pos)
+    if _MARKUP.match(text):
+        message = "The document is HTML, not JSON: an error page saved in place of the set?"
+    elif text[error.pos : error.pos + 1] == "'":
+        message = f"The document is not JSON at line {place.line}:{place.column}: use \", not '."
+    else:
+        said = error.msg[:1].lower() + error.msg[1:]
+        message = f"The document is not JSON at line {place.line}:{place.column}: {said}."
+    return SpecError(message, code="not-json", line=place.line, column=place.column)

@@ -1,0 +1,117 @@
+"""Where in a JSON text the value of a JSON pointer stands, looked up only when asked.
+
+Nothing is kept while a document is parsed, so positions cost nothing until someone wants one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r'[ \t\r\n]*(?:("(?:[^"\\]|\\.)*")|([{}\[\]:,])|([^\s{}\[\]:,"]+))', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a text: offsets of characters, end exclusive; line and column from 1."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+
+
+def locate(text: str, pointer: str) -> Span | None:
+    """Find the value that a JSON pointer (RFC 6901) names; of equal keys the last one.
+
+    Where the pointer leads further than the text, the last value on its way is given; a text
+    that is no JSON up to that place gives None.
+    """
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    start = _skip_blank(text, 0)
+    for part in parts:
+        try:
+            found = _member(text, start, part)
+        except _Broken:
+            return None
+        if found is None:
+            break
+        start = found
+    try:
+        end = _end_of_value(text, start)
+    except _Broken:
+        return None
+    return span(text, start, end)
+
+
+def span(text: str, start: int, end: int) -> Span:
+    """Return the span between two offsets, with line and column of its start."""
+    line = text.count("\n", 0, start) + 1
+    return Span(start, end, line, start - text.rfind("\n", 0, start))
+
+
+class _Broken(Exception):
+    """The text is not JSON at this place."""
+
+
+def _skip_blank(text: str, start: int) -> int:
+    match = re.compile(r"[ \t\r\n]*").match(text, start)
+    return match.end() if match else start
+
+
+def _token(text: str, start: int) -> re.Match[str]:
+    match = _TOKEN.match(text, start)
+    if match is None:
+        raise _Broken
+    return match
+
+
+def _end_of_value(text: str, start: int) -> int:
+    depth = 0
+    place = start
+    while True:
+        match = _token(text, place)
+        place = match.end()
+        mark = match[2]
+        if mark in ("{", "["):
+            depth += 1
+        elif mark in ("}", "]"):
+            depth -= 1
+        if depth <= 0:
+            return place
+
+
+def _member(text: str, start: int, part: str) -> int | None:
+    """Return where a member of the container at `start` begins, None if there is none."""
+    opening = _token(text, start)
+    if opening[2] not in ("{", "["):
+        return None
+    is_object = opening[2] == "{"
+    place, number, found = opening.end(), 0, None
+    while True:
+        match = _token(text, place)
+        if match[2] in ("}", "]"):
+            return found
+        if match[2] == ",":
+            match = _token(text, match.end())
+        name = str(number)
+        value = match.start() + len(match[0]) - len(match[0].lstrip())
+        if is_object:
+            name = _text_of(match)
+            value = _skip_blank(text, _token(text, match.end()).end())
+        if name == part:
+            found = value
+            if not is_object:
+                return found
+        place = _end_of_value(text, value)
+        number += 1
+
+
+def _text_of(match: re.Match[str]) -> str:
+    if match[1] is None:
+        raise _Broken
+    try:
+        return str(json.loads(match[1]))
+    except ValueError:
+        raise _Broken from None

@@ -1,0 +1,161 @@
+"""Where a reference set comes from: a path, a URL, a dict, JSON text or bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.errors import LimitError, SourceError
+from refexplorer.formats.compression import decompress
+from refexplorer.formats.json_text import decode_text
+from refexplorer.limits import Limits
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+ZMETADATA = ".zmetadata"
+_TEXT_STARTS = ("{", "[", '"', "<", "'")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source that was found and, unless it is a parquet store, read.
+
+    Attributes
+    ----------
+    name
+        Short, for titles and messages.
+    form
+        ``"V0"``, ``"V1"`` or ``"parquet"``; ``"JSON"`` before the document is read.
+    location
+        The absolute folder or URL that relative targets resolve against; None for a source
+        that was given as a value.
+    text
+        The JSON text, if there is one.
+    value
+        The parsed document, if it was given so.
+    store
+        The folder of a parquet store, with its filesystem.
+    """
+
+    name: str
+    form: str
+    location: str | None = None
+    text: str | None = field(default=None, repr=False)
+    value: Mapping[str, Any] | None = field(default=None, repr=False)
+    store: tuple[AbstractFileSystem, str] | None = field(default=None, repr=False)
+
+
+def read_source(
+    source: object, storage_options: Mapping[str, Any] | None, limits: Limits
+) -> Source:
+    """Find and read a source.
+
+    Parameters
+    ----------
+    source
+        A path, a URL, a mapping, JSON text or bytes; gzip and zstd are told by content.
+    storage_options
+        For fsspec, where the source is a URL.
+
+    Raises
+    ------
+    SourceError
+        In one sentence, if it is missing, empty, or cannot be read.
+    """
+    if isinstance(source, Mapping):
+        return Source("dict", "JSON", value=source)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _from_bytes(bytes(source), "bytes", None, limits)
+    if isinstance(source, str):
+        if not source.strip():
+            raise SourceError("The source is an empty text.")
+        if source.lstrip().startswith(_TEXT_STARTS) or "\n" in source:
+            return Source("text", "JSON", text=source)
+        if "://" in source:
+            return _from_url(source, dict(storage_options or {}), limits)
+        source = Path(source)
+    if isinstance(source, os.PathLike):
+        return _from_path(Path(source).expanduser(), limits)
+    raise SourceError(
+        f"A reference set is opened from a path, URL, dict, text or bytes, "
+        f"not from {type(source).__name__}."
+    )
+
+
+def _from_bytes(data: bytes, name: str, location: str | None, limits: Limits) -> Source:
+    plain = decompress(data, name, limits)
+    if not plain.strip():
+        raise SourceError(f"{name} is empty.")
+    return Source(name, "JSON", location, text=decode_text(plain))
+
+
+def _from_path(path: Path, limits: Limits) -> Source:
+    try:
+        if path.is_dir():
+            return _from_folder(path)
+        if not path.exists():
+            raise SourceError(f"There is no file {str(path)!r}.")
+        if not path.is_file():
+            raise SourceError(f"{str(path)!r} is not a regular file.")
+        _check_size(path.name, path.stat().st_size, limits)
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{str(path)!r} cannot be read: {_cause(error)}.") from None
+    if path.name == ZMETADATA:
+        return _from_folder(path.parent)
+    return _from_bytes(data, path.name, str(path.resolve().parent), limits)
+
+
+def _from_folder(path: Path) -> Source:
+    if not (path / ZMETADATA).is_file():
+        raise SourceError(
+            f"The folder {str(path)!r} is no parquet reference store: it has no {ZMETADATA}."
+        )
+    from fsspec.implementations.local import LocalFileSystem
+
+    folder = str(path.resolve())
+    return Source(
+        path.name, "parquet", str(path.resolve().parent), store=(LocalFileSystem(), folder)
+    )
+
+
+def _from_url(url: str, options: dict[str, Any], limits: Limits) -> Source:
+    import fsspec
+
+    name = url.rstrip("/").rpartition("/")[2] or url
+    location = url.rstrip("/").rpartition("/")[0]
+    try:
+        filesystem, path = fsspec.core.url_to_fs(url, **options)
+        if filesystem.exists(f"{path.rstrip('/')}/{ZMETADATA}"):
+            return Source(name, "parquet", location, store=(filesystem, path.rstrip("/")))
+        size = filesystem.info(path).get("size")
+        _check_size(name, size or 0, limits)
+        with filesystem.open(path, "rb", compression=None) as file:
+            data = file.read(limits.document_bytes + 1)
+    except (SourceError, LimitError):
+        raise
+    except ImportError as error:
+        raise SourceError(f"{url} needs a package that is not installed: {error}.") from None
+    except Exception as error:  # each protocol has errors of its own
+        raise SourceError(f"{url} cannot be read: {_cause(error)}.") from None
+    return _from_bytes(data, name, location, limits)
+
+
+def _check_size(name: str, size: int, limits: Limits) -> None:
+    if size > limits.document_bytes:
+        raise LimitError(
+            f"{name} has {size:,} bytes, more than {limits.document_bytes:,}; "
+            "`Limits.document_bytes` raises the limit."
+        )
+
+
+def _cause(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return str(error).strip().rstrip(".") or type(error).__name__

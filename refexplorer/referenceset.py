@@ -1,0 +1,365 @@
+"""The front door: `open_references` and the `ReferenceSet` that people hold."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.errors import SpecError
+from refexplorer.formats.json_text import parse_json
+from refexplorer.formats.positions import locate
+from refexplorer.formats.source import Source, read_source
+from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.refset.linting import lint
+from refexplorer.refset.opened import OpenedSet, open_document
+from refexplorer.refset.search import find_keys
+from refexplorer.refset.summary import Summary, summarize
+from refexplorer.refset.tree import Node, Page
+from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate
+from refexplorer.spec.document import Document, read_document
+from refexplorer.spec.expansion import Expansion, check_expandable, expand_document
+from refexplorer.spec.references import Kind, Reference, V0Value
+
+if TYPE_CHECKING:
+    import xarray
+    import zarr
+
+    from refexplorer.data.filesystem import ReferenceView
+
+
+class ReferenceSet(Mapping[str, Reference]):
+    """An opened reference set: a mapping from keys to references, and questions to it.
+
+    Made by `open_references`. Nothing here reads a target, except `filesystem`, `to_zarr` and
+    `to_xarray`, which say what they read.
+
+    Attributes
+    ----------
+    source
+        Where it came from; ``source.form`` is ``"V0"``, ``"V1"`` or ``"parquet"``.
+    limits
+        What it may cost.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        opened: OpenedSet,
+        findings: Findings,
+        limits: Limits,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.source = source
+        self.limits = limits
+        self.storage_options = dict(storage_options or {})
+        self._opened = opened
+        self._findings = findings
+
+    def __getitem__(self, key: str) -> Reference:
+        found = self._opened.find(key) if isinstance(key, str) else None
+        reference = None if found is None else found[0].reference_at(found[1])
+        if reference is None:
+            raise KeyError(key)
+        return reference
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self._opened.find(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, _ in self._opened.iterate())
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        return f"<ReferenceSet {self.source.name!r}, {self.source.form}, {self.count:,} keys>"
+
+    @property
+    def count(self) -> int:
+        """How many keys there are; exact also where `len` would overflow."""
+        return self._opened.count
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is wrong or odd, errors first; found when it is first asked for."""
+        findings = Findings()
+        findings.extend(self._findings)
+        lint(self._opened, 0 if self.source.form == "V0" else 1, findings)
+        return findings.freeze(_locator(self.source.text))
+
+    def keys_at(self, start: int, stop: int) -> list[str]:
+        """Return the keys numbered `start` to `stop`, in the order of the set."""
+        return [key for key, _ in self._opened.iterate(start, stop)]
+
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
+        """Return one page of one tree level; ``""`` is the root.
+
+        Raises
+        ------
+        KeyError
+            If there is no such path.
+        """
+        return self._opened.page(path, start, stop)
+
+    def node(self, path: str) -> Node:
+        """Return the row of the tree for a path.
+
+        Raises
+        ------
+        KeyError
+            If there is no such path.
+        """
+        return self._opened.node(path)
+
+    def position(self, path: str) -> int:
+        """Return the place of a path among its siblings, from 0.
+
+        Raises
+        ------
+        KeyError
+            If there is no such path.
+        """
+        return self._opened.position(path)
+
+    def parent(self, path: str) -> str:
+        """Return the folder under which the tree shows a path."""
+        return self._opened.parent(path)
+
+    def find(
+        self,
+        pattern: str,
+        *,
+        mode: str = "glob",
+        kind: Kind | str | Iterable[Kind | str] | None = None,
+    ) -> Iterator[str]:
+        """Yield the keys that match, lazily, in the order of the set.
+
+        Parameters
+        ----------
+        pattern
+            What to look for; a ``*`` of a glob also stands for slashes.
+        mode
+            ``"glob"``, ``"regex"`` or ``"substring"``.
+        kind
+            One kind or several; None stands for all.
+
+        Raises
+        ------
+        RefexplorerError
+            If the mode is unknown or the regular expression cannot be read.
+        """
+        return find_keys(self._opened, pattern, mode, _kinds(kind))
+
+    def summary(self, path: str = "") -> Summary:
+        """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set.
+
+        Raises
+        ------
+        KeyError
+            If there is no such folder.
+        """
+        return summarize(self._opened, path)
+
+    def arrays(self) -> tuple[str, ...]:
+        """Return the paths of all arrays whose metadata can be read."""
+        return self._opened.arrays.paths
+
+    def array(self, path: str) -> ArrayMeta:
+        """Return the metadata of the array at a path.
+
+        Raises
+        ------
+        KeyError
+            If there is no array, or its metadata cannot be read.
+        """
+        found = self._opened.arrays.get(path)
+        if found is None:
+            raise KeyError(path)
+        return found
+
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
+        """Return the path of the array that a key is a chunk of, and the chunk's index."""
+        found = self._opened.arrays.of_key(key)
+        return None if found is None else (found[0].path, found[1])
+
+    def origin(self, key: str) -> str:
+        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        """
+        found = self._opened.find(key)
+        if found is None:
+            raise KeyError(key)
+        return found[0].origin
+
+    def to_v0(self) -> dict[str, V0Value]:
+        """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
+
+        Raises
+        ------
+        LimitError
+            If there are more than `Limits.expanded_keys` keys.
+        """
+        check_expandable(self.count, self.limits)
+        return {key: reference.to_v0() for key, reference in self._opened.iterate()}
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the set to a file as V0 JSON; an existing file is replaced when all is written."""
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        partial.write_text(json.dumps(self.to_v0(), ensure_ascii=False), encoding="utf-8")
+        partial.replace(target)
+
+    def filesystem(
+        self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
+    ) -> ReferenceView:
+        """Return an fsspec filesystem over the keys; see `refexplorer.data.filesystem`."""
+        from refexplorer.data.filesystem import filesystem
+
+        return filesystem(self, allow=allow, storage_options=self._options(storage_options))
+
+    def to_zarr(
+        self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
+    ) -> zarr.Group | zarr.Array[Any]:
+        """Return a read-only zarr group or array; only metadata is read now."""
+        from refexplorer.data.filesystem import to_zarr
+
+        return to_zarr(self, allow=allow, storage_options=self._options(storage_options))
+
+    def to_xarray(
+        self,
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> xarray.Dataset:
+        """Return a dataset; see `refexplorer.data.to_xarray` for what is read now."""
+        from refexplorer.data.filesystem import to_xarray
+
+        options = self._options(storage_options)
+        return to_xarray(self, allow=allow, storage_options=options, **keywords)
+
+    def _options(self, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        return self.storage_options if given is None else given
+
+
+def open_references(
+    source: object,
+    *,
+    templates: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+) -> ReferenceSet:
+    """Open a reference set; no target is read, and no template of the set can run code.
+
+    Parameters
+    ----------
+    source
+        A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
+        compressed with gzip or zstd (told by content), or the folder of a parquet store.
+    templates
+        Replaces templates of the set by name, as fsspec's ``template_overrides``.
+    storage_options
+        For fsspec, to read the source, and later its targets of the same protocol.
+    limits
+        What the set may cost.
+
+    Raises
+    ------
+    SourceError
+        If the source is missing, empty or cannot be read.
+    SpecError
+        If it is no reference set: not JSON, not an object, a wrong version.
+    LimitError
+        If it is larger than the limits allow.
+    """
+    limits = limits or DEFAULT_LIMITS
+    read = read_source(source, storage_options, limits)
+    findings = Findings()
+    document = _read(read, templates, limits, findings)
+    form = "V1" if document.version else "V0"
+    named = Source(read.name, form, read.location, read.text, read.value)
+    return ReferenceSet(named, open_document(document), findings, limits, storage_options)
+
+
+def expand(
+    document: Mapping[str, Any] | str | bytes, templates: Mapping[str, str] | None = None
+) -> Expansion:
+    """Expand a V0 or V1 document to V0.
+
+    Parameters
+    ----------
+    document
+        A dict, JSON text or bytes.
+    templates
+        Replaces templates of the document by name.
+
+    Raises
+    ------
+    SpecError
+        If the document is refused as a whole; everything else is among the diagnostics.
+    LimitError
+        If there are more than `Limits.expanded_keys` keys.
+    """
+    if isinstance(document, str):
+        source = Source("text", "JSON", text=document)
+    else:
+        source = read_source(document, None, DEFAULT_LIMITS)
+    read = _read(source, templates, DEFAULT_LIMITS, Findings())
+    return expand_document(read, _locator(source.text))
+
+
+def _read(
+    source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
+) -> Document:
+    try:
+        value = source.value
+        if source.text is not None:
+            value = parse_json(source.text, limits, findings)  # type: ignore[assignment]
+        return read_document(value, templates, limits, findings)
+    except SpecError as error:
+        raise _placed(error, source) from None
+
+
+def _placed(error: SpecError, source: Source) -> SpecError:
+    """Name the source and, where the text is known, line and column."""
+    line, column = error.line, error.column
+    place = _locator(source.text)
+    message = str(error)
+    if line is None and error.pointer and place is not None:
+        found = place(error.pointer)
+        if found is not None:
+            line, column = found
+            message = f"{message.rstrip('.')} (line {line}:{column})."
+    return SpecError(
+        f"{source.name}: {message}",
+        code=error.code,
+        pointer=error.pointer,
+        line=line,
+        column=column,
+    )
+
+
+def _locator(text: str | None) -> Locate | None:
+    if text is None:
+        return None
+
+    def place(pointer: str) -> tuple[int, int] | None:
+        found = locate(text, pointer) if not pointer or pointer.startswith("/") else None
+        return None if found is None else (found.line, found.column)
+
+    return place
+
+
+def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:
+    if kind is None:
+        return ()
+    return (Kind(kind),) if isinstance(kind, str) else tuple(Kind(one) for one in kind)

@@ -1,0 +1,1 @@
+"""The opened set as columns and arithmetic, and questions to it."""

@@ -1,0 +1,115 @@
+"""The arrays of a set: their metadata, and which chunks have a reference."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.refset.segments import Segment
+from refexplorer.refset.strings import chunk_numbers, without_start
+from refexplorer.refset.tree import Folder, Tree, prefix
+from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.references import Base64, Inline
+
+LISTED_CHUNKS = 100_000
+
+
+class ArrayIndex:
+    """Finds the arrays of a tree and reads their metadata, each when it is asked for."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._read: dict[str, ArrayMeta | None] = {}
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """Paths of all arrays whose metadata can be read, in the order of the tree."""
+        return tuple(f.path for f in self._tree.folders if self.get(f.path) is not None)
+
+    def get(self, path: str) -> ArrayMeta | None:
+        """Return the metadata of the array at a path; None if there is none that can be read."""
+        if path not in self._read:
+            self._read[path] = self._read_array(path)
+        return self._read[path]
+
+    def _read_array(self, path: str) -> ArrayMeta | None:
+        if self._tree.folder(path) is None:
+            return None
+        metadata = self._metadata(prefix(path) + ".zarray")
+        attributes = self._metadata(prefix(path) + ".zattrs")
+        if metadata is None:
+            metadata = self._metadata(prefix(path) + "zarr.json")
+            if metadata is None or metadata.get("node_type") != "array":
+                return None
+        try:
+            return read_array(path, metadata, attributes)
+        except BadMetadata:
+            return None
+
+    def _metadata(self, key: str) -> dict[str, object] | None:
+        row = self._tree.table.find(key)
+        reference = None if row is None else self._tree.table.reference_at(row)
+        if not isinstance(reference, Inline | Base64):
+            return None
+        found = parse_metadata(reference.data.decode(errors="replace"))
+        return None if found is None else dict(found)
+
+    def of_key(self, key: str) -> tuple[ArrayMeta, tuple[int, ...]] | None:
+        """Return the array that a key is a chunk of and the chunk's index, or None."""
+        path = key
+        while path:
+            path = path.rpartition("/")[0]
+            array = self.get(path)
+            if array is not None:
+                index = array.chunk_index(key)
+                return None if index is None else (array, index)
+        return None
+
+    def chunk_rows(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+        """Return the explicit chunk keys of an array with the right number of dimensions.
+
+        Returns
+        -------
+        rows, indices
+            Rows of the table, shape ``(n,)``, and chunk indices, shape ``(n, rank)`` int64;
+            they may lie outside the grid.
+        """
+        folder = self._tree.folder(array.path)
+        if folder is None or not array.shape:
+            row = self._tree.table.find(array.chunk_key(()))
+            rows = np.array([] if row is None else [row], np.int64)
+            return rows, np.empty((len(rows), 0), np.int64)
+        rows = self._tree.rows_below(folder)
+        keys = self._tree.table.keys.take(pa.array(rows))
+        start = (array.folder + array.prefix).encode()
+        if array.prefix:
+            inside = pc.starts_with(keys, pattern=start.decode()).to_numpy(zero_copy_only=False)
+            rows, keys = rows[inside], keys.filter(pa.array(inside))
+        names = without_start(keys, len(start))
+        places, indices = chunk_numbers(names, array.separator, len(array.shape))
+        return rows[places], indices
+
+    def present(self, array: ArrayMeta) -> int:
+        """Count the chunks inside the grid that have a reference."""
+        _, indices = self.chunk_rows(array)
+        inside = int(np.all(indices < np.array(array.grid, np.int64), axis=1).sum())
+        folder = self._tree.folder(array.path)
+        segments = [] if folder is None else self._tree.segments_below(folder)
+        return inside + sum(_present_in(segment, array) for segment in segments)
+
+    def below(self, folder: Folder) -> list[ArrayMeta]:
+        """Return the arrays at a folder or below it."""
+        found = (self.get(f.path) for f in self._tree.folders[folder.number : folder.end])
+        return [array for array in found if array is not None]
+
+
+def _present_in(segment: Segment, array: ArrayMeta) -> int:
+    """Count the chunks of an array in a segment; of very many, all are taken to be inside."""
+    if segment.count > LISTED_CHUNKS:
+        return segment.count
+    indices = (array.chunk_index(key) for key, _ in segment.iterate())
+    return sum(index is not None and array.contains(index) for index in indices)

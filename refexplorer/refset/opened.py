@@ -1,0 +1,209 @@
+"""The opened set: a table of explicit references, and segments laid over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.errors import LimitError
+from refexplorer.refset.arrays import ArrayIndex
+from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.table import Table, build_table
+from refexplorer.refset.tree import Node, Page, Tree, prefix
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.document import Document
+from refexplorer.spec.references import Reference
+
+COMPARED_KEYS = 100_000
+
+
+class OpenedSet:
+    """Columns and arithmetic behind a reference set; keys are numbered over all segments.
+
+    Parameters
+    ----------
+    table
+        The explicit references.
+    segments
+        Those that are laid over it; none shares a key with another or with the table.
+    """
+
+    def __init__(self, table: Table, segments: Sequence[Segment] = ()) -> None:
+        self.table = table
+        self.segments: tuple[Segment, ...] = tuple(segments)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The keys as folders."""
+        return Tree(self.table, self.segments)
+
+    @cached_property
+    def arrays(self) -> ArrayIndex:
+        """The arrays, by their metadata."""
+        return ArrayIndex(self.tree)
+
+    @property
+    def parts(self) -> tuple[Segment, ...]:
+        """The table and the segments, in order."""
+        return (self.table, *self.segments)
+
+    @property
+    def count(self) -> int:
+        """How many keys there are."""
+        return sum(part.count for part in self.parts)
+
+    def find(self, key: str) -> tuple[Segment, int] | None:
+        """Return the segment that holds a key and its number there, or None."""
+        for part in self.parts:
+            if key.startswith(part.folder):
+                row = part.find(key)
+                if row is not None:
+                    return part, row
+        return None
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order; generated ones that fail are left out."""
+        before = 0
+        for part in self.parts:
+            low = max(start - before, 0)
+            high = part.count if stop is None else min(stop - before, part.count)
+            if low < high:
+                yield from part.iterate(low, high)
+            before += part.count
+
+    def page(self, path: str, start: int, stop: int | None) -> Page:
+        """Return some children of a folder.
+
+        Raises
+        ------
+        KeyError
+            If there is no such folder.
+        """
+        folder = self.tree.folder(path)
+        if folder is None:
+            if self.find(path) is None:
+                raise KeyError(path)
+            return Page((), 0, start)
+        level = self.tree.level(folder)
+        stop = level.total if stop is None else min(stop, level.total)
+        return Page(level.page(start, stop), level.total, start)
+
+    def node(self, path: str) -> Node:
+        """Return the row of the tree for a path.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        found = self.find(path)
+        reference = None if found is None else found[0].reference_at(found[1])
+        origin = None if found is None else found[0].origin
+        node = self.tree.node(path, reference, origin)
+        if node is None:
+            raise KeyError(path)
+        return node
+
+    def position(self, path: str) -> int:
+        """Return the place of a path among its siblings, from 0.
+
+        Raises
+        ------
+        KeyError
+            If there is no such path.
+        """
+        for parent in _ancestors(path):
+            folder = self.tree.folder(parent)
+            place = None if folder is None else self.tree.level(folder).position(path)
+            if place is not None:
+                return place
+        raise KeyError(path)
+
+    def parent(self, path: str) -> str:
+        """Return the folder under which the tree shows a path."""
+        for parent in _ancestors(path):
+            folder = self.tree.folder(parent)
+            if folder is not None and self.tree.level(folder).position(path) is not None:
+                return parent
+        return ""
+
+
+def _ancestors(path: str) -> Iterator[str]:
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def open_document(document: Document) -> OpenedSet:
+    """Lay out a document; its findings gain what only shows in the whole set."""
+    table = build_table(document.entries())
+    segments: list[Generated] = []
+    for item in document.gen:
+        made = Generated(item)
+        table = _without_remade(table, made, document.findings)
+        segments = [_hide_remade(segment, made, document.findings) for segment in segments]
+        segments.append(made)
+    return OpenedSet(table, [segment for segment in segments if segment.count])
+
+
+def _without_remade(table: Table, made: Generated, findings: Findings) -> Table:
+    """Drop the explicit keys that a gen item makes again."""
+    remade = [row for row in _candidates(table, made) if _makes(made, table.key_at(row))]
+    if not remade:
+        return table
+    _note_remade(made, table.key_at(remade[0]), len(remade), findings)
+    return table.select(np.delete(np.arange(table.count), remade))
+
+
+def _candidates(table: Table, made: Generated) -> list[int]:
+    """Return the rows whose keys look as if the item could make them."""
+    inverter = made.item.inverter
+    if inverter is not None:
+        fits = pc.match_substring_regex(table.keys, f"(?s)^(?:{inverter.regex.pattern})$")
+    else:
+        fits = pc.starts_with(table.keys, prefix(made.folder))
+    rows: list[int] = np.flatnonzero(fits.to_numpy(zero_copy_only=False)).tolist()
+    return rows
+
+
+def _hide_remade(segment: Generated, made: Generated, findings: Findings) -> Generated:
+    """Hide the keys of an earlier gen item that a later one makes again."""
+    if not (_is_within(segment.folder, made.folder) or _is_within(made.folder, segment.folder)):
+        return segment
+    if segment.count <= min(made.count, COMPARED_KEYS):
+        keys = (segment.key_at(row) for row in range(segment.count))
+        hidden = [row for row, key in enumerate(keys) if _makes(made, key)]
+    elif made.count <= COMPARED_KEYS:
+        places = (segment.find(made.key_at(row)) for row in range(made.count))
+        hidden = sorted({place for place in places if place is not None})
+    else:
+        return segment
+    if not hidden:
+        return segment
+    _note_remade(made, segment.key_at(hidden[0]), len(hidden), findings)
+    numbers = {*segment.hidden, *(segment.number(row) for row in hidden)}
+    return Generated(segment.item, tuple(sorted(numbers)))
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return prefix(path).startswith(prefix(folder))
+
+
+def _makes(made: Generated, key: str) -> bool:
+    try:
+        return made.find(key) is not None
+    except LimitError:
+        return False
+
+
+def _note_remade(made: Generated, key: str, count: int, findings: Findings) -> None:
+    findings.add(
+        "gen-duplicate-key",
+        pointer("gen", made.item.number),
+        f"{made.origin} makes keys that were there before, such as `{key}`; its own count.",
+        key=key,
+        count=count,
+    )

@@ -1,0 +1,102 @@
+"""Search for keys: by substring, glob or regular expression, and by kind."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Collection, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.table import KINDS, Table
+from refexplorer.spec.references import Kind
+
+MODES = ("glob", "regex", "substring")
+SEARCHED_KEYS = 1_000_000
+"""Generated keys of one segment that a search goes through."""
+
+
+def find_keys(opened: OpenedSet, text: str, mode: str, kinds: Collection[Kind]) -> Iterator[str]:
+    """Yield the keys that match, in the order of the set.
+
+    Parameters
+    ----------
+    text
+        What to look for; a ``*`` of a glob also stands for slashes.
+    mode
+        One of `MODES`.
+    kinds
+        Which kinds to look at; none stands for all.
+
+    Raises
+    ------
+    RefexplorerError
+        If the mode is unknown or the regular expression cannot be read.
+    """
+    pattern = _pattern(text, mode)
+    for row in _rows(opened.table, text, mode, pattern, kinds):
+        yield opened.table.key_at(row)
+    for segment in opened.segments:
+        yield from _search_segment(segment, pattern, kinds)
+
+
+def _pattern(text: str, mode: str) -> re.Pattern[str]:
+    if mode == "substring":
+        return re.compile(re.escape(text))
+    if mode == "glob":
+        return re.compile(rf"\A{fnmatch.translate(text)}")
+    if mode != "regex":
+        raise RefexplorerError(f"There is no search mode {mode!r}; use one of {', '.join(MODES)}.")
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise RefexplorerError(f"{text!r} is not a regular expression: {error}.") from None
+
+
+def _rows(
+    table: Table, text: str, mode: str, pattern: re.Pattern[str], kinds: Collection[Kind]
+) -> Iterator[int]:
+    keys = table.keys
+    if mode == "substring":
+        fits = pc.match_substring(keys, text)
+    else:
+        try:
+            fits = pc.match_substring_regex(keys, text if mode == "regex" else _re2_glob(text))
+        except pa.ArrowInvalid:  # RE2 knows less than Python, such as back references
+            fits = pa.array(np.array([pattern.search(key) is not None for key in keys.to_pylist()]))
+    found = fits.to_numpy(zero_copy_only=False)
+    if kinds:
+        found = found & np.isin(table.kinds, [KINDS.index(kind) for kind in kinds])
+    yield from np.flatnonzero(found).tolist()
+
+
+def _re2_glob(text: str) -> str:
+    """Translate a glob for RE2, which does not know the ends that `fnmatch` writes."""
+    translated = fnmatch.translate(text)
+    body = re.sub(r"\\[zZ]$", "", translated)
+    return f"^(?:{body})$"
+
+
+def _search_segment(
+    segment: Segment, pattern: re.Pattern[str], kinds: Collection[Kind]
+) -> Iterator[str]:
+    if isinstance(segment, Generated) and kinds:
+        made = Kind.URL if segment.item.offset is None else Kind.RANGE
+        if made not in kinds:
+            return
+    for row in range(min(segment.count, SEARCHED_KEYS)):
+        key = segment.key_at(row)
+        if pattern.search(key) and _is_of(segment, row, kinds):
+            yield key
+
+
+def _is_of(segment: Segment, row: int, kinds: Collection[Kind]) -> bool:
+    if not kinds or isinstance(segment, Generated):
+        return True
+    reference = segment.reference_at(row)
+    return reference is not None and reference.kind in kinds

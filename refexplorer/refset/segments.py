@@ -1,0 +1,108 @@
+"""A set is a row of segments: explicit references, gen items, parquet arrays; the last one wins."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from refexplorer.spec.gen import BadField, GenItem
+from refexplorer.spec.references import Reference
+
+
+class Segment(Protocol):
+    """References that are numbered, and found by arithmetic or in columns."""
+
+    @property
+    def origin(self) -> str:
+        """Where the keys come from: ``refs``, ``gen[0]`` or ``parquet``."""
+
+    @property
+    def folder(self) -> str:
+        """The folder that all keys are in; ``""`` is the root."""
+
+    @property
+    def count(self) -> int:
+        """How many keys there are."""
+
+    def key_at(self, row: int) -> str:
+        """Return a key by its number."""
+
+    def reference_at(self, row: int) -> Reference | None:
+        """Return a reference by its number; None if it fails and is left out."""
+
+    def find(self, key: str) -> int | None:
+        """Return the number of a key, or None."""
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order."""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The keys of a gen item, less those that a later item makes again.
+
+    Attributes
+    ----------
+    item
+        The gen item.
+    hidden
+        The numbers of the keys that are left out, sorted.
+    """
+
+    item: GenItem
+    hidden: tuple[int, ...] = field(default=())
+
+    @property
+    def origin(self) -> str:
+        """The place in the document."""
+        return f"gen[{self.item.number}]"
+
+    @property
+    def folder(self) -> str:
+        """The folder that all keys are in."""
+        return self.item.folder
+
+    @property
+    def count(self) -> int:
+        """How many keys there are."""
+        return self.item.count - len(self.hidden)
+
+    def number(self, row: int) -> int:
+        """Return the number in the gen item of a row of this segment."""
+        number = row
+        while (passed := row + bisect_right(self.hidden, number)) != number:
+            number = passed
+        return number
+
+    def key_at(self, row: int) -> str:
+        """Return a key by its number; a key that fails has the text of its template."""
+        try:
+            return self.item.key_at(self.number(row))
+        except BadField:
+            return self.item.key.text
+
+    def reference_at(self, row: int) -> Reference | None:
+        """Return a reference by its number; None if it fails and is left out."""
+        try:
+            return self.item.reference_at(self.number(row))
+        except BadField:
+            return None
+
+    def find(self, key: str) -> int | None:
+        """Return the number of a key, or None."""
+        number = self.item.find(key)
+        if number is None:
+            return None
+        place = bisect_right(self.hidden, number)
+        if place and self.hidden[place - 1] == number:
+            return None
+        return number - place
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order; those that fail are left out."""
+        for row in range(start, self.count if stop is None else min(stop, self.count)):
+            reference = self.reference_at(row)
+            if reference is not None:
+                yield self.key_at(row), reference

@@ -1,0 +1,1 @@
+"""The reference specification itself: pure, without files, network or widgets."""

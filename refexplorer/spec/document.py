@@ -1,0 +1,309 @@
+"""The document model: what a reference set says, kept as it is written.
+
+Source: reference specification, "Version 0" and "Version 1".
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from jinja2 import nodes
+
+from refexplorer.errors import SpecError
+from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.gen import GenItem, note_unused_arguments, read_gen
+from refexplorer.spec.operations import TemplateProblem, Value
+from refexplorer.spec.reading import BadReference, read_reference
+from refexplorer.spec.references import Reference
+from refexplorer.spec.templates import (
+    Expression,
+    Scope,
+    Template,
+    compile_template,
+    is_template,
+)
+
+SECTIONS = ("version", "templates", "gen", "refs")
+_RESERVED = {"self"}
+_UNSPEAKABLE = {"true", "false", "none", "True", "False", "None", "not", "and", "or", "if"} | {
+    "else",
+    "in",
+    "is",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A V0 or V1 document, read but not expanded.
+
+    Attributes
+    ----------
+    version
+        0 or 1.
+    refs
+        The explicit references as JSON values: all of V0, or the ``refs`` of V1.
+    templates
+        The templates of V1, compiled, with what was given at open time in their place.
+    gen
+        The gen items that could be read.
+    findings
+        What was noted while reading; `entries` adds to it.
+    """
+
+    version: int
+    refs: Mapping[str, object]
+    templates: Mapping[str, Template] = field(default_factory=dict)
+    gen: tuple[GenItem, ...] = ()
+    findings: Findings = field(default_factory=Findings)
+    limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def base(self) -> str:
+        """JSON pointer to the explicit references."""
+        return "/refs" if self.version else ""
+
+    def entries(self) -> Iterator[tuple[str, Reference]]:
+        """Yield the explicit references in order; bad ones are noted and left out."""
+        urls = UrlReader(self)
+        for key, value in self.refs.items():
+            notes = _EntryNotes(self, key)
+            try:
+                yield _good_key(key), read_reference(value, urls.read, notes.add)
+            except BadReference as bad:
+                notes.add(bad.code, str(bad), bad.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _EntryNotes:
+    """Notes findings of one entry; the pointer is written only when there is one."""
+
+    document: Document
+    key: str
+
+    def add(self, code: str, message: str, hint: str = "") -> None:
+        place = self.document.base + pointer(self.key)
+        self.document.findings.add(code, place, message, hint, key=self.key)
+
+
+def _good_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise BadReference("bad-text", f"A key must be text, not {type(key).__name__}.")
+    if not key.isascii():
+        try:
+            key.encode()
+        except UnicodeEncodeError:
+            raise BadReference(
+                "bad-text", "The key holds half a surrogate pair, which no file can hold."
+            ) from None
+    return key
+
+
+class UrlReader:
+    """Renders the URLs of one document, each distinct template once."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._rendered: dict[str, str | BadReference] = {}
+
+    def read(self, text: str) -> str:
+        """Return the URL that a ``url(jinja-str)`` stands for.
+
+        Raises
+        ------
+        BadReference
+            If the template is refused or fails.
+        """
+        if not self._document.version or not is_template(text):
+            return text
+        found = self._rendered.get(text)
+        if found is None:
+            found = self._rendered[text] = self._render(text)
+        if isinstance(found, BadReference):
+            raise found
+        return found
+
+    def _render(self, text: str) -> str | BadReference:
+        document = self._document
+        scope = Scope({}, document.templates, document.limits)
+        try:
+            return compile_template(text).render(scope)
+        except TemplateProblem as problem:
+            return BadReference(problem.code, str(problem), problem.hint)
+
+
+def read_document(
+    source: object,
+    templates: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    findings: Findings | None = None,
+) -> Document:
+    """Read a parsed JSON document.
+
+    Parameters
+    ----------
+    source
+        What a JSON parser gave.
+    templates
+        Replaces templates of the document by name, as fsspec's ``template_overrides``.
+    limits
+        What its templates may cost.
+    findings
+        Where to note what is wrong; a new one if not given.
+
+    Raises
+    ------
+    SpecError
+        If the document is no object, or its ``version`` is there and not 1.
+    """
+    findings = Findings() if findings is None else findings
+    if not isinstance(source, Mapping):
+        raise SpecError(
+            f"A reference set must be a JSON object, not {_json_type(source)}.", code="not-object"
+        )
+    overrides = dict(templates or {})
+    if "version" not in source:
+        return _read_v0(source, overrides, limits, findings)
+    version = source["version"]
+    if isinstance(version, bool) or version != 1:
+        raise SpecError(
+            f"`version` must be the number 1, not {json.dumps(version, default=str)[:40]}; "
+            "a V0 set must not have a key called `version`.",
+            code="bad-version",
+            pointer="/version",
+        )
+    return _read_v1(source, overrides, limits, findings)
+
+
+def _json_type(value: object) -> str:
+    names = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _read_v0(
+    source: Mapping[str, object], overrides: dict[str, str], limits: Limits, findings: Findings
+) -> Document:
+    sections = [name for name in ("refs", "templates", "gen") if _is_section(name, source)]
+    if sections:
+        findings.add(
+            "version-missing",
+            pointer(sections[0]),
+            f"Without `version` this is a V0 set whose key `{sections[0]}` is a file.",
+            'Add "version": 1 to have it read as V1.',
+        )
+    _note_overrides(overrides, {}, findings)
+    return Document(0, source, findings=findings, limits=limits)
+
+
+def _is_section(name: str, source: Mapping[str, object]) -> bool:
+    value = source.get(name)
+    if name == "gen":
+        return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+    return isinstance(value, Mapping)
+
+
+def _read_v1(
+    source: Mapping[str, object], overrides: dict[str, str], limits: Limits, findings: Findings
+) -> Document:
+    for name in source.keys() - set(SECTIONS):
+        near = difflib.get_close_matches(str(name), SECTIONS, 1)
+        findings.add(
+            "unknown-top-level-key",
+            pointer(name),
+            f"`{name}` is not a section of V1, so it is not read.",
+            f"Did you mean `{near[0]}`?" if near else "References belong in `refs`.",
+        )
+    templates = _read_templates(source, overrides, findings)
+    refs = _section(source, "refs", findings)
+    gen = read_gen(source["gen"], templates, limits, findings) if "gen" in source else ()
+    document = Document(1, refs, templates, gen, findings, limits)
+    _note_calls(document)
+    return document
+
+
+def _section(source: Mapping[str, object], name: str, findings: Findings) -> Mapping[str, object]:
+    value = source.get(name, {})
+    if isinstance(value, Mapping):
+        return value
+    findings.add(
+        "bad-section", pointer(name), f"`{name}` must be an object, not {_json_type(value)}."
+    )
+    return {}
+
+
+def _read_templates(
+    source: Mapping[str, object], overrides: dict[str, str], findings: Findings
+) -> dict[str, Template]:
+    written = _section(source, "templates", findings)
+    _note_overrides(overrides, written, findings)
+    templates: dict[str, Template] = {}
+    for name, value in {**written, **overrides}.items():
+        template = _read_template(name, value, findings)
+        if template is not None:
+            templates[name] = template
+    return templates
+
+
+def _note_overrides(
+    overrides: Mapping[str, str], written: Mapping[str, object], findings: Findings
+) -> None:
+    for name in overrides.keys() - written.keys():
+        near = difflib.get_close_matches(name, list(written), 1)
+        findings.add(
+            "override-unused",
+            "/templates" if written else "",
+            f"The template `{name}` was given at open time, but the set has none of that name.",
+            f"Did you mean `{near[0]}`?" if near else "",
+        )
+
+
+def _read_template(name: str, value: object, findings: Findings) -> Template | None:
+    at = pointer("templates", name)
+    if name in _RESERVED:
+        message = f"jinja2 keeps the name `{name}` for itself."
+        findings.add("bad-template-name", at, message, "Choose another name.", is_error=True)
+        return None
+    if not name.isidentifier() or name in _UNSPEAKABLE:
+        message = f"No expression can spell the template name `{name}`."
+        findings.add("bad-template-name", at, message, "Use letters, digits and underscores.")
+    if not isinstance(value, str):
+        message = f"The template `{name}` must be a text, not {_json_type(value)}."
+        findings.add("bad-template-type", at, message)
+        return _broken(name)
+    try:
+        return compile_template(value)
+    except TemplateProblem as problem:
+        findings.add(problem.code, at, str(problem), problem.hint)
+        return _broken(name)
+
+
+def _broken(name: str) -> Template:
+    """Stand in for a template that could not be read: whoever uses it is told so."""
+
+    def evaluate(scope: Scope) -> Value:
+        raise TemplateProblem("bad-template", f"The template `{name}` could not be read.")
+
+    return Template("", (Expression(nodes.Const(None), evaluate, frozenset()),), frozenset())
+
+
+def _note_calls(document: Document) -> None:
+    """Note arguments that no template uses, once for each distinct URL of the refs."""
+    if not document.templates:
+        return
+    seen: set[str] = set()
+    for key, value in document.refs.items():
+        url = value[0] if isinstance(value, list) and value else None
+        if isinstance(url, str) and "=" in url and is_template(url) and url not in seen:
+            seen.add(url)
+            _note_url(url, document, pointer("refs", key))
+
+
+def _note_url(url: str, document: Document, at: str) -> None:
+    try:
+        template = compile_template(url)
+    except TemplateProblem:
+        return
+    note_unused_arguments(template, document.templates, at, document.findings)

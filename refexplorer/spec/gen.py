@@ -1,0 +1,418 @@
+"""One item of ``gen``: a shape, a count and a function of a number, never written out.
+
+Source: reference specification, "Version 1", ``gen``. The keys of an item come in the order of
+the cartesian product of its dimensions, the last one fastest. Where combinations make the same
+key, the last one counts, as in any JSON object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from refexplorer.errors import LimitError
+from refexplorer.limits import Limits
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.dimensions import Dimension, Grid, read_dimensions
+from refexplorer.spec.inversion import Inverter, invert
+from refexplorer.spec.operations import TemplateProblem
+from refexplorer.spec.references import Range, Reference, Url
+from refexplorer.spec.templates import Expression, Scope, Template, compile_template
+
+FIELDS = ("key", "url", "offset", "length")
+LISTED_KEYS = 100_000
+CHECKED_KEYS = 256
+_WHOLE = re.compile(r"\s*([+-]?[0-9]+)\s*", re.ASCII)
+
+
+class BadField(Exception):
+    """One field of a gen item fails for one combination: code, field, sentence and hint."""
+
+    def __init__(self, code: str, field: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.field = field
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class GenItem:
+    """A gen item that was read and checked.
+
+    Keys are numbered from 0 to ``count - 1``. A *combination* is a number of the whole product;
+    the two differ only where combinations share a key.
+
+    Attributes
+    ----------
+    number
+        Its place in ``gen``.
+    dimensions
+        All dimensions, in the order of the document.
+    templates
+        The templates section of the document.
+    """
+
+    number: int
+    dimensions: tuple[Dimension, ...]
+    key: Template
+    url: Template
+    offset: Template | None
+    length: Template | None
+    templates: Mapping[str, Template]
+    limits: Limits
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The whole product."""
+        return Grid(self.dimensions)
+
+    @cached_property
+    def _varying(self) -> Grid:
+        """The dimensions that the key uses; the others matter only by their last value."""
+        return Grid(tuple(d for d in self.dimensions if d.name in self.key.names))
+
+    @cached_property
+    def _fixed(self) -> dict[str, int]:
+        return {d.name: d.values[-1] for d in self.dimensions if d.name not in self.key.names}
+
+    @cached_property
+    def inverter(self) -> Inverter | None:
+        """Finds the combination of a key by arithmetic; None where that is not certain."""
+        if not self.grid.count:
+            return None
+        dimensions = {dimension.name: dimension for dimension in self._varying.dimensions}
+        try:
+            return invert(self.key, dimensions, self._constant, self._listed)
+        except TemplateProblem:
+            return None
+
+    def _constant(self, part: Expression) -> str:
+        return str(part.evaluate(self._scope({})))
+
+    def _listed(self, part: Expression, value: int) -> str:
+        return str(part.evaluate(self._scope(dict.fromkeys(part.names, value))))
+
+    def _scope(self, values: Mapping[str, int]) -> Scope:
+        return Scope(values, self.templates, self.limits)
+
+    @cached_property
+    def _listing(self) -> dict[str, int] | None:
+        """Each key and its last combination, for an item that must be listed to be known."""
+        if self.inverter is not None or self._varying.count > LISTED_KEYS:
+            return None
+        found: dict[str, int] = {}
+        for number in range(self._varying.count):
+            try:
+                found[self._render("key", self._values(number))] = number
+            except BadField:
+                continue
+        return found
+
+    @cached_property
+    def _listed_numbers(self) -> list[int] | None:
+        return None if self._listing is None else list(self._listing.values())
+
+    @property
+    def certain(self) -> bool:
+        """Whether every key is known to be made once."""
+        return self.inverter is not None or self._listing is not None
+
+    @cached_property
+    def count(self) -> int:
+        """How many keys it makes; an upper bound where it is not `certain`."""
+        if not self.grid.count:
+            return 0
+        return self._varying.count if self._listing is None else len(self._listing)
+
+    def values(self, number: int) -> dict[str, int]:
+        """Return the value of each dimension for a key, by its number."""
+        listed = self._listed_numbers
+        return self._values(number if listed is None else listed[number])
+
+    def _values(self, number: int) -> dict[str, int]:
+        values = {**self._varying.at(number), **self._fixed}
+        return {dimension.name: values[dimension.name] for dimension in self.dimensions}
+
+    def combination(self, number: int) -> int:
+        """Return the number in the whole product of the key with this number."""
+        found = self.grid.number(self.values(number))
+        assert found is not None
+        return found
+
+    def key_at(self, number: int) -> str:
+        """Return the key with this number.
+
+        Raises
+        ------
+        BadField
+            If its template fails for this combination.
+        """
+        return self._render("key", self.values(number))
+
+    def reference_at(self, number: int) -> Reference:
+        """Return the reference of the key with this number.
+
+        Raises
+        ------
+        BadField
+            If a template fails, or an offset or length is no whole number of bytes.
+        """
+        return self.reference(self.values(number))
+
+    def reference(self, values: Mapping[str, int]) -> Reference:
+        """Return the reference for these values of the dimensions; errors as `reference_at`."""
+        url = self._render("url", values)
+        if self.offset is None:
+            return Url(url)
+        return Range(url, self._whole("offset", values), self._whole("length", values))
+
+    def rendered(self, field: str, values: Mapping[str, int]) -> str:
+        """Return the text of one of the `FIELDS` for these values; errors as `reference_at`."""
+        return self._render(field, values)
+
+    def _render(self, field: str, values: Mapping[str, int]) -> str:
+        template: Template = getattr(self, field)
+        try:
+            return template.render(self._scope(values))
+        except TemplateProblem as problem:
+            raise BadField(problem.code, field, str(problem), problem.hint) from None
+
+    def _whole(self, field: str, values: Mapping[str, int]) -> int:
+        text = self._render(field, values)
+        match = _WHOLE.fullmatch(text)
+        if match is None:
+            hint = "Write // for a division without remainder." if "." in text else ""
+            raise BadField(
+                "gen-bad-int", field, f"`{field}` renders to {text[:60]!r}, no whole number.", hint
+            )
+        if (value := int(match[1])) < 0:
+            raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, less than 0.")
+        return value
+
+    def find(self, key: str) -> int | None:
+        """Return the number of a key, or None if the item does not make it.
+
+        Raises
+        ------
+        LimitError
+            If the item makes more keys than can be listed and its key cannot be inverted.
+        """
+        if not self.grid.count:
+            return None
+        if self.inverter is not None:
+            return self._find_by_arithmetic(key)
+        if self._listing is None:
+            raise LimitError(
+                f"gen[{self.number}] makes {self.count:,} keys that cannot be told apart by "
+                f"arithmetic; more than {LISTED_KEYS:,} are not listed to look for {key!r}."
+            )
+        return self._listed_places.get(key)
+
+    @cached_property
+    def _listed_places(self) -> dict[str, int]:
+        return {key: place for place, key in enumerate(self._listing or ())}
+
+    def _find_by_arithmetic(self, key: str) -> int | None:
+        assert self.inverter is not None
+        values = self.inverter.solve(key)
+        number = None if values is None else self._varying.number(values)
+        if number is None:
+            return None
+        try:
+            return number if self.key_at(number) == key else None
+        except BadField:
+            return None
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order; combinations that fail are left out."""
+        for number in range(start, self.count if stop is None else min(stop, self.count)):
+            try:
+                values = self.values(number)
+                yield self._render("key", values), self.reference(values)
+            except BadField:
+                continue
+
+    @property
+    def folder(self) -> str:
+        """The folder that all its keys are in: the literal start of the key, up to a slash."""
+        first = self.key.parts[0] if self.key.parts else ""
+        return first.rpartition("/")[0] if isinstance(first, str) else ""
+
+    def sample(self) -> Iterator[dict[str, int]]:
+        """Yield values worth checking: the corners of the product, and the first few."""
+        sizes = self._varying.sizes
+        numbers = set(range(min(self._varying.count, CHECKED_KEYS)))
+        for corner in product(*({0, size - 1} for size in sizes[:6])):
+            places = [*corner, *[0] * (len(sizes) - len(corner))]
+            number = 0
+            for size, place in zip(sizes, places, strict=True):
+                number = number * size + place
+            numbers.add(number)
+        return (self._values(number) for number in sorted(numbers))
+
+
+def read_gen(
+    source: object, templates: Mapping[str, Template], limits: Limits, findings: Findings
+) -> tuple[GenItem, ...]:
+    """Read the ``gen`` section; items that are refused are left out and noted."""
+    if not isinstance(source, Sequence) or isinstance(source, str):
+        findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
+        return ()
+    items = (
+        _read_item(number, item, templates, limits, findings) for number, item in enumerate(source)
+    )
+    return tuple(item for item in items if item is not None)
+
+
+def _read_item(
+    number: int,
+    source: object,
+    templates: Mapping[str, Template],
+    limits: Limits,
+    findings: Findings,
+) -> GenItem | None:
+    at = pointer("gen", number)
+    if not isinstance(source, Mapping):
+        findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")
+        return None
+    for extra in source.keys() - {*FIELDS, "dimensions"}:
+        _note_extra(extra, source, at, findings)
+    if not _has_fields(source, at, findings):
+        return None
+    dimensions = read_dimensions(source["dimensions"], at + "/dimensions", findings)
+    fields = [_read_field(name, source, at, findings) for name in FIELDS if name in source]
+    if dimensions is None or None in fields or _clashes(dimensions, templates, at, findings):
+        return None
+    compiled = dict(zip((name for name in FIELDS if name in source), fields, strict=True))
+    item = GenItem(
+        number,
+        dimensions,
+        compiled["key"],  # type: ignore[arg-type]
+        compiled["url"],  # type: ignore[arg-type]
+        compiled.get("offset"),
+        compiled.get("length"),
+        templates,
+        limits,
+    )
+    return item if _check(item, at, findings) else None
+
+
+def _note_extra(name: str, source: Mapping[str, object], at: str, findings: Findings) -> None:
+    hint = "Did you mean `length`?" if name == "size" and "length" not in source else ""
+    findings.add(
+        "unknown-field", at + pointer(name), f"`{name}` is not a field of a gen item.", hint
+    )
+
+
+def _has_fields(source: Mapping[str, object], at: str, findings: Findings) -> bool:
+    good = True
+    for name in ("key", "url", "dimensions"):
+        if name not in source:
+            findings.add("gen-missing-field", at, f"A gen item needs `{name}`.")
+            good = False
+    if ("offset" in source) != ("length" in source):
+        has, lacks = ("offset", "length") if "offset" in source else ("length", "offset")
+        findings.add(
+            "gen-offset-length-pair",
+            at,
+            f"There is `{has}` without `{lacks}`.",
+            f"Add `{lacks}`, or leave out both to refer to whole files.",
+        )
+        good = False
+    return good
+
+
+def _read_field(
+    name: str, source: Mapping[str, object], at: str, findings: Findings
+) -> Template | None:
+    value, place = source[name], at + pointer(name)
+    if type(value) is int and name in ("offset", "length"):
+        findings.add(
+            "gen-number-not-string",
+            place,
+            f"`{name}` is a number; the specification wants a text.",
+            f'Write "{value}".',
+        )
+        value = str(value)
+    if not isinstance(value, str):
+        code = "gen-bad-int" if name in ("offset", "length") else "gen-bad-field"
+        findings.add(code, place, f"`{name}` must be a text.")
+        return None
+    try:
+        return compile_template(value)
+    except TemplateProblem as problem:
+        findings.add(problem.code, place, str(problem), problem.hint)
+        return None
+
+
+def _clashes(
+    dimensions: tuple[Dimension, ...],
+    templates: Mapping[str, Template],
+    at: str,
+    findings: Findings,
+) -> bool:
+    clashing = [dimension.name for dimension in dimensions if dimension.name in templates]
+    for name in clashing:
+        findings.add(
+            "name-clash",
+            at + pointer("dimensions", name),
+            f"`{name}` is the name of a dimension and of a template.",
+            "Give one of them another name.",
+        )
+    return bool(clashing)
+
+
+def _check(item: GenItem, at: str, findings: Findings) -> bool:
+    """Try a sample of the keys, and say what the item makes."""
+    if not item.grid.count:
+        empty = next(d.name for d in item.dimensions if not d.size)
+        findings.add("gen-empty", at, f"gen[{item.number}] makes no key: `{empty}` is empty.")
+        return True
+    for values in item.sample():
+        try:
+            item.rendered("key", values)
+            item.reference(values)
+        except BadField as bad:
+            where = ", ".join(f"{name}={value}" for name, value in values.items())
+            message = f"For {where}: {bad}"
+            findings.add(bad.code, at + pointer(bad.field), message, bad.hint)
+            return False
+    _note_arguments(item, at, findings)
+    _note_equal_keys(item, at, findings)
+    return True
+
+
+def _note_arguments(item: GenItem, at: str, findings: Findings) -> None:
+    for name in FIELDS:
+        template = getattr(item, name)
+        if template is not None:
+            note_unused_arguments(template, item.templates, at + pointer(name), findings)
+
+
+def note_unused_arguments(
+    template: Template, templates: Mapping[str, Template], at: str, findings: Findings
+) -> None:
+    """Note arguments that a call passes and the called template does not use."""
+    for name, arguments in template.calls:
+        for extra in sorted(arguments - templates[name].names) if name in templates else ():
+            findings.add("unused-argument", at, f"The template `{name}` does not use `{extra}`.")
+
+
+def _note_equal_keys(item: GenItem, at: str, findings: Findings) -> None:
+    if not item.certain:
+        findings.add(
+            "gen-not-checked",
+            at,
+            f"gen[{item.number}] makes up to {item.count:,} keys, too many to look for equal ones.",
+            "Use every dimension in the key by itself.",
+        )
+    elif item.count < item.grid.count:
+        findings.add(
+            "gen-duplicate-key",
+            at,
+            f"gen[{item.number}] makes {item.count:,} keys from {item.grid.count:,} combinations; "
+            "the last one of each key counts.",
+        )

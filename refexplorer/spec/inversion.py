@@ -1,0 +1,323 @@
+"""From a generated key back to its dimensions, without making the other keys.
+
+The template of a key is read as text and whole numbers. Each number is a sum of *atoms*: a
+dimension ``i``, or the parts ``i // n`` and ``i % n`` that code like ``{{t // 24}}.{{t % 24}}``
+writes. A dimension of few values may also pass through any expression: its texts are listed.
+What cannot be inverted for certain is not inverted at all, so an answer is never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from jinja2 import nodes
+
+from refexplorer.spec.dimensions import Dimension
+from refexplorer.spec.templates import Expression, Template
+
+LISTED_VALUES = 65_536
+
+Atom = tuple[str, int, int | None]
+"""``(dimension, divisor, modulus)``: the value ``dimension // divisor % modulus``."""
+Linear = tuple[dict[Atom, int], int]
+"""Coefficients and a constant."""
+_PADDED = re.compile(r"%(?:0(\d+))?d")
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A whole number in the key: a sum of atoms."""
+
+    terms: dict[Atom, int]
+    constant: int
+    pattern: str = r"-?\d+"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A dimension of few values behind an expression: each text and its value."""
+
+    dimension: str
+    values: dict[str, int]
+    pattern: str = field(default=r".*?")
+
+
+@dataclass(frozen=True, slots=True)
+class Inverter:
+    """Finds the dimensions of a key."""
+
+    regex: re.Pattern[str]
+    groups: tuple[_Number | _Listed, ...]
+    dimensions: Mapping[str, Dimension]
+
+    def solve(self, key: str) -> dict[str, int] | None:
+        """Return the dimensions that could have made the key, or None.
+
+        The caller renders the key again and compares: padding and signs are not checked here.
+        """
+        match = self.regex.fullmatch(key)
+        if match is None:
+            return None
+        values: dict[str, int] = {}
+        numbers: list[tuple[dict[Atom, int], int]] = []
+        for group, text in zip(self.groups, match.groups(), strict=True):
+            if isinstance(group, _Number):
+                numbers.append((group.terms, int(text) - group.constant))
+            elif text in group.values:
+                values[group.dimension] = group.values[text]
+            else:
+                return None
+        return _solve(numbers, values, self.dimensions)
+
+
+def invert(
+    template: Template,
+    dimensions: Mapping[str, Dimension],
+    constant: Callable[[Expression], str],
+    listed: Callable[[Expression, int], str],
+) -> Inverter | None:
+    """Make an inverter for a key template, or None if two combinations might make one key.
+
+    Parameters
+    ----------
+    template
+        The template of the key.
+    dimensions
+        The dimensions that it uses.
+    constant
+        Renders an expression that uses no dimension.
+    listed
+        Renders an expression that uses one dimension, for one of its values.
+    """
+    if any(dimension.repeats for dimension in dimensions.values()):
+        return None
+    groups: list[_Number | _Listed] = []
+    pattern = ""
+    separated = True
+    for part in template.parts:
+        used = [] if isinstance(part, str) else sorted(part.names & dimensions.keys())
+        if isinstance(part, str) or not used:
+            text = part if isinstance(part, str) else constant(part)
+            separated = separated or any(not c.isdigit() for c in text)
+            pattern += re.escape(text)
+            continue
+        group = _group(part, used, dimensions, listed)
+        if group is None or not separated:
+            return None
+        groups.append(group)
+        pattern += f"({group.pattern})"
+        separated = False
+    inverter = Inverter(re.compile(pattern, re.DOTALL), tuple(groups), dimensions)
+    return inverter if _is_certain(inverter, template) else None
+
+
+def _group(
+    part: Expression,
+    used: list[str],
+    dimensions: Mapping[str, Dimension],
+    listed: Callable[[Expression, int], str],
+) -> _Number | _Listed | None:
+    number = _number(part.node, dimensions)
+    if number is not None:
+        return number
+    dimension = dimensions[used[0]]
+    if len(used) > 1 or dimension.size > LISTED_VALUES:
+        return None
+    texts = {listed(part, value): value for value in dimension.values}
+    if len(texts) < dimension.size:
+        return None
+    return _Listed(dimension.name, texts)
+
+
+def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> _Number | None:
+    """Read ``{{ sum }}``, ``{{ '%03d' % sum }}`` or ``{{ '%03d' | format(sum) }}``."""
+    if isinstance(node, nodes.Mod) and isinstance(node.left, nodes.Const):
+        pattern, node = node.left.value, node.right
+    elif isinstance(node, nodes.Filter) and node.name == "format" and len(node.args) == 1:
+        pattern = node.node.value if isinstance(node.node, nodes.Const) else None
+        node = node.args[0]
+    else:
+        pattern = "%d"
+    if not isinstance(pattern, str) or _PADDED.fullmatch(pattern) is None:
+        return None
+    linear = _linear(node, dimensions)
+    return None if linear is None else _Number(*linear)
+
+
+def _linear(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> Linear | None:
+    """Read an expression as a sum of atoms with whole coefficients."""
+    if isinstance(node, nodes.Const) and type(node.value) is int:
+        return {}, node.value
+    if isinstance(node, nodes.Name):
+        return ({(node.name, 1, None): 1}, 0) if node.name in dimensions else None
+    if isinstance(node, nodes.Neg | nodes.Pos):
+        inner = _linear(node.node, dimensions)
+        return _scaled(inner, -1 if isinstance(node, nodes.Neg) else 1) if inner else None
+    if not isinstance(node, nodes.BinExpr):
+        return None
+    left, right = _linear(node.left, dimensions), _linear(node.right, dimensions)
+    if left is None or right is None:
+        return None
+    return _combine(node, left, right, dimensions)
+
+
+def _combine(
+    node: nodes.BinExpr, left: Linear, right: Linear, dimensions: Mapping[str, Dimension]
+) -> Linear | None:
+    if isinstance(node, nodes.Add):
+        return _sum(left, right)
+    if isinstance(node, nodes.Sub):
+        return _sum(left, _scaled(right, -1))
+    if isinstance(node, nodes.Mul) and not right[0]:
+        return _scaled(left, right[1])
+    if isinstance(node, nodes.Mul) and not left[0]:
+        return _scaled(right, left[1])
+    if isinstance(node, nodes.FloorDiv | nodes.Mod) and not right[0] and right[1] > 0:
+        return _divided(left, right[1], isinstance(node, nodes.Mod), dimensions)
+    return None
+
+
+def _sum(left: Linear, right: Linear) -> Linear:
+    terms = dict(left[0])
+    for atom, factor in right[0].items():
+        terms[atom] = terms.get(atom, 0) + factor
+    return {atom: factor for atom, factor in terms.items() if factor}, left[1] + right[1]
+
+
+def _scaled(linear: Linear, by: int) -> Linear:
+    return {atom: factor * by for atom, factor in linear[0].items() if by}, linear[1] * by
+
+
+def _divided(
+    linear: Linear, by: int, modulo: bool, dimensions: Mapping[str, Dimension]
+) -> Linear | None:
+    """Read ``i // a // b`` and ``i // a % b`` of a dimension that is never negative."""
+    terms, constant = linear
+    if constant or len(terms) != 1:
+        return None
+    ((atom, factor),) = terms.items()
+    name, divisor, modulus = atom
+    if factor != 1 or modulus is not None or dimensions[name].bounds[0] < 0:
+        return None
+    return {(name, divisor, by) if modulo else (name, divisor * by, None): 1}, 0
+
+
+def _atom_bounds(atom: Atom, dimensions: Mapping[str, Dimension]) -> tuple[int, int]:
+    name, divisor, modulus = atom
+    low, high = (bound // divisor for bound in dimensions[name].bounds)
+    return (low, high) if modulus is None else (0, min(high, modulus - 1))
+
+
+def _solve(
+    numbers: list[tuple[dict[Atom, int], int]],
+    values: dict[str, int],
+    dimensions: Mapping[str, Dimension],
+) -> dict[str, int] | None:
+    atoms: dict[Atom, int] = {(name, 1, None): value for name, value in values.items()}
+    for terms, total in sorted(numbers, key=lambda number: len(number[0])):
+        rest = total - sum(f * atoms[atom] for atom, f in terms.items() if atom in atoms)
+        unknown = {atom: factor for atom, factor in terms.items() if atom not in atoms}
+        if not _split(rest, unknown, dimensions, atoms):
+            return None
+    return _compose(atoms, dimensions)
+
+
+def _split(
+    rest: int,
+    unknown: dict[Atom, int],
+    dimensions: Mapping[str, Dimension],
+    atoms: dict[Atom, int],
+) -> bool:
+    """Split a number into its atoms, the one with the greatest factor first, as with digits."""
+    order = sorted(unknown, key=lambda atom: -abs(unknown[atom]))
+    for place, atom in enumerate(order):
+        low = sum(_span(other, unknown[other], dimensions)[0] for other in order[place + 1 :])
+        factor = unknown[atom]
+        value = (rest - low) // factor if factor > 0 else -((rest - low) // -factor)
+        if isinstance(dimensions[atom[0]].values, range) and atom[1:] == (1, None):
+            value = _snap(value, dimensions[atom[0]], factor)
+        atoms[atom] = value
+        rest -= factor * value
+    return rest == 0
+
+
+def _snap(value: int, dimension: Dimension, factor: int) -> int:
+    """Round to a value that the dimension has, towards the side that leaves a remainder."""
+    assert isinstance(dimension.values, range)
+    step = abs(dimension.values.step)
+    low = dimension.bounds[0]
+    if factor > 0:
+        return low + (value - low) // step * step
+    return low - (low - value) // step * step
+
+
+def _span(atom: Atom, factor: int, dimensions: Mapping[str, Dimension]) -> tuple[int, int]:
+    low, high = (factor * bound for bound in _atom_bounds(atom, dimensions))
+    return min(low, high), max(low, high)
+
+
+def _compose(atoms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> dict[str, int] | None:
+    values: dict[str, int] = {}
+    for name in dimensions:
+        value = _whole(name, atoms)
+        if value is None:
+            return None
+        values[name] = value
+    return values
+
+
+def _whole(name: str, atoms: Mapping[Atom, int]) -> int | None:
+    """Put a dimension together from its parts: ``i % 5 + 5 * (i // 5)``."""
+    if (name, 1, None) in atoms:
+        return atoms[name, 1, None]
+    divisor, value = 1, 0
+    parts = {atom[1]: (atom[2], found) for atom, found in atoms.items() if atom[0] == name}
+    while divisor in parts:
+        modulus, found = parts[divisor]
+        value += divisor * found
+        if modulus is None:
+            return value
+        divisor *= modulus
+    return None
+
+
+def _is_certain(inverter: Inverter, template: Template) -> bool:
+    """Say whether every used dimension can be told from a key, and only in one way."""
+    known: set[Atom] = set()
+    for group in inverter.groups:
+        if isinstance(group, _Listed):
+            known.add((group.dimension, 1, None))
+            if not _stands_apart(group, template):
+                return False
+    numbers = [group for group in inverter.groups if isinstance(group, _Number)]
+    for number in sorted(numbers, key=lambda number: len(number.terms)):
+        unknown = {a: f for a, f in number.terms.items() if a not in known}
+        if not _is_positional(unknown, inverter.dimensions):
+            return False
+        known |= unknown.keys()
+    atoms = dict.fromkeys(known, 0)
+    return all(_whole(name, atoms) is not None for name in inverter.dimensions)
+
+
+def _stands_apart(group: _Listed, template: Template) -> bool:
+    """Say whether no text of the group holds a letter of the literal text around it."""
+    literal = {c for part in template.parts if isinstance(part, str) for c in part}
+    return not any(literal & set(text) for text in group.values)
+
+
+def _is_positional(terms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> bool:
+    """Say whether a sum can be split in one way only, as the digits of a number can."""
+    order = sorted(terms, key=lambda atom: abs(terms[atom]))
+    reach = 0
+    for atom in order:
+        dimension = dimensions[atom[0]]
+        whole = atom[1:] == (1, None)
+        ordered = isinstance(dimension.values, range)
+        step = abs(dimension.values.step) if ordered and whole else 1  # type: ignore[union-attr]
+        if reach >= abs(terms[atom]) * step:
+            return False
+        low, high = _span(atom, terms[atom], dimensions)
+        reach += high - low
+    return True

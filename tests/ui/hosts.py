@@ -22,6 +22,10 @@ _SETTINGS = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "apputils-extension/themes": {"adaptive-theme": False},
 }
+_KERNEL_IS_IDLE = """
+window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === "idle"
+"""
+"""Before this, running cells opens a dialog that asks for a kernel."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,8 @@ class Notebook:
     page: Page
 
     def run(self) -> None:
-        """Run all cells and wait until the kernel has answered all of them."""
-        self.page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        """Start running all cells; an `output` appears when its cell has run."""
+        self.page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
 
     def output(self, cell: int) -> Locator:
         """The output of a code cell, counted from 0."""
@@ -51,9 +55,7 @@ class Lab:
         (self.folder / f"{name}.ipynb").write_text(json.dumps(_notebook(cells)))
         page.goto(f"{self.url}/lab/tree/{name}.ipynb?reset")
         expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(len(cells), timeout=60_000)
-        expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
-            timeout=60_000
-        )
+        page.wait_for_function(_KERNEL_IS_IDLE, timeout=60_000)
         opened = Notebook(page)
         opened.run()
         return opened

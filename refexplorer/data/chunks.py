@@ -1,21 +1,19 @@
-"""Chunks and small arrays as values: what reading costs, and what became of each chunk."""
+"""Chunks and small arrays as values, and what became of each chunk."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.filesystem import ReferenceView, store
+from refexplorer.data.grid import POINTER, Index, chunk_indices, is_small, region
 from refexplorer.data.opened import Opened
-from refexplorer.data.places import protocol_of
 from refexplorer.data.sizes import size_text
 from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
-from refexplorer.spec.references import Base64, Inline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,14 +21,6 @@ if TYPE_CHECKING:
 
     from refexplorer.spec.arrays import ArrayMeta
 
-WHOLE_CHUNKS = 256
-"""An array with more chunks is not read as a whole by a view."""
-WHOLE_BYTES = 2**26
-"""An array with more decoded bytes is not read as a whole by a view."""
-_NAMED_TARGETS = 20
-_POINTER = 8
-
-Index = tuple[int, ...]
 Progress = Callable[[int, int], bool]
 """Called with the chunks done and their number; False stops."""
 
@@ -41,29 +31,6 @@ class State(StrEnum):
     FETCHED = "fetched"
     FILL = "fill"
     FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a read takes, known without a request.
-
-    Attributes
-    ----------
-    bytes
-        Referenced and inline bytes, as stored; whole-URL references count 0, since their
-        size is not known.
-    requests
-        Reads of targets; inline data takes none.
-    targets
-        The first URLs that are read.
-    label
-        A sentence for a button: ``"Read 57.3 kB from air.nc"``.
-    """
-
-    bytes: int
-    requests: int
-    targets: tuple[str, ...]
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +49,8 @@ class Reading:
         Why (the first) chunk failed.
     states
         What became of each chunk.
+    fill
+        The fill value of the array, as Zarr decodes it.
     """
 
     index: Index | None
@@ -89,34 +58,11 @@ class Reading:
     state: State
     message: str | None = None
     states: dict[Index, State] = field(default_factory=dict)
+    fill: object = None
 
     def count(self, state: State) -> int:
         """Return how many chunks are in a state."""
         return sum(found is state for found in self.states.values())
-
-
-def estimate(refs: Opened, array: ArrayMeta, index: Index | None = None) -> Estimate:
-    """Say what reading one chunk, or the whole array, takes.
-
-    The whole of an array that `is_small` refuses is not counted chunk by chunk: ask first.
-    """
-    indices = [index] if index is not None else chunk_indices(array)
-    keys = [key for key in map(array.chunk_key, indices) if key in refs]
-    references = [refs[key] for key in keys]
-    held = [reference for reference in references if isinstance(reference, Inline | Base64)]
-    remote = [item for item in references if not isinstance(item, Inline | Base64)]
-    targets = tuple(dict.fromkeys(item.url or "" for item in remote))
-    inside = sum(item.size for item in held)
-    outside = sum(item.size or 0 for item in remote)
-    unknown = any(item.size is None for item in remote)
-    label = _label(len(references), inside, outside, targets, unknown)
-    return Estimate(inside + outside, len(remote), targets[:_NAMED_TARGETS], label)
-
-
-def is_small(array: ArrayMeta) -> bool:
-    """Whether a view may read the whole array at once."""
-    size = math.prod(array.shape) * (array.itemsize or _POINTER)
-    return array.chunk_count <= WHOLE_CHUNKS and size <= WHOLE_BYTES
 
 
 def check_size(refs: Opened, array: ArrayMeta) -> None:
@@ -132,7 +78,7 @@ def check_size(refs: Opened, array: ArrayMeta) -> None:
     limits, name = refs.limits, array.path or "the root array"
     if array.itemsize is None and array.dtype == "structured":
         raise DecodeError(f"{name} has a structured data type that is not understood.")
-    itemsize = array.itemsize or _POINTER
+    itemsize = array.itemsize or POINTER
     if itemsize > limits.itemsize:
         raise LimitError(
             f"one element of {name} takes {size_text(itemsize)}, and "
@@ -228,7 +174,8 @@ class _Decoder:
             raise
         except Exception as error:
             raise DecodeError(f"{key} could not be decoded: {_plain(error)}.") from error
-        return Reading(index, _as_array(values), state, None, {index: state})
+        fill = self._zarr.fill_value
+        return Reading(index, _as_array(values), state, None, {index: state}, fill)
 
     def whole(self, progress: Progress) -> Reading:
         import numpy as np
@@ -247,20 +194,8 @@ class _Decoder:
                 states[index] = State.FAILED
             if not progress(done, array.chunk_count):
                 break
-        return Reading(None, values, _overall(states), message, states)
-
-
-def region(array: ArrayMeta, index: Index) -> tuple[slice, ...]:
-    """Return the part of the array that a chunk covers, cut at the array's edge."""
-    return tuple(
-        slice(place * step, min((place + 1) * step, extent))
-        for place, step, extent in zip(index, array.chunks, array.shape, strict=True)
-    )
-
-
-def chunk_indices(array: ArrayMeta) -> Iterator[Index]:
-    """Yield the index of every chunk in C order; the grid itself is never made."""
-    return itertools.product(*map(range, array.grid))
+        fill = self._zarr.fill_value
+        return Reading(None, values, _overall(states), message, states, fill)
 
 
 def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:
@@ -294,23 +229,3 @@ def _overall(states: dict[Index, State]) -> State:
 def _plain(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}{': ' + lines[0] if lines else ''}".rstrip(".")
-
-
-def _label(references: int, held: int, size: int, targets: tuple[str, ...], partly: bool) -> str:
-    if not references:
-        return "Show the fill value: the set has no reference here"
-    if not targets:
-        return f"Decode {size_text(held)} held in the set"
-    where = short_name(targets[0]) if len(targets) == 1 else f"{len(targets):,} targets"
-    if not partly:
-        return f"Read {size_text(size)} from {where}"
-    return f"Read all of {where}" if not size else f"Read {size_text(size)} and more from {where}"
-
-
-def short_name(url: str) -> str:
-    """Name a target in a few characters: a local file by its name, others by their place."""
-    protocol = protocol_of(url)
-    if protocol in (None, "file"):
-        return url.rstrip("/").rpartition("/")[2] or url
-    host = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
-    return f"{protocol}://{host}" if host else url

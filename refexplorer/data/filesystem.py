@@ -18,6 +18,8 @@ from refexplorer.data.access import AccessPolicy
 from refexplorer.data.codecs import METADATA_NAMES, refuse_unsafe
 from refexplorer.data.opened import Opened
 from refexplorer.data.targets import StorageOptions, Targets
+from refexplorer.errors import FetchError
+from refexplorer.spec.references import Reference
 
 if TYPE_CHECKING:
     import xarray
@@ -57,9 +59,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
             If it has, and its bytes cannot be read.
         """
         key = self._strip_protocol(path)
-        if key not in self.references:
-            raise FileNotFoundError(key)
-        reference = self.references[key]
+        reference = self._reference(key)
         if (start or 0) < 0 or (end or 0) < 0:
             return self.targets.fetch(key, reference)[start:end]
         data = self.targets.fetch(key, reference, start or 0, end)
@@ -67,11 +67,19 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
             refuse_unsafe(key, data)
         return data
 
+    def _reference(self, key: str) -> Reference:
+        reference = self.references.get(key)
+        if reference is None and key in self.references:
+            raise FetchError(f"{key} has no reference: its template fails; see refs.diagnostics.")
+        if reference is None:
+            raise FileNotFoundError(key)
+        return reference
+
     def info(self, path: str, **_: object) -> dict[str, Any]:
         """Describe a key or a folder; the size of a whole file is None, since it is not asked."""
         key = self._strip_protocol(path)
         if key in self.references:
-            return {"name": key, "type": "file", "size": self.references[key].size}
+            return {"name": key, "type": "file", "size": self._reference(key).size}
         try:
             self.references.children(key, 0, 0)
         except KeyError:

@@ -26,6 +26,9 @@ class Opened(Protocol):
     def __getitem__(self, key: str, /) -> Reference:
         """Return the reference of a key; KeyError if there is none."""
 
+    def get(self, key: str, /) -> Reference | None:
+        """Return the reference of a key; None if there is none, or if a template fails for it."""
+
     def __contains__(self, key: object, /) -> bool:
         """Whether there is such a key."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.failures import cause, too_long
 from refexplorer.data.opened import Opened
-from refexplorer.data.places import OBJECT_STORES, Place, shown
+from refexplorer.data.places import OBJECT_STORES, Place, protocol_of, shown
 from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.limits import Limits
 from refexplorer.spec.references import Base64, Inline, Range, Reference
@@ -18,8 +18,9 @@ from refexplorer.spec.references import Base64, Inline, Range, Reference
 if TYPE_CHECKING:
     from refexplorer.data.http import HttpReader
 
-StorageOptions = Mapping[str, Mapping[str, Any]]
-"""Options for fsspec by protocol: ``{"s3": {"profile": "work"}}``."""
+StorageOptions = Mapping[str, Any]
+"""Options for fsspec by protocol, ``{"s3": {"profile": "work"}}``; without a protocol they are
+for that of the reference file."""
 
 _ANONYMOUS: dict[str, dict[str, Any]] = {
     "s3": {"anon": True},
@@ -46,7 +47,7 @@ class Targets:
         self, policy: AccessPolicy, storage_options: StorageOptions | None, limits: Limits
     ) -> None:
         self.policy = policy
-        self._options = dict(storage_options or {})
+        self._options = _by_protocol(storage_options or {}, policy.location)
         self._limit = limits.fetch_bytes
         self._readers: dict[str, Any] = {}
 
@@ -148,6 +149,16 @@ def fetch(
     """
     policy = policy or AccessPolicy(refs.source.location)
     return Targets(policy, storage_options, refs.limits).fetch(key, refs[key])
+
+
+def _by_protocol(options: StorageOptions, location: str | None) -> dict[str, dict[str, Any]]:
+    from fsspec import available_protocols
+
+    protocols = set(available_protocols())
+    if all(name in protocols and isinstance(options[name], Mapping) for name in options):
+        return {name: dict(options[name]) for name in options}
+    protocol = protocol_of(location) if location else None
+    return {protocol: dict(options)} if protocol else {}
 
 
 def _held(key: str, reference: Inline | Base64) -> bytes:

@@ -1,0 +1,1 @@
+"""What is shown, without saying where: controllers, their models, static HTML and text."""

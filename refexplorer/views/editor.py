@@ -1,0 +1,197 @@
+"""The controller of the template editor: V1 text in, the V0 table of the last good text out."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING
+
+from refexplorer.errors import RefexplorerError, SpecError
+from refexplorer.formats.positions import Span, locate, span
+from refexplorer.limits import Limits
+from refexplorer.referenceset import ReferenceSet, open_references
+from refexplorer.spec.references import Base64, Inline, Range, Url
+from refexplorer.views.models import Entry, Mark, Note
+from refexplorer.views.notes import SHOWN, mark, notes
+from refexplorer.views.wire import Buffers, Message, Post, answer, nowhere
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROWS = 1000
+"""Most rows that one answer carries."""
+_TEXT_SHOWN = 500
+
+
+class EditorController:
+    """Follows a text as it is typed.
+
+    A text that cannot be opened leaves the last good set in place, so that the table never
+    goes blank under the hands.
+
+    Parameters
+    ----------
+    document
+        The first text, or a document that is written as JSON.
+    limits
+        What a document may cost.
+
+    Attributes
+    ----------
+    post
+        Called with messages that come unasked; set by the host.
+    """
+
+    def __init__(
+        self, document: str | Mapping[str, object] = "{}", *, limits: Limits | None = None
+    ) -> None:
+        self.post: Post = nowhere
+        self.version = 0
+        self._limits = limits
+        self._lock = threading.RLock()
+        self._good: ReferenceSet | None = None
+        self._before: ReferenceSet | None = None
+        self._error: RefexplorerError | None = None
+        self._document = ""
+        self._follow(_as_text(document))
+        self._operations = {"hello": self._hello, "edit": self._edit, "rows": self._rows}
+
+    @property
+    def document(self) -> str:
+        """The text as it stands, good or not."""
+        return self._document
+
+    @document.setter
+    def document(self, document: str | Mapping[str, object]) -> None:
+        with self._lock:
+            if _as_text(document) == self._document:
+                return
+            self._follow(_as_text(document))
+            self.post({"ev": "document", "document": self._document}, [])
+            self._changed()
+
+    @property
+    def references(self) -> ReferenceSet | None:
+        """The set of the last good text; None before there was one."""
+        return self._good
+
+    def handle(
+        self, message: Message, buffers: Buffers | None = None
+    ) -> list[tuple[Message, Buffers]]:
+        """Answer one message."""
+        with self._lock:
+            return answer(self._operations, message)
+
+    def _hello(self, message: Message) -> Message:
+        return {"document": self._document, **self._state()}
+
+    def _edit(self, message: Message) -> Message:
+        version, text = self.version, str(message["document"])
+        if text != self._document:
+            self._follow(text)
+        if self.version != version:
+            self._changed()
+        return self._state()
+
+    def _rows(self, message: Message) -> Message:
+        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
+        keys = [] if self._good is None else self._good.keys_at(start, start + n)
+        rows = [self._entry(self._good, key) for key in keys if self._good is not None]
+        return {"version": self.version, "start": start, "total": self._total, "rows": rows}
+
+    def _follow(self, text: str) -> None:
+        """Open the text; keep the set before it as what the rows are compared with."""
+        self._document = text
+        try:
+            # as bytes, since a short text could also be a path
+            opened = open_references(text.encode("utf-8", "replace"), limits=self._limits)
+        except RefexplorerError as error:
+            self._error = error
+            return
+        self._before, self._good, self._error = self._good, opened, None
+        self.version += 1
+
+    def _changed(self) -> None:
+        self.post({"ev": "changed", "version": self.version, "total": self._total}, [])
+
+    @property
+    def _total(self) -> int:
+        return 0 if self._good is None else self._good.count
+
+    def _state(self) -> Message:
+        marks = self._marks()
+        count = len(self._good.diagnostics) if self._good and not self._error else len(marks)
+        return {
+            "version": self.version,
+            "good": self._error is None,
+            "total": self._total,
+            "notes": marks,
+            "note_count": count,
+            "sentence": self._sentence(),
+        }
+
+    def _sentence(self) -> str:
+        if self._error is not None:
+            return _without_source(self._error)
+        errors = [note for note in self._marks() if note.severity == "error"]
+        keys = f"{self._total:,} {'key' if self._total == 1 else 'keys'}"
+        return f"{keys}; {errors[0].message}" if errors else keys
+
+    def _marks(self) -> list[Mark]:
+        if self._error is not None:
+            return [_mark_of_error(self._document, self._error)]
+        found = notes(self._good)[:SHOWN] if self._good is not None else ()
+        places = [(note, locate(self._document, note.pointer)) for note in found]
+        return [_mark(self._document, note, place) for note, place in places]
+
+    def _entry(self, refs: ReferenceSet, key: str) -> Entry:
+        reference = refs[key]
+        text = reference.text if isinstance(reference, Inline | Base64) else None
+        return Entry(
+            key,
+            reference.kind,
+            reference.url if isinstance(reference, Url | Range) else None,
+            reference.offset if isinstance(reference, Range) else None,
+            reference.length if isinstance(reference, Range) else None,
+            None if text is None else text[:_TEXT_SHOWN],
+            refs.origin(key),
+            self._compare(key, reference),
+        )
+
+    def _compare(self, key: str, reference: object) -> str:
+        if self._before is None:
+            return "same"
+        if key not in self._before:
+            return "added"
+        return "same" if self._before[key] == reference else "changed"
+
+
+def _as_text(document: str | Mapping[str, object]) -> str:
+    if isinstance(document, str):
+        return document
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _mark(text: str, note: Note, place: Span | None) -> Mark:
+    return mark(note, text, place.start if place else 0, place.end if place else 0)
+
+
+def _mark_of_error(text: str, error: RefexplorerError) -> Mark:
+    """Place an error that refuses the whole text: at its line, else at its pointer."""
+    sentence = _without_source(error)
+    if not isinstance(error, SpecError):
+        note = Note("not-json", "error", sentence, None, "", None, None, 1, None)
+        return mark(note, text, 0, 0)
+    note = Note(
+        error.code, "error", sentence, None, error.pointer, error.line, error.column, 1, None
+    )
+    if error.line is None or error.column is None:
+        return _mark(text, note, locate(text, error.pointer))
+    lines = text.splitlines(keepends=True)
+    start = min(sum(map(len, lines[: error.line - 1])) + error.column - 1, max(len(text) - 1, 0))
+    return _mark(text, note, span(text, start, min(start + 1, len(text))))
+
+
+def _without_source(error: RefexplorerError) -> str:
+    """Leave out the name of the source: there is only one text."""
+    return str(error).removeprefix("bytes: ")

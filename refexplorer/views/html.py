@@ -1,0 +1,73 @@
+"""Static HTML of a set: reads well without style or script, in a saved notebook as on a page."""
+
+from __future__ import annotations
+
+from html import escape as html_escape
+from typing import TYPE_CHECKING
+
+from refexplorer.data.sizes import size_text
+from refexplorer.views.escape import escape
+from refexplorer.views.text import NAME_SHOWN, counted, facts_text
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.refset.tree import Node
+    from refexplorer.spec.diagnostics import Diagnostic
+
+CHILDREN_SHOWN = 25
+LEVELS_SHOWN = 2
+NOTES_SHOWN = 10
+
+
+def references_html(refs: ReferenceSet) -> str:
+    """Return the whole view: facts, notes, tree."""
+    facts = facts_text(refs.summary())
+    parts = [
+        f"<p><b>{_shown(refs.source.name)}</b> ({refs.source.form}): {_shown(facts, None)}</p>",
+        notes_html(refs.diagnostics),
+        tree_html(refs),
+    ]
+    return f'<div class="refexplorer">{"".join(parts)}</div>'
+
+
+def notes_html(diagnostics: tuple[Diagnostic, ...]) -> str:
+    """Return the first diagnostics as a list; nothing where there are none."""
+    if not diagnostics:
+        return ""
+    items = [f"<li>{_shown(str(each), 400)}</li>" for each in diagnostics[:NOTES_SHOWN]]
+    if len(diagnostics) > NOTES_SHOWN:
+        items.append(f"<li>… {len(diagnostics) - NOTES_SHOWN:,} more</li>")
+    title = counted(len(diagnostics), "note")
+    return f"<details><summary>{title}</summary><ul>{''.join(items)}</ul></details>"
+
+
+def tree_html(refs: ReferenceSet, path: str = "", levels: int = LEVELS_SHOWN) -> str:
+    """Return a level of the tree as a list, with the levels below it folded.
+
+    Raises
+    ------
+    KeyError
+        If there is no such path.
+    """
+    page = refs.children(path, 0, CHILDREN_SHOWN)
+    items = [f"<li>{_node(refs, node, levels)}</li>" for node in page.rows]
+    if page.total > len(page.rows):
+        items.append(f"<li>… {page.total - len(page.rows):,} more</li>")
+    return f"<ul>{''.join(items)}</ul>"
+
+
+def _node(refs: ReferenceSet, node: Node, levels: int) -> str:
+    name = f"<code>{_shown(node.name)}</code>"
+    size = "" if node.size is None else f", {size_text(node.size)}"
+    if not node.children:
+        target = f", <code>{_shown(node.target)}</code>" if node.target else ""
+        return f"{name} {node.kind or 'no reference'}{size}{target}"
+    title = f"{name} {node.type}, {counted(node.children, 'child', 'children')}{size}"
+    if levels < 2:
+        return title
+    below = tree_html(refs, node.path, levels - 1)
+    return f"<details><summary>{title}</summary>{below}</details>"
+
+
+def _shown(text: str, limit: int | None = NAME_SHOWN) -> str:
+    return html_escape(escape(text, limit))

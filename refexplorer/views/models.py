@@ -1,0 +1,184 @@
+"""What crosses the wire, as CONTRIBUTING.md lists it: frozen models, and their JSON form."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from refexplorer.data.estimates import Estimate
+
+_EXACT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A visible row of the tree, or a result of a search."""
+
+    path: str
+    name: str
+    depth: int
+    type: str
+    kind: str | None
+    size: int | None
+    target: str | None
+    origin: str | None
+    children: int
+    open: bool
+    position: int
+    siblings: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A diagnostic, with the key that it is about where it is about one."""
+
+    code: str
+    severity: str
+    message: str
+    hint: str | None
+    pointer: str
+    line: int | None
+    column: int | None
+    count: int
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Note):
+    """A note with its place in the text, in UTF-16 code units, end exclusive."""
+
+    from_: int
+    to: int
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array, from its metadata alone."""
+
+    path: str
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    grid: tuple[int, ...]
+    dtype: str
+    codecs: tuple[str, ...]
+    fill: object
+    dimensions: tuple[str, ...] | None
+    zarr_format: int
+    attributes: tuple[tuple[str, str], ...]
+    chunk_count: int
+    present: int
+    bytes: int | None
+    small: bool
+    estimate: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One chunk of an array; its shape is cut at the edge of the array."""
+
+    array: str
+    index: tuple[int, ...]
+    shape: tuple[int, ...]
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """All that is known of a path without a request."""
+
+    path: str
+    name: str
+    type: str
+    kind: str | None
+    raw: str | None
+    url: str | None
+    offset: int | None
+    length: int | None
+    resolved: str | None
+    text: str | None
+    text_total: int
+    origin: str | None
+    size: int | None
+    notes: tuple[Note, ...]
+    array: Array | None
+    chunk: Chunk | None
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """The positions along one dimension; None where they are not known without more reads."""
+
+    name: str
+    values: tuple[float, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkCounts:
+    """What became of the chunks of a reading."""
+
+    fetched: int
+    fill: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Values that were read, or why they were not; numbers travel beside it as a buffer."""
+
+    state: str
+    array: str
+    index: tuple[int, ...] | None
+    shape: tuple[int, ...]
+    dtype: str
+    dimensions: tuple[str, ...]
+    units: str | None
+    name: str
+    minimum: float | None
+    maximum: float | None
+    missing: int
+    seconds: float
+    message: str | None
+    grant: str | None
+    coordinates: tuple[Coordinate, ...]
+    chunks: ChunkCounts
+    texts: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the editor's table."""
+
+    key: str
+    kind: str
+    url: str | None
+    offset: int | None
+    length: int | None
+    text: str | None
+    origin: str
+    state: str
+
+
+def to_wire(value: Any) -> Any:
+    """Return the JSON form of a model.
+
+    Integers beyond 2^53 become text, since JSON readers round them; NaN and infinities become
+    null; lone surrogates become escapes; a trailing underscore is not part of a name.
+    """
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name.rstrip("_"): to_wire(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {to_wire(str(key)): to_wire(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_wire(item) for item in value]
+    if isinstance(value, str):
+        return str(value).encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if abs(value) <= _EXACT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

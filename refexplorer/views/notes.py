@@ -1,0 +1,100 @@
+"""Diagnostics as notes: which key each is about, and where it stands in the text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from refexplorer.views.models import Mark, Note
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.spec.diagnostics import Diagnostic
+
+SHOWN = 200
+"""Notes that one answer carries; their full number travels beside them."""
+
+
+def notes(refs: ReferenceSet) -> tuple[Note, ...]:
+    """Return the first notes of a set."""
+    return tuple(note(refs, diagnostic) for diagnostic in refs.diagnostics[:SHOWN])
+
+
+def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...]:
+    """Return the notes about a key, about the metadata of an array, or about the item that made it.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    path
+        A key, or the path of an array or group.
+    origin
+        ``"gen[0]"`` for a generated key.
+    """
+    inside = {
+        f"{path}/{name}".lstrip("/") for name in (".zarray", ".zattrs", ".zgroup", "zarr.json")
+    }
+    item = f"/{origin.replace('[', '/').rstrip(']')}" if origin and "[" in origin else None
+    found = []
+    for diagnostic in refs.diagnostics:
+        key = _key(diagnostic.pointer, refs.source.form)
+        is_item = item is not None and f"{diagnostic.pointer}/".startswith(f"{item}/")
+        if is_item or (key is not None and (key == path or key in inside)):
+            found.append(note(refs, diagnostic))
+    return tuple(found[:SHOWN])
+
+
+def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
+    """Return the model of a diagnostic; `key` only where the set has that key or folder."""
+    key = _key(diagnostic.pointer, refs.source.form)
+    return Note(
+        diagnostic.code,
+        diagnostic.severity,
+        diagnostic.message,
+        diagnostic.hint or None,
+        diagnostic.pointer,
+        diagnostic.line,
+        diagnostic.column,
+        diagnostic.count,
+        key if key is not None and key in refs else None,
+    )
+
+
+def mark(note: Note, text: str, start: int, end: int) -> Mark:
+    """Place a note on a stretch of text.
+
+    Parameters
+    ----------
+    note
+        What is shown there.
+    text
+        The whole document.
+    start, end
+        Offsets of characters, end exclusive; the mark has UTF-16 code units, as editors count.
+    """
+    at = _utf16_length(text[:start])
+    return Mark(
+        note.code,
+        note.severity,
+        note.message,
+        note.hint,
+        note.pointer,
+        note.line,
+        note.column,
+        note.count,
+        note.key,
+        at,
+        at + _utf16_length(text[start:end]),
+    )
+
+
+def _utf16_length(text: str) -> int:
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _key(pointer: str, form: str) -> str | None:
+    """Return the key that a JSON pointer leads into; None for other parts of a document."""
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    if form == "V1":
+        parts = parts[1:] if parts[:1] == ["refs"] else []
+    return parts[0] if parts and form != "parquet" else None

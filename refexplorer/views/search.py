@@ -1,0 +1,52 @@
+"""Searching a set that may have no end: what was found in time, up to a cap."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+CAP = 100_000
+SECONDS = 2.0
+
+
+def collect(
+    matches: Iterator[str], cap: int = CAP, seconds: float = SECONDS
+) -> tuple[list[str], bool]:
+    """Return the first matches, and whether there may be more.
+
+    Parameters
+    ----------
+    matches
+        Lazy; its next match may be very far away.
+    cap
+        The most that is kept.
+    seconds
+        After this time the search is left where it is.
+
+    Raises
+    ------
+    Exception
+        What the search itself raised.
+    """
+    found: list[str] = []
+    errors: list[Exception] = []
+    stop = threading.Event()
+
+    def run() -> None:
+        try:
+            for match in matches:
+                if stop.is_set() or len(found) == cap:
+                    stop.set()
+                    return
+                found.append(match)
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True, name="refexplorer-search")
+    thread.start()
+    thread.join(seconds)
+    capped = thread.is_alive() or stop.is_set()
+    stop.set()
+    if errors:
+        raise errors[0]
+    return found[:cap], capped

@@ -1,0 +1,102 @@
+"""Plain text for a terminal: the summary of a set, and a bounded tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from refexplorer.data.sizes import size_text
+from refexplorer.spec.references import Kind
+from refexplorer.views.escape import escape
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.refset.summary import Summary
+    from refexplorer.refset.tree import Node
+
+NAME_SHOWN = 120
+CHILDREN_SHOWN = 20
+LEVELS_SHOWN = 3
+
+
+def summary_text(refs: ReferenceSet) -> str:
+    """Return what a set is, in a few lines."""
+    summary = refs.summary()
+    lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
+    lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
+    if refs.diagnostics:
+        lines.append(counted(len(refs.diagnostics), "note"))
+    return "\n".join(lines)
+
+
+def facts_text(summary: Summary) -> str:
+    """Return the counts of a summary in one line."""
+    size = "size not known" if summary.bytes is None else f"{size_text(summary.bytes)} referenced"
+    parts = [
+        counted(summary.keys, "key"),
+        counted(summary.arrays, "array"),
+        counted(summary.targets, "target"),
+        size,
+    ]
+    if summary.missing:
+        parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
+    return ", ".join(parts)
+
+
+def tree_text(
+    refs: ReferenceSet,
+    path: str = "",
+    *,
+    levels: int = LEVELS_SHOWN,
+    children: int = CHILDREN_SHOWN,
+) -> str:
+    """Return the tree below a path.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    path
+        Where to begin; ``""`` is the root.
+    levels
+        How deep to go.
+    children
+        How many rows of each level; the number of the others is said.
+
+    Raises
+    ------
+    KeyError
+        If there is no such path.
+    """
+    return "\n".join(_lines(refs, path, levels, children, ""))
+
+
+def _lines(refs: ReferenceSet, path: str, levels: int, children: int, indent: str) -> Iterator[str]:
+    page = refs.children(path, 0, children)
+    more = page.total - len(page.rows)
+    for number, node in enumerate(page.rows, 1):
+        is_last = number == len(page.rows) and not more
+        yield f"{indent}{'└── ' if is_last else '├── '}{_line(node)}"
+        if node.children and levels > 1:
+            below = indent + ("    " if is_last else "│   ")
+            yield from _lines(refs, node.path, levels - 1, children, below)
+    if more:
+        yield f"{indent}└── … {more:,} more"
+
+
+def _line(node: Node) -> str:
+    name = escape(node.name, NAME_SHOWN) + ("/" if node.children else "")
+    what = node.kind if not node.children else node.type
+    parts = [name, str(what or "no reference")]
+    if node.children:
+        parts.append(counted(node.children, "child", "children"))
+    if node.size is not None:
+        parts.append(size_text(node.size))
+    if node.target:
+        parts.append(escape(node.target, NAME_SHOWN))
+    return "  ".join(parts)
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

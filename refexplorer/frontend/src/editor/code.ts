@@ -1,0 +1,129 @@
+/** CodeMirror for a reference set: JSON with templates in its texts, and the notes from Python. */
+
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import {
+  bracketMatching,
+  foldGutter,
+  foldKeymap,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { EditorState } from "@codemirror/state";
+import {
+  Decoration,
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+  MatchDecorator,
+  ViewPlugin,
+  type DecorationSet,
+  type ViewUpdate,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+import type { Mark } from "../shared/wire.ts";
+
+const highlight = HighlightStyle.define([
+  { tag: tags.propertyName, color: "var(--syn-name)" },
+  { tag: tags.string, color: "var(--syn-string)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--syn-number)" },
+  { tag: tags.punctuation, color: "var(--ink2)" },
+]);
+
+const TEMPLATES = new MatchDecorator({
+  regexp: /\{\{.*?\}\}|\{%.*?%\}/g,
+  decoration: Decoration.mark({ class: "template" }),
+});
+
+const templates = ViewPlugin.fromClass(
+  class {
+    decorations: DecorationSet;
+
+    constructor(view: EditorView) {
+      this.decorations = TEMPLATES.createDeco(view);
+    }
+
+    update(update: ViewUpdate): void {
+      this.decorations = TEMPLATES.updateDeco(update, this.decorations);
+    }
+  },
+  { decorations: (plugin) => plugin.decorations },
+);
+
+interface Options {
+  parent: HTMLElement;
+  root: ShadowRoot;
+  text: string;
+  edited(text: string): void;
+}
+
+export function createEditor({ parent, root, text, edited }: Options): EditorView {
+  const state = EditorState.create({
+    doc: text,
+    extensions: [
+      lineNumbers(),
+      highlightActiveLineGutter(),
+      lintGutter(),
+      foldGutter(),
+      history(),
+      drawSelection(),
+      indentOnInput(),
+      bracketMatching(),
+      closeBrackets(),
+      highlightActiveLine(),
+      highlightSelectionMatches(),
+      search({ top: true }),
+      json(),
+      syntaxHighlighting(highlight),
+      templates,
+      EditorView.contentAttributes.of({ "aria-label": "The reference set, version 1" }),
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) edited(update.state.doc.toString());
+      }),
+      keymap.of([
+        ...closeBracketsKeymap,
+        ...defaultKeymap,
+        ...searchKeymap,
+        ...historyKeymap,
+        ...foldKeymap,
+        ...lintKeymap,
+        indentWithTab,
+      ]),
+    ],
+  });
+  return new EditorView({ state, parent, root });
+}
+
+/** Puts another text in place; it can be undone like anything typed. */
+export function replaceText(view: EditorView, text: string): void {
+  if (view.state.doc.toString() === text) return;
+  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+}
+
+/** Shows the notes at their places, unless the text has moved on since they were made. */
+export function showMarks(view: EditorView, marks: Mark[], text: string): void {
+  if (view.state.doc.toString() !== text) return;
+  const diagnostics = marks.map((mark): Diagnostic => {
+    const from = Math.min(mark.from, text.length);
+    const message = mark.hint ? `${mark.message} ${mark.hint}` : mark.message;
+    return { from, to: Math.min(Math.max(mark.to, from), text.length), severity: mark.severity, message };
+  });
+  view.dispatch(setDiagnostics(view.state, diagnostics));
+}
+
+export function jumpTo(view: EditorView, { from, to }: Mark): void {
+  const end = view.state.doc.length;
+  view.dispatch({
+    selection: { anchor: Math.min(from, end), head: Math.min(to, end) },
+    effects: EditorView.scrollIntoView(Math.min(from, end), { y: "center" }),
+  });
+  view.focus();
+}

@@ -1,0 +1,72 @@
+/** The search field above the tree, with how it reads and which kinds it lets through. */
+
+import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { Badge } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { Count, Kind } from "../shared/wire.ts";
+import type { ExplorerSession, Mode } from "./session.ts";
+
+const HINTS: Record<Mode, string> = {
+  glob: "air/*.0",
+  substring: "zarray",
+  regex: "^air/[0-9.]+$",
+};
+
+interface Props {
+  session: ExplorerSession;
+  kinds: Record<Kind, Count>;
+}
+
+export function SearchBox({ session, kinds }: Props) {
+  const { search, searching, capped, searchError } = useStore(session);
+  const toggle = (kind: Kind) =>
+    session.find({
+      kinds: search.kinds.includes(kind)
+        ? search.kinds.filter((other) => other !== kind)
+        : [...search.kinds, kind],
+    });
+  return (
+    <div class="find" role="search">
+      <div class="find-line">
+        <input
+          type="search"
+          aria-label="Find keys"
+          placeholder={`Find keys, such as ${HINTS[search.mode]}`}
+          spellcheck={false}
+          value={search.text}
+          aria-invalid={searchError !== null}
+          onInput={(event) => session.find({ text: event.currentTarget.value })}
+        />
+        <select
+          aria-label="How to read the search"
+          value={search.mode}
+          onChange={(event) => session.find({ mode: event.currentTarget.value as Mode })}
+        >
+          <option value="glob">glob</option>
+          <option value="substring">text</option>
+          <option value="regex">regex</option>
+        </select>
+      </div>
+      <div class="find-line">
+        {KINDS.filter((kind) => Number(kinds[kind]) > 0).map((kind) => (
+          <button
+            key={kind}
+            class="filter"
+            aria-pressed={search.kinds.includes(kind)}
+            title={`Only ${KIND_NAMES[kind]}`}
+            onClick={() => toggle(kind)}
+          >
+            <Badge kind={kind} /> <span class="filter-count">{count(kinds[kind])}</span>
+          </button>
+        ))}
+        <span class={searchError ? "find-said bad" : "find-said"} role="status">
+          {searchError ?? (searching ? found(session.rows.total, capped) : "")}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function found(total: number, capped: boolean): string {
+  return capped ? `the first ${count(total)} found` : `${counted(total, "key")} found`;
+}

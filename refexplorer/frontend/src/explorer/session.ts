@@ -1,0 +1,224 @@
+/** What the explorer knows and does; the components only draw it. */
+
+import type { Host, Message, Off } from "../shared/host.ts";
+import { Store } from "../shared/store.ts";
+import { RowWindow, type RowsReply } from "../shared/window.ts";
+import { Wire } from "../shared/wire.ts";
+import type { Count, Hello, Item, Kind, Progress, Reading, Row } from "../shared/wire.ts";
+
+export type Tab = "overview" | "key" | "data";
+export type Mode = "glob" | "substring" | "regex";
+
+export interface Search {
+  text: string;
+  mode: Mode;
+  kinds: Kind[];
+}
+
+/** What is being read or was read for one array or chunk. */
+export interface Job {
+  array: string;
+  index: number[] | null;
+  id: string | null;
+  progress: Progress | null;
+  reading: Reading | null;
+  values: Float64Array | null;
+  error: string | null;
+}
+
+export interface ExplorerState {
+  hello: Hello | null;
+  failure: string | null;
+  tab: Tab;
+  selection: string;
+  item: Item | null;
+  itemError: string | null;
+  /** The row that the keyboard is on. */
+  active: number;
+  search: Search;
+  searching: boolean;
+  capped: boolean;
+  searchError: string | null;
+  job: Job | null;
+  /** Counts up whenever the active row should be scrolled to. */
+  revealed: number;
+}
+
+const START: ExplorerState = {
+  hello: null,
+  failure: null,
+  tab: "overview",
+  selection: "",
+  item: null,
+  itemError: null,
+  active: 0,
+  search: { text: "", mode: "glob", kinds: [] },
+  searching: false,
+  capped: false,
+  searchError: null,
+  job: null,
+  revealed: 0,
+};
+
+export class ExplorerSession extends Store<ExplorerState> {
+  readonly rows: RowWindow<Row>;
+  private readonly host: Host;
+  private readonly wire: Wire;
+  private readonly offs: Off[];
+
+  constructor(host: Host) {
+    super(START);
+    this.host = host;
+    this.wire = new Wire(host);
+    this.rows = new RowWindow(
+      (start, n) => this.wire.request<RowsReply<Row>>("tree.rows", { start, n }),
+      () => this.set({}),
+    );
+    this.offs = [
+      host.onChange("selection", (path) => this.follow(String(path ?? ""))),
+      this.wire.on("progress", (message) => this.progress(message)),
+    ];
+    void this.open();
+  }
+
+  close(): void {
+    for (const off of this.offs) off();
+    this.wire.close();
+  }
+
+  async open(): Promise<void> {
+    this.set({ failure: null });
+    try {
+      const hello = await this.wire.request<Hello>("hello");
+      this.set({ hello });
+      // The tree has at least one row, or says that it has none.
+      this.rows.reset(1);
+      if (hello.selection) await this.reveal(hello.selection);
+    } catch (error) {
+      this.set({ failure: (error as Error).message });
+    }
+  }
+
+  /** Python, or another view of this widget, chose a key. */
+  private follow(path: string): void {
+    if (path !== this.state.selection) void this.reveal(path);
+  }
+
+  /** Opens the tree down to a key and selects it. */
+  async reveal(path: string): Promise<void> {
+    if (path === "") return this.select("");
+    const { total, index } = await this.wire.request<{ total: Count; index: number }>("tree.reveal", {
+      path,
+    });
+    if (index < 0) return;
+    this.set({ search: START.search, searching: false, active: index });
+    this.rows.reset(total, true);
+    this.set({ revealed: this.state.revealed + 1 });
+    await this.select(path);
+  }
+
+  /** Selects a key: the notebook observes it, the inspector shows it. */
+  async select(path: string): Promise<void> {
+    const tab = path !== "" && this.state.tab === "overview" ? "key" : this.state.tab;
+    this.set({ selection: path, itemError: null, tab });
+    if (this.host.get("selection") !== path) this.host.set("selection", path);
+    try {
+      const { item } = await this.wire.request<{ item: Item }>("key.show", { path });
+      if (this.state.selection === path) this.set({ item });
+    } catch (error) {
+      if (this.state.selection === path) {
+        this.set({ item: null, itemError: (error as Error).message });
+      }
+    }
+  }
+
+  /** Moves the keyboard to a row and selects it. */
+  async goTo(index: number): Promise<void> {
+    const active = Math.min(Math.max(0, index), this.rows.total - 1);
+    this.set({ active, revealed: this.state.revealed + 1 });
+    const row = this.rows.at(active) ?? (await this.fetchRow(active));
+    if (row && this.state.active === active) await this.select(row.path);
+  }
+
+  async toggle(row: Row, open = !row.open): Promise<void> {
+    if (row.type === "key" || this.state.searching || row.open === open) return;
+    const { total, index } = await this.wire.request<{ total: Count; index: number }>("tree.toggle", {
+      path: row.path,
+      open,
+    });
+    this.set({ active: index });
+    this.rows.reset(total, true);
+  }
+
+  /** The row whose name begins so, after the active one; looks a thousand rows ahead. */
+  async typeAhead(prefix: string, from: number): Promise<void> {
+    const begins = (row: Row) => row.name.toLowerCase().startsWith(prefix);
+    let found = this.rows.find((row, index) => index >= from && begins(row));
+    if (found < 0) {
+      const ahead = await this.wire.request<RowsReply<Row>>("tree.rows", { start: from, n: 1000 });
+      const step = ahead.rows.findIndex(begins);
+      found = step < 0 ? this.rows.find(begins) : ahead.start + step;
+    }
+    if (found >= 0) await this.goTo(found);
+  }
+
+  async find(change: Partial<Search>): Promise<void> {
+    const search = { ...this.state.search, ...change };
+    const searching = search.text !== "" || search.kinds.length > 0;
+    this.set({ search, searchError: null });
+    try {
+      const reply = await this.wire.request<{ total: Count; capped: boolean }>("tree.find", search);
+      if (this.state.search !== search) return;
+      this.set({ searching, capped: reply.capped, active: 0 });
+      this.rows.reset(reply.total);
+    } catch (error) {
+      if (this.state.search === search) this.set({ searchError: (error as Error).message });
+    }
+  }
+
+  async read(array: string, index: number[] | null): Promise<void> {
+    const asked = this.wire.job<{ reading: Reading }>("chunk.read", { array, index }, true);
+    const job = { array, index, id: asked.id, progress: null, reading: null, values: null, error: null };
+    this.set({ tab: "data", job });
+    try {
+      const { message, buffers } = await asked.reply;
+      const values = buffers[0] ? new Float64Array(buffers[0]) : null;
+      this.finish(asked.id, { reading: message.reading, values });
+    } catch (error) {
+      this.finish(asked.id, { error: (error as Error).message });
+    }
+  }
+
+  /** Grants the access that a reading asked for, then reads again. */
+  async allow(job: Job): Promise<void> {
+    try {
+      await this.wire.request("allow", { grant: job.reading?.grant });
+      await this.read(job.array, job.index);
+    } catch (error) {
+      this.set({ job: { ...job, reading: null, error: (error as Error).message } });
+    }
+  }
+
+  async cancel(): Promise<void> {
+    const { job } = this.state;
+    this.set({ job: null });
+    if (job?.id) await this.wire.request("cancel", { job: job.id });
+  }
+
+  private progress(message: Message): void {
+    const { job } = this.state;
+    if (job && job.id === message["id"]) {
+      this.set({ job: { ...job, progress: message as unknown as Progress } });
+    }
+  }
+
+  private finish(id: string, part: Partial<Job>): void {
+    const { job } = this.state;
+    if (job?.id === id) this.set({ job: { ...job, ...part, id: null, progress: null } });
+  }
+
+  private async fetchRow(index: number): Promise<Row | undefined> {
+    const reply = await this.wire.request<RowsReply<Row>>("tree.rows", { start: index, n: 1 });
+    return reply.rows[0];
+  }
+}

@@ -1,0 +1,193 @@
+/** The tree of keys: an ARIA treegrid of which only the visible rows are in the document. */
+
+import type { CSSProperties } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
+import { Badge, Blank } from "../shared/parts.tsx";
+import { Rows, type RowsHandle } from "../shared/rows.tsx";
+import { useStore } from "../shared/store.ts";
+import type { Row } from "../shared/wire.ts";
+import type { ExplorerSession } from "./session.ts";
+
+const TYPE_AHEAD_MS = 700;
+
+export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
+  const { active, selection, searching, revealed } = useStore(session);
+  const id = useId();
+  const handle = useRef<RowsHandle>(null);
+  const onKeyDown = useKeys(session, handle);
+  const { rows } = session;
+  useEffect(() => handle.current?.reveal(active), [revealed]);
+
+  const choose = (index: number) => void session.goTo(index);
+  return (
+    <div
+      class="tree"
+      role="treegrid"
+      tabIndex={0}
+      aria-label={label}
+      aria-rowcount={rows.total + 1}
+      aria-colcount={4}
+      aria-activedescendant={rows.at(active) ? `${id}-${active}` : undefined}
+      onKeyDown={onKeyDown}
+    >
+      <div role="rowgroup">
+        <div class="row columns" role="row" aria-rowindex={1}>
+          <span role="columnheader">Key</span>
+          <span role="columnheader">Kind</span>
+          <span role="columnheader" class="number">Size</span>
+          <span role="columnheader">Target</span>
+        </div>
+      </div>
+      <Rows rows={rows} handle={handle}>
+        {(row, index, style) =>
+          row ? (
+            <TreeRow
+              key={index}
+              id={`${id}-${index}`}
+              row={row}
+              index={index}
+              style={style}
+              flat={searching}
+              active={index === active}
+              selected={row.path === selection && selection !== ""}
+              choose={() => choose(index)}
+              toggle={() => void session.toggle(row)}
+            />
+          ) : (
+            <div class="row waiting" role="row" aria-rowindex={index + 2} key={index} style={style}>
+              <span role="gridcell">…</span>
+            </div>
+          )
+        }
+      </Rows>
+      <Absence session={session} />
+    </div>
+  );
+}
+
+/** What stands in place of rows. */
+function Absence({ session }: { session: ExplorerSession }) {
+  const { searching } = session.state;
+  const { rows } = session;
+  if (rows.error !== null) {
+    return <div role="row"><div role="gridcell"><Blank sentence={rows.error} retry={() => rows.retry()} /></div></div>;
+  }
+  if (rows.total > 0) return null;
+  const sentence = searching ? "No key matches." : "This reference set has no keys.";
+  return <div role="row"><div role="gridcell"><Blank sentence={sentence} /></div></div>;
+}
+
+interface RowProps {
+  id: string;
+  row: Row;
+  index: number;
+  style: CSSProperties;
+  flat: boolean;
+  active: boolean;
+  selected: boolean;
+  choose(): void;
+  toggle(): void;
+}
+
+function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle }: RowProps) {
+  const branch = row.type !== "key" && !flat;
+  const state = `${selected ? " selected" : ""}${active ? " active" : ""}`;
+  const onTwisty = (event: MouseEvent) => {
+    event.stopPropagation();
+    toggle();
+  };
+  return (
+    <div
+      id={id}
+      class={`row${state}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-level={row.depth + 1}
+      aria-posinset={Number(row.position)}
+      aria-setsize={Number(row.siblings)}
+      aria-expanded={branch ? row.open : undefined}
+      aria-selected={selected}
+      style={style}
+      onClick={choose}
+      onDblClick={branch ? toggle : undefined}
+    >
+      <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} title={row.path}>
+        <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
+          {branch ? (row.open ? "▾" : "▸") : ""}
+        </span>
+        {flat ? row.path : row.name || "/"}
+      </span>
+      <span role="gridcell">
+        {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{TYPE_NAMES[row.type]}</span>}
+      </span>
+      <span role="gridcell" class="number">{row.size === null ? "" : bytes(row.size)}</span>
+      <span role="gridcell" class="target" title={row.target ?? ""}>
+        {row.target === null ? inside(row) : fileName(row.target)}
+      </span>
+    </div>
+  );
+}
+
+function inside(row: Row): string {
+  return row.type === "key" ? "" : `${count(row.children)} inside`;
+}
+
+/** The keyboard of a treegrid (WAI-ARIA practices), and type-ahead by name. */
+function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null }) {
+  const typed = useRef({ text: "", at: 0 });
+
+  const type = (character: string) => {
+    const now = Date.now();
+    const fresh = now - typed.current.at > TYPE_AHEAD_MS;
+    const text = (fresh ? "" : typed.current.text) + character.toLowerCase();
+    typed.current = { text, at: now };
+    void session.typeAhead(text, session.state.active + (fresh ? 1 : 0));
+  };
+
+  return (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { active } = session.state;
+    const page = handle.current?.page() ?? 1;
+    const actions: Record<string, () => void> = {
+      ArrowDown: () => void session.goTo(active + 1),
+      ArrowUp: () => void session.goTo(active - 1),
+      PageDown: () => void session.goTo(active + page),
+      PageUp: () => void session.goTo(active - page),
+      Home: () => void session.goTo(0),
+      End: () => void session.goTo(session.rows.total - 1),
+      ArrowRight: () => void inward(session),
+      ArrowLeft: () => void outward(session),
+      Enter: () => void activate(session),
+      " ": () => void activate(session),
+    };
+    const action = actions[event.key];
+    if (action) action();
+    else if (event.key.length === 1) type(event.key);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
+async function inward(session: ExplorerSession): Promise<void> {
+  const row = session.rows.at(session.state.active);
+  if (!row || row.type === "key" || session.state.searching) return;
+  await (row.open ? session.goTo(session.state.active + 1) : session.toggle(row, true));
+}
+
+async function outward(session: ExplorerSession): Promise<void> {
+  const row = session.rows.at(session.state.active);
+  if (!row || session.state.searching) return;
+  if (row.open) await session.toggle(row, false);
+  else if (row.depth > 0) await session.reveal(row.path.slice(0, -(row.name.length + 1)));
+}
+
+async function activate(session: ExplorerSession): Promise<void> {
+  const row = session.rows.at(session.state.active);
+  if (!row) return;
+  if (session.state.searching) await session.reveal(row.path);
+  else if (row.type !== "key") await session.toggle(row);
+  else await session.select(row.path);
+}

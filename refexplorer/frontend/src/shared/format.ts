@@ -1,0 +1,69 @@
+/** Numbers and names as people read them. */
+
+import type { Count, Kind, NodeType, Severity } from "./wire.ts";
+
+export const KINDS: Kind[] = ["inline", "base64", "url", "range"];
+export const KIND_NAMES: Record<Kind, string> = {
+  inline: "inline",
+  base64: "base64",
+  url: "whole URL",
+  range: "byte range",
+};
+export const TYPE_NAMES: Record<NodeType, string> = {
+  group: "group",
+  array: "array",
+  folder: "folder",
+  key: "key",
+};
+export const SEVERITY_MARKS: Record<Severity, string> = { error: "✕", warning: "▲", info: "ℹ" };
+
+/** 1234567 → "1,234,567"; text of a large number keeps every digit. */
+export function count(value: Count): string {
+  return (typeof value === "string" ? BigInt(value) : value).toLocaleString("en");
+}
+
+/** "1 key", "2 keys". */
+export function counted(value: Count, noun: string): string {
+  return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
+}
+
+/** 57288 → "57.3 kB" (decimal units). */
+export function bytes(value: Count): string {
+  let size = Number(value);
+  if (size < 1000) return `${count(size)} B`;
+  const units = ["kB", "MB", "GB", "TB", "PB", "EB"];
+  let unit = -1;
+  do {
+    size /= 1000;
+    unit += 1;
+  } while (size >= 999.5 && unit < units.length - 1);
+  return `${size.toPrecision(3)} ${units[unit]}`;
+}
+
+/** A value of an array, short. */
+export function value(number: number): string {
+  if (Number.isNaN(number)) return "NaN";
+  if (Number.isInteger(number) && Math.abs(number) < 1e15) return number.toLocaleString("en");
+  return String(Number(number.toPrecision(6)));
+}
+
+/** What is after the last slash: the file of a URL. */
+export function fileName(url: string): string {
+  return url.replace(/\/+$/, "").split("/").pop() || url;
+}
+
+/** Indented JSON where the text is JSON, the text itself otherwise. */
+export function pretty(text: string): string {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    // Numbers are only re-indented when reading and writing them again keeps every digit.
+    const again = JSON.stringify(JSON.parse(text), null, 2);
+    return bare(again) === bare(text) ? again : text;
+  } catch {
+    return text;
+  }
+}
+
+function bare(text: string): string {
+  return text.replace(/\s+/g, "");
+}

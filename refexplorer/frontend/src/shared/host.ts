@@ -1,0 +1,85 @@
+/** One face for the two hosts: anywidget's model in a notebook, Panel's JSComponent model on the page. */
+
+export type Off = () => void;
+export type Message = Record<string, unknown>;
+
+export interface Host {
+  readonly place: "notebook" | "page";
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  send(message: Message): void;
+  onChange(name: string, callback: (value: unknown) => void): Off;
+  onMessage(callback: (message: Message, buffers: ArrayBuffer[]) => void): Off;
+}
+
+interface NotebookModel {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  send(message: unknown): void;
+  on(event: string, callback: (...values: never[]) => void): void;
+  off(event: string, callback: (...values: never[]) => void): void;
+}
+
+interface PageModel {
+  [name: string]: unknown;
+  send_msg(message: unknown): void;
+  on(event: string, callback: (value: never) => void): void;
+  off(event: string, callback: (value: never) => void): void;
+}
+
+export type Model = NotebookModel | PageModel;
+
+export function adapt(model: Model): Host {
+  return typeof model["send_msg" as keyof Model] === "function"
+    ? page(model as PageModel)
+    : notebook(model as NotebookModel);
+}
+
+function notebook(model: NotebookModel): Host {
+  const listen = (event: string, callback: (...values: never[]) => void): Off => {
+    model.on(event, callback);
+    return () => model.off(event, callback);
+  };
+  return {
+    place: "notebook",
+    get: (name) => model.get(name),
+    set: (name, value) => {
+      model.set(name, value);
+      model.save_changes();
+    },
+    send: (message) => model.send(message),
+    onChange: (name, callback) => listen(`change:${name}`, () => callback(model.get(name))),
+    onMessage: (callback) =>
+      listen("msg:custom", (message: Message, buffers?: DataView[]) =>
+        callback(message, (buffers ?? []).map(copied)),
+      ),
+  };
+}
+
+function page(model: PageModel): Host {
+  const listen = (event: string, callback: (value: never) => void): Off => {
+    model.on(event, callback);
+    return () => model.off(event, callback);
+  };
+  return {
+    place: "page",
+    get: (name) => model[name],
+    set: (name, value) => {
+      model[name] = value;
+    },
+    send: (message) => model.send_msg(message),
+    onChange: (name, callback) => listen(name, () => callback(model[name])),
+    onMessage: (callback) =>
+      listen("msg:custom", (envelope: { message: Message; buffers: ArrayBuffer[] }) =>
+        callback(envelope.message, envelope.buffers),
+      ),
+  };
+}
+
+/** A buffer of its own: the view that a kernel message gives may start at any byte. */
+function copied(view: DataView): ArrayBuffer {
+  const bytes = new Uint8Array(view.byteLength);
+  bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  return bytes.buffer;
+}

@@ -1,0 +1,51 @@
+/** Puts a view into a shadow root of its own, in whichever host. */
+
+import { render, type ComponentType } from "preact";
+
+import baseCss from "../styles/base.css";
+import { adapt, type Host, type Model, type Off } from "./host.ts";
+import { watchTheme } from "./theme.ts";
+
+interface RenderProps {
+  model: Model;
+  el: HTMLElement;
+}
+
+export interface ViewProps {
+  host: Host;
+  root: ShadowRoot;
+}
+
+export type Render = (props: RenderProps) => Off;
+
+export function mount(View: ComponentType<ViewProps>, css: string): Render {
+  return ({ model, el }) => {
+    const host = adapt(model);
+    const frame = document.createElement("div");
+    frame.dataset["place"] = host.place;
+    // Lab's shortcuts would take single keys away from the view; this is Lumino's own opt-out.
+    frame.dataset["lmSuppressShortcuts"] = "true";
+    const root = frame.attachShadow({ mode: "open" });
+    const style = document.createElement("style");
+    style.textContent = baseCss + css;
+    const body = document.createElement("div");
+    body.className = "rx";
+    root.append(style, body);
+    el.append(frame);
+    body.addEventListener("keydown", keepFromNotebook);
+    const offTheme = watchTheme((theme) => {
+      body.dataset["theme"] = theme;
+    });
+    render(<View host={host} root={root} />, body);
+    return () => {
+      offTheme();
+      render(null, body);
+      frame.remove();
+    };
+  };
+}
+
+/** Keys typed into the view are not the notebook's; its Ctrl and Cmd shortcuts stay, unless used here. */
+function keepFromNotebook(event: KeyboardEvent): void {
+  if (event.defaultPrevented || !(event.ctrlKey || event.metaKey)) event.stopPropagation();
+}

@@ -1,0 +1,95 @@
+/** Small pieces that both views show. */
+
+import { useState } from "preact/hooks";
+
+import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
+import type { Kind, Note, Severity } from "./wire.ts";
+
+/** The kind of a reference: a letter and a colour, and its name where there is room. */
+export function Badge({ kind, named = false }: { kind: Kind; named?: boolean }) {
+  return (
+    <span class={`badge ${kind}`} title={KIND_NAMES[kind]}>
+      <i aria-hidden="true">{kind[0]!.toUpperCase()}</i>
+      <span class={named ? "" : "unseen"}>{KIND_NAMES[kind]}</span>
+    </span>
+  );
+}
+
+export function SeverityMark({ severity }: { severity: Severity }) {
+  return (
+    <span class={`severity ${severity}`}>
+      <span aria-hidden="true">{SEVERITY_MARKS[severity]}</span>
+      <span class="unseen">{severity}</span>
+    </span>
+  );
+}
+
+interface NotesProps {
+  notes: Note[];
+  /** What happens on a click, or null for a note that leads nowhere. */
+  follow(note: Note): (() => void) | null;
+}
+
+/** Notes with their place, each a button where there is somewhere to go. */
+export function Notes({ notes, follow }: NotesProps) {
+  return (
+    <ul class="notes">
+      {notes.map((note) => (
+        <li key={`${note.code} ${note.pointer}`}>
+          <NoteLine note={note} go={follow(note)} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
+  const more = note.count > 1 ? ` (${(note.count - 1).toLocaleString("en")} more like this)` : "";
+  const body = (
+    <>
+      <SeverityMark severity={note.severity} />
+      <span class="note-text">
+        {note.message} {note.hint && <span class="quiet">{note.hint}</span>}
+        {more}
+      </span>
+      <span class="note-place">
+        {note.line === null ? note.pointer || "/" : `line ${note.line}:${note.column ?? 1}`}
+      </span>
+    </>
+  );
+  if (go === null) return <div class="note">{body}</div>;
+  return <button class="note" title={note.pointer} onClick={go}>{body}</button>;
+}
+
+/** Puts a text on the clipboard and says so. */
+export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
+  const [said, say] = useState<string | null>(null);
+  const copy = async () => {
+    say((await toClipboard(text)) ? "Copied" : "Select the text and copy it");
+    setTimeout(() => say(null), 1600);
+  };
+  return (
+    <button class="button" onClick={copy} disabled={text === ""}>
+      <span role="status">{said ?? label}</span>
+    </button>
+  );
+}
+
+async function toClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is shown in place of a view that has nothing to show yet, or cannot. */
+export function Blank({ sentence, retry }: { sentence: string; retry?: () => void }) {
+  return (
+    <div class="blank" role={retry ? "alert" : undefined}>
+      <p>{sentence}</p>
+      {retry && <button class="button" onClick={retry}>Try again</button>}
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+/** A scrolled list of any length: only the rows on the screen are in the document. */
+
+import type { ComponentChildren, CSSProperties, RefObject } from "preact";
+import { useEffect, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+
+import * as virtual from "./virtual.ts";
+import type { RowWindow } from "./window.ts";
+
+export const ROW_HEIGHT = 24;
+
+export interface RowsHandle {
+  /** Scrolls as little as makes the row visible. */
+  reveal(index: number): void;
+  /** Rows that fit on the screen. */
+  page(): number;
+  /** Scrolls by whole rows. */
+  move(rows: number): void;
+}
+
+interface Props<R> {
+  rows: RowWindow<R>;
+  handle: RefObject<RowsHandle | null>;
+  /** Draws one row; it is undefined while it is waited for. */
+  children(row: R | undefined, index: number, style: CSSProperties): ComponentChildren;
+}
+
+export function Rows<R>({ rows, handle, children }: Props<R>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const height = useHeight(scroller);
+  const geometry = { total: rows.total, rowHeight: ROW_HEIGHT, height };
+  const { top, moveTo } = usePosition(scroller, geometry);
+  const [start, end] = virtual.visible(top, geometry);
+
+  useEffect(() => rows.want(start, end), [rows, start, end, rows.total]);
+  useImperativeHandle(handle, () => ({
+    reveal: (index) => moveTo((now) => virtual.revealed(index, now, geometry)),
+    page: () => Math.max(1, Math.floor(height / ROW_HEIGHT) - 1),
+    move: (by) => moveTo((now) => now + by * ROW_HEIGHT),
+  }), [moveTo, rows.total, height]);
+
+  const offset = (scroller.current?.scrollTop ?? 0) - top;
+  const drawn = [];
+  for (let index = start; index < end; index++) {
+    const y = index * ROW_HEIGHT + offset;
+    drawn.push(children(rows.at(index), index, { transform: `translateY(${y}px)` }));
+  }
+  return (
+    <div class="rows" role="rowgroup" ref={scroller}>
+      <div class="rows-all" role="presentation" style={{ height: `${virtual.spacer(geometry)}px` }}>
+        {drawn}
+      </div>
+    </div>
+  );
+}
+
+/** Position of the rows, px: the scroll bar's own, or finer than it when the list is scaled. */
+function usePosition(scroller: RefObject<HTMLDivElement | null>, geometry: virtual.Geometry) {
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const now = useRef({ top: 0, scrollTop: 0, geometry });
+  now.current.geometry = geometry;
+  now.current.top = Math.min(now.current.top, virtual.farthest(geometry));
+
+  const [moveTo] = useState(() => (next: (top: number) => number) => {
+    const { top, geometry: shape } = now.current;
+    const target = Math.min(Math.max(0, next(top)), virtual.farthest(shape));
+    const scrollTop = Math.round(virtual.toScroll(target, shape));
+    now.current = { top: target, scrollTop, geometry: shape };
+    scroller.current?.scrollTo({ top: scrollTop, behavior: "instant" });
+    redraw(0);
+  });
+
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const onScroll = () => {
+      const { scrollTop, geometry: shape } = now.current;
+      // Our own `scrollTo` comes back here; only a move of the scroll bar itself says where we are.
+      if (Math.abs(element.scrollTop - scrollTop) < 1) return;
+      now.current.top = virtual.fromScroll(element.scrollTop, shape);
+      now.current.scrollTop = element.scrollTop;
+      redraw(0);
+    };
+    const onWheel = (event: WheelEvent) => {
+      if (!virtual.isScaled(now.current.geometry) || event.ctrlKey) return;
+      event.preventDefault();
+      const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? ROW_HEIGHT : 1;
+      moveTo((top) => top + event.deltaY * unit);
+    };
+    element.addEventListener("scroll", onScroll);
+    element.addEventListener("wheel", onWheel, { passive: false });
+    return () => {
+      element.removeEventListener("scroll", onScroll);
+      element.removeEventListener("wheel", onWheel);
+    };
+  }, []);
+  return { top: now.current.top, moveTo };
+}
+
+function useHeight(element: RefObject<HTMLElement | null>): number {
+  const [height, setHeight] = useState(0);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setHeight(entry!.contentRect.height));
+    observer.observe(element.current!);
+    return () => observer.disconnect();
+  }, []);
+  return height;
+}

@@ -1,0 +1,37 @@
+/** Light or dark: what the surroundings say, then what the system says. */
+
+import type { Off } from "./host.ts";
+
+export type Theme = "light" | "dark";
+
+export function watchTheme(callback: (theme: Theme) => void): Off {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const tell = () => callback(surroundings() ?? (system.matches ? "dark" : "light"));
+  const observer = new MutationObserver(tell);
+  const attributeFilter = ["class", "style", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"];
+  for (const element of [document.documentElement, document.body]) {
+    observer.observe(element, { attributes: true, attributeFilter });
+  }
+  system.addEventListener("change", tell);
+  tell();
+  return () => {
+    observer.disconnect();
+    system.removeEventListener("change", tell);
+  };
+}
+
+function surroundings(): Theme | null {
+  const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
+  if (jpThemeLight) return jpThemeLight === "true" ? "light" : "dark";
+  if (vscodeThemeKind) return vscodeThemeKind.includes("light") ? "light" : "dark";
+  const named = document.documentElement.dataset["theme"];
+  if (named === "light" || named === "dark") return named;
+  return background(document.body) ?? background(document.documentElement);
+}
+
+function background(element: Element): Theme | null {
+  const parts = getComputedStyle(element).backgroundColor.match(/[\d.]+/g)?.map(Number);
+  if (!parts || parts[3] === 0) return null;
+  const [red = 0, green = 0, blue = 0] = parts;
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
+}

@@ -1,0 +1,53 @@
+/** Where rows stand when there are more of them than a browser can scroll. */
+
+/** Browsers cap the height of an element (Firefox near 17 million px); beyond this it is scaled. */
+export const TALLEST = 8_000_000;
+
+export interface Geometry {
+  total: number;
+  rowHeight: number;
+  /** Height of the visible part, px. */
+  height: number;
+}
+
+/** Height of the scrolled element, px. */
+export function spacer({ total, rowHeight }: Geometry): number {
+  return Math.min(total * rowHeight, TALLEST);
+}
+
+/** The farthest that the rows can be moved up, px of real rows. */
+export function farthest({ total, rowHeight, height }: Geometry): number {
+  return Math.max(0, total * rowHeight - height);
+}
+
+/** From the scroll bar's position to that of the rows. */
+export function fromScroll(scrollTop: number, geometry: Geometry): number {
+  const room = spacer(geometry) - geometry.height;
+  return room <= 0 ? 0 : Math.min(1, scrollTop / room) * farthest(geometry);
+}
+
+/** From the rows' position to that of the scroll bar. */
+export function toScroll(top: number, geometry: Geometry): number {
+  const far = farthest(geometry);
+  return far === 0 ? 0 : (top / far) * (spacer(geometry) - geometry.height);
+}
+
+export function isScaled({ total, rowHeight }: Geometry): boolean {
+  return total * rowHeight > TALLEST;
+}
+
+/** Half-open range of the rows to draw, a few more than can be seen. */
+export function visible(top: number, geometry: Geometry, extra = 6): [number, number] {
+  const { total, rowHeight, height } = geometry;
+  const first = Math.floor(top / rowHeight);
+  const count = Math.ceil(height / rowHeight) + 1;
+  return [Math.max(0, first - extra), Math.min(total, first + count + extra)];
+}
+
+/** The nearest position at which a row is wholly visible. */
+export function revealed(index: number, top: number, geometry: Geometry): number {
+  const above = index * geometry.rowHeight;
+  const below = above + geometry.rowHeight - geometry.height;
+  const nearest = above < top ? above : below > top ? below : top;
+  return Math.min(Math.max(0, nearest), farthest(geometry));
+}

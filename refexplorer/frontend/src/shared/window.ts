@@ -1,0 +1,98 @@
+/** The rows around what is on the screen; the rest stays in Python. */
+
+import type { Count } from "./wire.ts";
+
+export interface RowsReply<R> {
+  start: number;
+  total: Count;
+  rows: R[];
+}
+
+const PAGE = 100;
+const KEPT = 2_000;
+
+/** Keeps fetched rows by index. One request is in flight, and the newest wish is asked for next. */
+export class RowWindow<R> {
+  total = 0;
+  error: string | null = null;
+  private readonly fetch: (start: number, n: number) => Promise<RowsReply<R>>;
+  private readonly changed: () => void;
+  private readonly rows = new Map<number, R>();
+  private generation = 0;
+  private busy = false;
+  private wish: [number, number] = [0, 0];
+
+  constructor(fetch: (start: number, n: number) => Promise<RowsReply<R>>, changed: () => void) {
+    this.fetch = fetch;
+    this.changed = changed;
+  }
+
+  at(index: number): R | undefined {
+    return this.rows.get(index);
+  }
+
+  /** Finds a row that is already here. */
+  find(test: (row: R, index: number) => boolean): number {
+    for (const [index, row] of this.rows) if (test(row, index)) return index;
+    return -1;
+  }
+
+  /** Forgets every row: the set behind them changed. `keep` leaves them until the new ones come. */
+  reset(total: Count, keep = false): void {
+    this.total = Number(total);
+    this.generation += 1;
+    if (!keep) this.rows.clear();
+    this.error = null;
+    this.stale = keep;
+    this.changed();
+    void this.load();
+  }
+
+  /** Says which rows are looked at: from `start` up to and without `end`. */
+  want(start: number, end: number): void {
+    this.wish = [Math.max(0, start), Math.min(this.total, end)];
+    void this.load();
+  }
+
+  retry(): void {
+    this.error = null;
+    this.changed();
+    void this.load();
+  }
+
+  private stale = false;
+
+  private async load(): Promise<void> {
+    const page = this.missing();
+    if (this.busy || this.error !== null || page === null) return;
+    this.busy = true;
+    const generation = this.generation;
+    try {
+      const reply = await this.fetch(page, PAGE);
+      if (generation === this.generation) this.take(reply);
+    } catch (error) {
+      if (generation === this.generation) this.error = (error as Error).message;
+    }
+    this.busy = false;
+    this.changed();
+    void this.load();
+  }
+
+  private take(reply: RowsReply<R>): void {
+    this.total = Number(reply.total);
+    if (this.stale || this.rows.size > KEPT) this.rows.clear();
+    this.stale = false;
+    reply.rows.forEach((row, i) => this.rows.set(reply.start + i, row));
+    // Rows that do not come although they were counted must not be asked for again and again.
+    if (reply.rows.length === 0) this.total = Math.min(this.total, reply.start);
+  }
+
+  /** The first index to ask for: a little before the first row that is wished for and not here. */
+  private missing(): number | null {
+    const [start, end] = this.wish;
+    for (let index = start; index < Math.min(end, this.total); index++) {
+      if (this.stale || !this.rows.has(index)) return Math.max(0, index - PAGE / 4);
+    }
+    return null;
+  }
+}

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SpecError
 from refexplorer.formats.json_text import parse_json
+from refexplorer.formats.parquet import read_store
 from refexplorer.formats.positions import locate
-from refexplorer.formats.source import Source, read_source
+from refexplorer.formats.source import ZMETADATA, Source, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.refset.linting import lint
-from refexplorer.refset.opened import OpenedSet, open_document
+from refexplorer.refset.opened import OpenedSet, open_document, open_store
 from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.tree import Node, Page
@@ -87,9 +88,12 @@ class ReferenceSet(Mapping[str, Reference]):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What is wrong or odd, errors first; found when it is first asked for."""
+        self._opened.read_all()
         findings = Findings()
         findings.extend(self._findings)
-        lint(self._opened, 0 if self.source.form == "V0" else 1, findings)
+        version = 1 if self.source.form == "V1" else 0
+        base = {"V0": "", "V1": "/refs", "parquet": ZMETADATA}[self.source.form]
+        lint(self._opened, version, base, findings)
         return findings.freeze(_locator(self.source.text))
 
     def keys_at(self, start: int, stop: int) -> list[str]:
@@ -283,11 +287,24 @@ def open_references(
     """
     limits = limits or DEFAULT_LIMITS
     read = read_source(source, storage_options, limits)
+    if read.store is not None:
+        return _open_parquet(read, limits, storage_options)
     findings = Findings()
     document = _read(read, templates, limits, findings)
     form = "V1" if document.version else "V0"
     named = Source(read.name, form, read.location, read.text, read.value)
     return ReferenceSet(named, open_document(document), findings, limits, storage_options)
+
+
+def _open_parquet(
+    source: Source, limits: Limits, storage_options: Mapping[str, Any] | None
+) -> ReferenceSet:
+    assert source.store is not None
+    try:
+        store = read_store(*source.store, limits)
+    except SpecError as error:
+        raise _placed(error, source) from None
+    return ReferenceSet(source, open_store(store), store.findings, limits, storage_options)
 
 
 def expand(

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Segment
 from refexplorer.refset.strings import chunk_numbers, without_start
 from refexplorer.refset.tree import Folder, Tree, prefix
@@ -85,9 +86,9 @@ class ArrayIndex:
             return rows, np.empty((len(rows), 0), np.int64)
         rows = self._tree.rows_below(folder)
         keys = self._tree.table.keys.take(pa.array(rows))
-        start = (array.folder + array.prefix).encode()
+        start = array.folder + array.prefix
         if array.prefix:
-            inside = pc.starts_with(keys, pattern=start.decode()).to_numpy(zero_copy_only=False)
+            inside = pc.starts_with(keys, pattern=start).to_numpy(zero_copy_only=False)
             rows, keys = rows[inside], keys.filter(pa.array(inside))
         names = without_start(keys, len(start))
         places, indices = chunk_numbers(names, array.separator, len(array.shape))
@@ -109,7 +110,7 @@ class ArrayIndex:
 
 def _present_in(segment: Segment, array: ArrayMeta) -> int:
     """Count the chunks of an array in a segment; of very many, all are taken to be inside."""
-    if segment.count > LISTED_CHUNKS:
+    if isinstance(segment, Records) or segment.count > LISTED_CHUNKS:
         return segment.count
     indices = (array.chunk_index(key) for key, _ in segment.iterate())
     return sum(index is not None and array.contains(index) for index in indices)

@@ -23,9 +23,16 @@ from refexplorer.spec.references import Inline
 _METADATA = "(?:^|/)(?:" + "|".join(name.replace(".", r"\.") for name in METADATA_NAMES) + ")$"
 
 
-def lint(opened: OpenedSet, version: int, findings: Findings) -> None:
-    """Note what is odd about a set as a whole; `version` is 0 or 1."""
-    base = "/refs" if version else ""
+def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
+    """Note what is odd about a set as a whole.
+
+    Parameters
+    ----------
+    version
+        0 or 1; templates mean nothing in V0.
+    base
+        What the pointer of a key starts with.
+    """
     _lint_keys(opened.table, version, base, findings)
     _lint_folders(opened, base, findings)
     _lint_urls(opened.table, version, base, findings)
@@ -60,20 +67,20 @@ def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
 
 
 def _lint_urls(table: Table, version: int, base: str, findings: Findings) -> None:
-    codes, firsts = np.unique(table.targets, return_index=True)
-    counts = np.bincount(table.targets[table.targets >= 0], minlength=len(table.urls))
-    for code, row in zip(codes.tolist(), firsts.tolist(), strict=True):
+    targets, urls = table.columns.targets, table.columns.urls
+    found = np.unique(targets, return_index=True, return_counts=True)
+    for code, row, count in zip(*(part.tolist() for part in found), strict=True):
         if code < 0:
             continue
         key = table.key_at(row)
-        for remark in remarks_on_url(table.urls[code], version):
+        for remark in remarks_on_url(urls[code], version):
             findings.add(
                 remark.code,
                 base + pointer(key),
                 remark.message,
                 remark.hint,
                 key=key,
-                count=int(counts[code]),
+                count=count,
             )
 
 

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.errors import LimitError
+from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
+from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
 from refexplorer.refset.tree import Node, Page, Tree, prefix
@@ -54,6 +56,15 @@ class OpenedSet:
     def count(self) -> int:
         """How many keys there are."""
         return sum(part.count for part in self.parts)
+
+    def read_all(self) -> None:
+        """Read what is still unread, so that everything there is to note was noted."""
+        stores = {id(part.store): part.store for part in self.segments if isinstance(part, Records)}
+        for part in self.segments:
+            if isinstance(part, Records):
+                part.loaded  # noqa: B018  reading notes what is wrong
+        for store in stores.values():
+            store.note_strays()
 
     def find(self, key: str) -> tuple[Segment, int] | None:
         """Return the segment that holds a key and its number there, or None."""
@@ -147,6 +158,12 @@ def open_document(document: Document) -> OpenedSet:
         segments = [_hide_remade(segment, made, document.findings) for segment in segments]
         segments.append(made)
     return OpenedSet(table, [segment for segment in segments if segment.count])
+
+
+def open_store(store: ParquetStore) -> OpenedSet:
+    """Lay out a parquet store: its metadata as a table, each array as a segment."""
+    table = build_table(store.metadata.items(), "parquet")
+    return OpenedSet(table, [Records(store, array) for array in store.arrays])
 
 
 def _without_remade(table: Table, made: Generated, findings: Findings) -> Table:

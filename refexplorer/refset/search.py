@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.refset.columns import KINDS
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.refset.table import KINDS, Table
+from refexplorer.refset.table import Table
 from refexplorer.spec.references import Kind
 
 MODES = ("glob", "regex", "substring")
@@ -71,7 +72,7 @@ def _rows(
             fits = pa.array(np.array([pattern.search(key) is not None for key in keys.to_pylist()]))
     found = fits.to_numpy(zero_copy_only=False)
     if kinds:
-        found = found & np.isin(table.kinds, [KINDS.index(kind) for kind in kinds])
+        found = found & np.isin(table.columns.kinds, [KINDS.index(kind) for kind in kinds])
     yield from np.flatnonzero(found).tolist()
 
 

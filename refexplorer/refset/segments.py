@@ -26,6 +26,10 @@ class Segment(Protocol):
     def count(self) -> int:
         """How many keys there are."""
 
+    @property
+    def bound(self) -> int:
+        """No fewer than `count`, and known without reading anything."""
+
     def key_at(self, row: int) -> str:
         """Return a key by its number."""
 
@@ -68,6 +72,11 @@ class Generated:
     def count(self) -> int:
         """How many keys there are."""
         return self.item.count - len(self.hidden)
+
+    @property
+    def bound(self) -> int:
+        """The same: the count is arithmetic."""
+        return self.count
 
     def number(self, row: int) -> int:
         """Return the number in the gen item of a row of this segment."""

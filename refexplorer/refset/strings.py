@@ -22,10 +22,9 @@ def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
     )
 
 
-def without_start(keys: pa.Array, size: int) -> pa.Array:
-    """Return the keys without their first `size` bytes."""
-    cut = pc.binary_slice(keys.cast(pa.large_binary()), size)
-    return cut.cast(pa.large_string())
+def without_start(texts: pa.Array, size: int) -> pa.Array:
+    """Return the texts without their first `size` characters."""
+    return pc.utf8_slice_codeunits(texts, size)
 
 
 def chunk_numbers(names: pa.Array, separator: str, rank: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from refexplorer.refset.columns import KINDS, Columns
 from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.refset.table import KINDS
 from refexplorer.refset.tree import Folder, NodeType
 from refexplorer.spec.gen import GenItem
 from refexplorer.spec.references import Kind, Range, Url
@@ -85,17 +86,27 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
 
 
 def _tally_table(opened: OpenedSet, folder: Folder) -> _Tally:
-    table = opened.table
-    rows = opened.tree.rows_below(folder)
-    counts = np.bincount(table.kinds[rows], minlength=len(KINDS)).tolist()
-    codes = np.unique(table.targets[rows])
-    urls = {table.urls[code] for code in codes.tolist() if code >= 0}
-    return _Tally(dict(zip(KINDS, counts, strict=True)), opened.tree.bytes_below(folder), urls)
+    tally = _Tally(dict.fromkeys(KINDS, 0), 0, set())
+    _tally_columns(opened.table.columns, opened.tree.rows_below(folder), tally)
+    return tally
+
+
+def _tally_columns(columns: Columns, rows: np.ndarray, tally: _Tally) -> None:
+    counts = np.bincount(columns.kinds[rows], minlength=len(KINDS)).tolist()
+    for kind, count in zip(KINDS, counts, strict=True):
+        tally.kinds[kind] += count
+    codes = np.unique(columns.targets[rows])
+    tally.urls |= {columns.urls[code] for code in codes.tolist() if code >= 0}
+    if tally.bytes is not None:
+        tally.bytes += int(columns.lengths[rows].sum())
 
 
 def _tally_segment(segment: Segment, tally: _Tally) -> None:
     if isinstance(segment, Generated) and segment.count > COUNTED_KEYS:
         _tally_by_shape(segment.item, segment.count, tally)
+        return
+    if isinstance(segment, Records):
+        _tally_columns(segment.loaded.columns, np.arange(segment.count), tally)
         return
     for _, reference in segment.iterate():
         tally.kinds[reference.kind] += 1

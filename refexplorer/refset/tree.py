@@ -168,7 +168,7 @@ class Tree:
 
     @cached_property
     def _bytes_before(self) -> np.ndarray:
-        lengths = self.table.lengths[self._order]
+        lengths = self.table.columns.lengths[self._order]
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
     def bytes_below(self, folder: Folder) -> int:
@@ -216,8 +216,13 @@ class Tree:
             below,
             _target(reference),
             origin,
-            self.level(folder).total,
+            self._children(folder),
         )
+
+    def _children(self, folder: Folder) -> int:
+        """Count the rows below a folder without putting them in order."""
+        listed = len(self.rows_in(folder)) + len(folder.folders)
+        return listed + sum(segment.bound for segment in folder.segments)
 
 
 class Level:
@@ -249,7 +254,7 @@ class Level:
     def _names(self, rows: np.ndarray) -> pa.Array:
         keys = self._tree.table.keys.take(pa.array(rows))
         return pc.binary_slice(
-            pc.cast(keys, pa.large_binary()), len(prefix(self._folder.path).encode())
+            pc.cast(keys, pa.large_binary()), len(prefix(self._folder.path))
         ).cast(pa.large_string())
 
     def page(self, start: int, stop: int) -> tuple[Node, ...]:
@@ -269,7 +274,9 @@ class Level:
             return self._segment_node(self._folder.segments[run - 3], place)
         row = int((self._metadata if run == 0 else self._keys)[place])
         key = self._tree.table.key_at(row)
-        return _leaf(key, self._name(key), self._tree.table.reference_at(row), "refs")
+        return _leaf(
+            key, self._name(key), self._tree.table.reference_at(row), self._tree.table.origin
+        )
 
     def _name(self, key: str) -> str:
         return key[len(prefix(self._folder.path)) :]
@@ -277,7 +284,9 @@ class Level:
     def _folder_node(self, folder: Folder) -> Node:
         row = self._tree.table.find(folder.path)
         reference = None if row is None else self._tree.table.reference_at(row)
-        node = self._tree.node(folder.path, reference, None if row is None else "refs")
+        node = self._tree.node(
+            folder.path, reference, None if row is None else self._tree.table.origin
+        )
         assert node is not None
         return node
 

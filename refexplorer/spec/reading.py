@@ -47,7 +47,7 @@ def read_reference(value: object, url_of: Callable[[str], str], note: Note) -> R
     if isinstance(value, str):
         return _read_text(value, note)
     if isinstance(value, bytes):
-        return _read_bytes(value)
+        return read_bytes(value)
     if isinstance(value, Mapping):
         return Inline(_json_text(value))
     raise BadReference(
@@ -108,10 +108,12 @@ def _read_text(value: str, note: Note) -> Reference:
     return Inline(value)
 
 
-def _read_bytes(value: bytes) -> Reference:
-    """Read the raw bytes that kerchunk's dicts in memory hold, which JSON cannot."""
+def read_bytes(value: bytes) -> Inline | Base64:
+    """Read raw bytes, which parquet and kerchunk's dicts in memory hold, and JSON cannot."""
     if value.isascii() and not value.startswith(BASE64_PREFIX.encode()):
-        return Inline(value.decode())
+        text = value.decode()
+        if all(letter.isprintable() or letter.isspace() for letter in text):
+            return Inline(text)
     return Base64(BASE64_PREFIX + base64.b64encode(value).decode())
 
 

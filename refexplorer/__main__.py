@@ -1,0 +1,8 @@
+"""``python -m refexplorer`` is the command ``refexplorer``."""
+
+import sys
+
+from refexplorer.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""References as columns: no Python object for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+
+KINDS = tuple(Kind)
+INLINE, BASE64, URL, RANGE = range(4)
+_INT64 = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Columns:
+    """n references.
+
+    Attributes
+    ----------
+    kinds
+        Places in `KINDS`, uint8.
+    targets
+        Places in `urls` for whole files and ranges, -1 for the others, int32.
+    urls
+        The distinct URLs; None stands for the target named at open time.
+    offsets
+        Bytes for a range; the place in `texts` for inline text and base64.
+    lengths
+        Bytes; 0 for a whole file, whose size is not known.
+    texts
+        The inline texts.
+    large
+        The few references whose numbers do not fit into 64 bits.
+    """
+
+    kinds: np.ndarray
+    targets: np.ndarray
+    urls: Sequence[str | None]
+    offsets: np.ndarray
+    lengths: np.ndarray
+    texts: Sequence[str]
+    large: dict[int, Range] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def reference_at(self, row: int) -> Reference:
+        """Return a reference by its row."""
+        if row in self.large:
+            return self.large[row]
+        kind, place = self.kinds[row], int(self.offsets[row])
+        if kind == RANGE:
+            return Range(self.urls[self.targets[row]], place, int(self.lengths[row]))
+        if kind == URL:
+            return Url(self.urls[self.targets[row]])
+        return Inline(self.texts[place]) if kind == INLINE else Base64(self.texts[place])
+
+    def select(self, rows: np.ndarray) -> Columns:
+        """Return some rows, in the order given."""
+        return Columns(
+            self.kinds[rows],
+            self.targets[rows],
+            self.urls,
+            self.offsets[rows],
+            self.lengths[rows],
+            self.texts,
+            {new: self.large[old] for new, old in enumerate(rows.tolist()) if old in self.large},
+        )
+
+
+class ColumnsBuilder:
+    """Takes references one by one."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._codes: dict[str | None, int] = {}
+        self._texts: list[str] = []
+        self._large: dict[int, Range] = {}
+
+    def add(self, reference: Reference) -> None:
+        """Append a row."""
+        if isinstance(reference, Range):
+            code = self._code(reference.url)
+            offset, length = reference.offset, reference.length
+            if offset > _INT64 or length > _INT64:
+                self._large[len(self._rows)] = reference
+                offset, length = min(offset, _INT64), min(length, _INT64)
+            self._rows.append((RANGE, code, offset, length))
+        elif isinstance(reference, Url):
+            self._rows.append((URL, self._code(reference.url), 0, 0))
+        else:
+            kind = INLINE if isinstance(reference, Inline) else BASE64
+            self._rows.append((kind, -1, len(self._texts), reference.size))
+            self._texts.append(reference.text)
+
+    def _code(self, url: str | None) -> int:
+        return self._codes.setdefault(url, len(self._codes))
+
+    def build(self) -> Columns:
+        """Return the columns."""
+        columns = np.array(self._rows, np.int64).reshape(-1, 4).T
+        return Columns(
+            columns[0].astype(np.uint8),
+            columns[1].astype(np.int32),
+            tuple(self._codes),
+            columns[2].copy(),
+            columns[3].copy(),
+            self._texts,
+            self._large,
+        )

@@ -1,0 +1,50 @@
+"""The command line: exit status 0 fine, 1 the set has errors, 2 unreadable or called wrongly."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+UNREADABLE = 2
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; an error is one sentence on stderr.
+
+    Parameters
+    ----------
+    arguments
+        Without the name of the program; None takes them from ``sys.argv``.
+    """
+    from refexplorer.cli.commands import app, usage_errors
+    from refexplorer.errors import RefexplorerError
+
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    given = None if arguments is None else list(arguments)
+    try:
+        status = app(given, prog_name="refexplorer", standalone_mode=False)
+        sys.stdout.flush()
+        return int(status or 0)
+    except usage_errors as error:
+        return _refuse(f"{error.format_message().rstrip('.')}; see `refexplorer --help`.")
+    except RefexplorerError as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # a fault of ours: still no traceback for who only looks
+        return _refuse(f"This should not happen: {type(error).__name__}: {error}.")
+
+
+def _refuse(sentence: str) -> int:
+    from refexplorer.views.escape import escape
+
+    sys.stderr.write(f"refexplorer: {escape(sentence)}\n")
+    return UNREADABLE

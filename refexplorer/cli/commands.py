@@ -1,0 +1,228 @@
+"""The commands; each opens a set, asks it, and prints what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
+from typing import Annotated, cast
+
+import typer
+
+from refexplorer.cli import output
+from refexplorer.errors import SourceError
+from refexplorer.referenceset import ReferenceSet, open_references
+from refexplorer.refset.tree import Node
+from refexplorer.spec.catalogue import Severity
+from refexplorer.spec.expansion import check_expandable
+
+usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
+"""The base of all errors of a wrong call; typer has no public name for it."""
+HAS_ERRORS = 1
+PAGE_ROWS = 1000
+TERMINAL_ROWS = 100
+
+Source = Annotated[
+    str, typer.Argument(help="A JSON file (plain, gzip, zstd), parquet folder, URL.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Port = Annotated[int, typer.Option(help="0 takes a free one.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address only.")]
+
+app = typer.Typer(
+    help="Look into kerchunk and VirtualiZarr reference sets.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def ls(
+    source: Source,
+    path: Annotated[str, typer.Argument(help="A folder of the set; without it the root.")] = "",
+    start: Annotated[int, typer.Option(min=0, help="Number of the first row, from 0.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=0, help="Most rows to list.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """List one level of the tree."""
+    refs = _open(source)
+    total = _total(refs, path)
+    if limit is None and output.is_terminal() and not as_json:
+        limit = TERMINAL_ROWS
+    nodes = islice(_level(refs, path, start, total), limit)
+    if as_json:
+        fields = {"source": refs.source.name, "path": path, "total": total, "start": start}
+        output.write_json(fields, "rows", (asdict(node) for node in nodes))
+        return _status(refs)
+    rows = ((n.name, n.kind or n.type, n.size, n.target, n.origin, n.children) for n in nodes)
+    output.write_rows(("Key", "Kind", "Size", "Target", "From", "Below"), rows)
+    if limit is not None and start + limit < total:
+        output.say(f"{total - start - limit:,} more rows: --start {start + limit} goes on.")
+    return _status(refs)
+
+
+@app.command()
+def info(source: Source, as_json: AsJson = False) -> int:
+    """Show what the set is: keys, arrays, targets, bytes."""
+    refs = _open(source)
+    summary = refs.summary()
+    facts: dict[str, object] = {
+        "source": refs.source.name,
+        "form": refs.source.form,
+        "keys": refs.count,
+        "kinds": {str(kind): count for kind, count in summary.kinds.items()},
+        "groups": summary.groups,
+        "targets": summary.targets,
+        "bytes": summary.bytes,
+        "missing": summary.missing,
+        "diagnostics": _severities(refs),
+    }
+    if as_json:
+        output.write_json(facts, "arrays", _arrays(refs))
+        return _status(refs)
+    output.write_rows(("", ""), ((name, _words(value)) for name, value in facts.items()))
+    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing")
+    output.write_line()
+    output.write_rows(columns, (_array_row(array) for array in _arrays(refs)))
+    return _status(refs)
+
+
+@app.command()
+def expand(
+    source: Source,
+    as_json: AsJson = False,
+    lines: Annotated[bool, typer.Option("--lines", help="One JSON object a key.")] = False,
+) -> int:
+    """Write the set as V0; the answer is JSON with and without --json."""
+    refs = _open(source)
+    check_expandable(refs.count, refs.limits)
+    sentence = f"Expanding {refs.source.name}"
+    members = (
+        (key, reference.to_v0())
+        for key, reference in output.progress(refs.items(), refs.count, sentence)
+    )
+    if lines and not as_json:
+        output.write_lines({"key": key, "value": value} for key, value in members)
+    else:
+        output.write_object(members)
+    return _status(refs)
+
+
+@app.command()
+def check(source: Source, as_json: AsJson = False) -> int:
+    """List what is wrong or odd, with the place and what to do."""
+    refs = _open(source)
+    if as_json:
+        fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
+        found = (asdict(diagnostic) for diagnostic in refs.diagnostics)
+        output.write_json(fields | _severities(refs), "diagnostics", found)
+        return HAS_ERRORS if _severities(refs)["error"] else 0
+    for diagnostic in refs.diagnostics:
+        output.write_line(str(diagnostic))
+    output.say(f"{refs.source.name}: {refs.count:,} keys; {_words(_severities(refs))}.")
+    return HAS_ERRORS if _severities(refs)["error"] else 0
+
+
+@app.command()
+def serve(
+    source: Annotated[
+        str | None, typer.Argument(help="Without it the page offers the demo.")
+    ] = None,
+    port: Port = 5006,
+    address: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    allow: Annotated[
+        list[str] | None, typer.Option(help="What may be read: a folder, s3://bucket, a host.")
+    ] = None,
+    no_browser: NoBrowser = False,
+) -> int:
+    """Open the page on a set in the browser."""
+    return _serve(source, port, address, allow or [], not no_browser)
+
+
+@app.command()
+def demo(port: Port = 0, no_browser: NoBrowser = False) -> int:
+    """Open the page on the shipped sets in the browser; needs no network."""
+    return _serve(None, port, "127.0.0.1", [], not no_browser)
+
+
+def _serve(
+    source: str | None, port: int, address: str, allow: list[str], open_browser: bool
+) -> int:
+    from refexplorer.app import serve as serve_page
+
+    def ready(url: str) -> None:
+        output.write_line(f"refexplorer is at {url} (Ctrl+C stops it)")
+
+    if source is not None:
+        _open(source)
+    serve_page(
+        source, port=port, address=address, open_browser=open_browser, allow=allow, ready=ready
+    )
+    return 0
+
+
+def _open(source: str) -> ReferenceSet:
+    with output.waiting(f"Opening {source}"):
+        return open_references(source)
+
+
+def _total(refs: ReferenceSet, path: str) -> int:
+    try:
+        return refs.children(path, 0, 0).total
+    except KeyError:
+        raise SourceError(f"{refs.source.name} has nothing at {path!r}.") from None
+
+
+def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[Node]:
+    for first in range(start, total, PAGE_ROWS):
+        yield from refs.children(path, first, min(first + PAGE_ROWS, total)).rows
+
+
+def _arrays(refs: ReferenceSet) -> Iterator[dict[str, object]]:
+    for path in refs.arrays():
+        array = refs.array(path)
+        yield {
+            "path": path,
+            "shape": array.shape,
+            "chunks": array.chunks,
+            "dtype": array.dtype,
+            "codecs": array.codecs,
+            "dimensions": array.dimensions,
+            "zarr_format": array.zarr_format,
+            "missing": refs.summary(path).missing,
+        }
+
+
+def _array_row(array: dict[str, object]) -> tuple[object, ...]:
+    names = ("path", "shape", "chunks", "dtype", "codecs", "missing")
+    return tuple(
+        ", ".join(map(str, value)) if isinstance(value, tuple) else value
+        for value in (array[name] for name in names)
+    )
+
+
+def _severities(refs: ReferenceSet) -> dict[str, int]:
+    """Count findings; one may stand for many alike."""
+    counts = {str(severity): 0 for severity in Severity}
+    for diagnostic in refs.diagnostics:
+        counts[diagnostic.severity] += diagnostic.count
+    return counts
+
+
+def _status(refs: ReferenceSet) -> int:
+    """Say that a set has errors where the command itself would not show it."""
+    errors = _severities(refs)["error"]
+    if not errors:
+        return 0
+    output.say(f"{refs.source.name} has {errors:,} errors; `refexplorer check` lists them.")
+    return HAS_ERRORS
+
+
+def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{count:,} {name}" for name, count in value.items())
+    if value is None:
+        return "not counted"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,148 @@
+"""The commands as a person or a pipe runs them: what is on stdout, on stderr, and the status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import refexplorer as rx
+
+COMMANDS = ("ls", "info", "expand", "check")
+
+
+class Run(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+def run(*arguments: str | Path) -> Run:
+    command = [sys.executable, "-m", "refexplorer", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    return Run(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("sst.v0.json", 0), ("sst.v1.json", 0), ("sst.parq", 0), ("broken.json", 1)],
+)
+def test_json_is_one_document(command: str, name: str, status: int, demo: Path) -> None:
+    ran = run(command, demo / name, "--json")
+    assert ran.status == status, ran.err
+    assert json.loads(ran.out)
+    assert bool(ran.err) is bool(status and command != "check")
+
+
+def test_ls_pages_one_level(demo: Path) -> None:
+    ran = run("ls", demo / "sst.v1.json", "wind", "--start", "2", "--limit", "3", "--json")
+    level = json.loads(ran.out)
+    assert (level["total"], level["start"]) == (20, 2)
+    assert [row["name"] for row in level["rows"]] == ["0.0.0", "1.0.0", "2.0.0"]
+    assert {row["origin"] for row in level["rows"]} == {"gen[0]"}
+
+
+def test_ls_in_a_pipe_is_tab_separated_and_complete(demo: Path) -> None:
+    lines = run("ls", demo / "sst.v0.json", "sst").out.splitlines()
+    assert len(lines) == 20
+    assert lines[2].split("\t") == ["0.0.0", "range", "9163", "sst_2025-07.nc", "refs", "0"]
+
+
+def test_info_counts(demo: Path) -> None:
+    facts = json.loads(run("info", demo / "sst.v1.json", "--json").out)
+    assert facts["keys"] == 60
+    assert facts["kinds"] == {"inline": 19, "base64": 3, "url": 1, "range": 37}
+    arrays = {array["path"]: array for array in facts["arrays"]}
+    assert arrays["sst"]["chunks"] == [2, 96, 96]
+
+
+def test_expand_prints_what_the_spec_prints(demo: Path) -> None:
+    expanded = json.loads(run("expand", demo / "spec.v1.json").out)
+    assert len(expanded) == 9
+    assert expanded["gen_key4"] == ["http://server.domain/path_4", 5000, 1000]
+
+
+def test_expand_by_lines(demo: Path) -> None:
+    lines = run("expand", demo / "sst.v1.json", "--lines").out.splitlines()
+    members = [json.loads(line) for line in lines]
+    whole = rx.open_references(demo / "sst.v1.json").to_v0()
+    assert {member["key"]: member["value"] for member in members} == whole
+
+
+def test_check_names_the_place(demo: Path) -> None:
+    ran = run("check", demo / "broken.json")
+    assert ran.status == 1
+    assert "/refs/sst~15.0.0" in ran.out
+    assert "line 121:16" in ran.out
+    assert "`september` is not defined" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (None, "no file"),
+        ("", "empty"),
+        ("<html>", "html"),
+        ('{"version": 7, "refs": {}}', "version"),
+        ("[1, 2]", "object"),
+        ('{"a": ', "line 1"),
+    ],
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unreadable_source_is_one_sentence(
+    command: str, text: str | None, word: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "set.json"
+    if text is not None:
+        path.write_text(text)
+    ran = run(command, path, "--json")
+    assert (ran.status, ran.out) == (2, "")
+    assert len(ran.err.splitlines()) == 1
+    assert "set.json" in ran.err
+    assert word in ran.err.lower()
+
+
+@pytest.mark.parametrize("arguments", [["nosuch"], ["ls"], ["info", "a", "b"], ["ls", "a", "--no"]])
+def test_wrong_call_is_one_sentence(arguments: list[str]) -> None:
+    ran = run(*arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_no_such_folder_is_one_sentence(demo: Path) -> None:
+    ran = run("ls", demo / "sst.v0.json", "nosuch")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == "refexplorer: sst.v0.json has nothing at 'nosuch'.\n"
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps({"a\x1b[31m\nb\u202e": ["\x1b]0;x\x07.nc", 0, 1]}))
+    for command in COMMANDS:
+        ran = run(command, path)
+        assert not set("\x1b\x07\u202e") & set(ran.out + ran.err)
+    assert r"a\x1b[31m\nb" in run("ls", path).out
+
+
+def test_reader_that_stops_early(demo: Path) -> None:
+    command = f"{sys.executable} -m refexplorer expand {demo / 'sst.v0.json'} | head -1"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "{\n", "")
+
+
+def test_a_trillion_keys_are_listed_and_not_expanded(tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    side = {"stop": 10**6}
+    item = {"key": "v/{{i}}.{{j}}", "url": "u_{{i}}", "dimensions": {"i": side, "j": side}}
+    path.write_text(json.dumps({"version": 1, "gen": [item]}))
+    listed = json.loads(run("ls", path, "v", "--start", str(10**12 - 1), "--json").out)
+    assert listed["total"] == 10**12
+    assert listed["rows"][0]["path"] == "v/999999.999999"
+    refused = run("expand", path)
+    assert (refused.status, refused.out) == (2, "")
+    assert "1,000,000,000,000 keys" in refused.err

@@ -18,7 +18,7 @@ from refexplorer.data.access import AccessPolicy
 from refexplorer.data.codecs import METADATA_NAMES, refuse_unsafe
 from refexplorer.data.opened import Opened
 from refexplorer.data.targets import StorageOptions, Targets
-from refexplorer.errors import FetchError
+from refexplorer.errors import DecodeError, FetchError
 from refexplorer.spec.references import Reference
 
 if TYPE_CHECKING:
@@ -184,11 +184,28 @@ def to_xarray(
         As in `filesystem`.
     options
         Passed to `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
+
+    Raises
+    ------
+    DecodeError
+        If an array has no dimension names, without which xarray cannot place it.
     """
     import xarray
 
+    _require_names(refs, str(options.get("group") or "").strip("/"))
     view = filesystem(refs, allow=allow, storage_options=storage_options)
     options = {"consolidated": False} | options
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
     source: Any = store(view)
     return xarray.open_dataset(source, engine="zarr", **options)
+
+
+def _require_names(refs: Opened, group: str) -> None:
+    """Refuse what xarray would answer with an error of its inner parts."""
+    inside = [path for path in refs.arrays() if path and path.rpartition("/")[0] == group]
+    for path in inside:
+        if refs.array(path).dimensions is None:
+            raise DecodeError(
+                f"{path} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
+                f"refs.to_zarr()[{path!r}] reads it without."
+            )

@@ -77,8 +77,9 @@ class HttpReader:
             if response.status not in (200, 206):
                 raise FetchError(_WORDS.get(response.status) or _status(response))
             begin = _begin(response, start)
-            body = await _body(response, limit + start - begin)
-        return body[start - begin : None if end is None else end - begin]
+            wanted = None if end is None else end - begin
+            body = await _body(response, wanted, limit)
+        return body[start - begin : wanted]
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -127,13 +128,16 @@ def _begin(response: aiohttp.ClientResponse, start: int) -> int:
     return int(said[1])
 
 
-async def _body(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Read at most `limit` bytes; the server's own word about the length is not trusted."""
-    if (response.content_length or 0) > limit:
-        raise too_long(response.content_length or 0, limit)
+async def _body(response: aiohttp.ClientResponse, wanted: int | None, limit: int) -> bytes:
+    """Read `wanted` bytes and leave the rest, as a server that ignores ranges sends more."""
+    announced = response.content_length or 0 if wanted is None else wanted
+    if announced > limit:
+        raise too_long(announced, limit)
     body = bytearray()
     async for piece in response.content.iter_any():
         body += piece
+        if wanted is not None and len(body) >= wanted:
+            break
         if len(body) > limit:
             raise too_long(len(body), limit)
     return bytes(body)

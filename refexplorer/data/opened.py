@@ -35,5 +35,8 @@ class Opened(Protocol):
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
         """Return a page of one level of the tree; KeyError if there is no such path."""
 
+    def arrays(self) -> tuple[str, ...]:
+        """Return the paths of all arrays."""
+
     def array(self, path: str) -> ArrayMeta:
         """Return the metadata of an array; KeyError if there is no such array."""

@@ -85,7 +85,7 @@ def resolve(url: str, location: str | None) -> str:
 
     Without a location it is joined with the working directory, as `open` would.
     """
-    if protocol_of(url) is not None or url.startswith("/"):
+    if protocol_of(url) is not None or url.startswith("/") or _CHAIN.search(url):
         return url
     if location is None:
         return str(Path.cwd() / url)

@@ -123,6 +123,7 @@ class Targets:
     def _filesystem(self, place: Place) -> Any:
         import fsspec
 
+        fsspec.get_filesystem_class(place.protocol)
         if place.protocol not in OBJECT_STORES and place.host:
             for *_, address in socket.getaddrinfo(place.host, None):
                 self.policy.check_address(place.protocol, place.host, str(address[0]))

@@ -190,5 +190,6 @@ class ExplorerController:
         try:
             self.references.node(path)
         except KeyError:
-            raise RefexplorerError(f"The set has nothing at {path!r}.") from None
+            fails = "The template of this key fails" if path in self.references else None
+            raise RefexplorerError(f"{fails or 'The set has nothing'} at {path!r}.") from None
         return path

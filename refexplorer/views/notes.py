@@ -37,16 +37,14 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
     item = f"/{origin.replace('[', '/').rstrip(']')}" if origin and "[" in origin else None
     found = []
     for diagnostic in refs.diagnostics:
-        key = _key(diagnostic.pointer, refs.source.form)
         is_item = item is not None and f"{diagnostic.pointer}/".startswith(f"{item}/")
-        if is_item or (key is not None and (key == path or key in inside)):
+        if is_item or diagnostic.key == path or diagnostic.key in inside:
             found.append(note(refs, diagnostic))
     return tuple(found[:SHOWN])
 
 
 def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
-    """Return the model of a diagnostic; `key` only where the set has that key or folder."""
-    key = _key(diagnostic.pointer, refs.source.form)
+    """Return the model of a diagnostic; it has a key only where the set has it too."""
     return Note(
         diagnostic.code,
         diagnostic.severity,
@@ -56,7 +54,7 @@ def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
         diagnostic.line,
         diagnostic.column,
         diagnostic.count,
-        key if key is not None and key in refs else None,
+        diagnostic.key if diagnostic.key in refs else None,
     )
 
 
@@ -90,11 +88,3 @@ def mark(note: Note, text: str, start: int, end: int) -> Mark:
 
 def _utf16_length(text: str) -> int:
     return len(text) + sum(character > "\uffff" for character in text)
-
-
-def _key(pointer: str, form: str) -> str | None:
-    """Return the key that a JSON pointer leads into; None for other parts of a document."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    if form == "V1":
-        parts = parts[1:] if parts[:1] == ["refs"] else []
-    return parts[0] if parts and form != "parquet" else None

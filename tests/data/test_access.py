@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from refexplorer.data.access import AccessPolicy
+from refexplorer.data.places import is_private
+from refexplorer.errors import AccessError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    (home / "sub").mkdir(parents=True)
+    (home / "a.nc").write_bytes(b"a")
+    (home / "sub" / "b.nc").write_bytes(b"b")
+    (tmp_path / "secret").write_bytes(b"s")
+    return home
+
+
+def refusal(policy: AccessPolicy, url: str) -> AccessError:
+    with pytest.raises(AccessError) as caught:
+        policy.check(url)
+    assert str(caught.value).endswith(".")
+    return caught.value
+
+
+@pytest.mark.parametrize("url", ["a.nc", "./a.nc", "sub/b.nc", "sub/../a.nc", "missing.nc"])
+def test_targets_beside_the_reference_file_are_read(folder: Path, url: str) -> None:
+    assert AccessPolicy(str(folder)).check(url) == str((folder / url).resolve())
+
+
+@pytest.mark.parametrize("form", ["{}", "file://{}", "file:{}", "local://{}", "FILE://{}"])
+def test_every_spelling_of_a_local_file_is_one_place(folder: Path, form: str) -> None:
+    policy = AccessPolicy(str(folder))
+    assert policy.check(form.format(folder / "a.nc")) == str((folder / "a.nc").resolve())
+    assert refusal(policy, form.format(folder.parent / "secret")).grant == str(folder.parent)
+
+
+@pytest.mark.parametrize("url", ["../secret", "sub/../../secret", "/etc/passwd", "file:///etc/passwd"])
+def test_files_elsewhere_wait_for_a_grant(folder: Path, url: str) -> None:
+    assert "allow=" in str(refusal(AccessPolicy(str(folder)), url))
+
+
+def test_a_link_counts_as_what_it_leads_to(folder: Path) -> None:
+    (folder / "link.nc").symlink_to(folder.parent / "secret")
+    assert refusal(AccessPolicy(str(folder)), "link.nc").grant == str(folder.parent)
+
+
+def test_a_folder_that_only_begins_alike_is_another(folder: Path) -> None:
+    beside = folder.with_name("home2")
+    beside.mkdir()
+    (beside / "x").write_bytes(b"x")
+    refusal(AccessPolicy(str(folder)), "../home2/x")
+
+
+def test_devices_and_pipes_are_never_read(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    error = refusal(AccessPolicy(str(folder), allow=["/dev"]), "/dev/zero")
+    assert error.grant == ""
+    assert "regular" in str(refusal(AccessPolicy(str(folder)), "pipe"))
+
+
+@pytest.mark.parametrize(
+    ("grant", "url"),
+    [
+        ("s3://bucket", "s3://bucket/a/b.nc"),
+        ("s3://bucket/a", "s3a://bucket/a/b.nc"),
+        ("gs://bucket", "gcs://bucket/x"),
+        ("https://host.example", "https://HOST.example:443/x?y=1"),
+        ("https://host.example:8443/", "https://host.example:8443/x"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/x"),
+        ("http://[::1]:80", "http://[::1]/x"),
+        ("memory://", "memory://a/b"),
+        ("https://bücher.example", "https://xn--bcher-kva.example/x"),
+    ],
+)
+def test_a_grant_by_name(grant: str, url: str) -> None:
+    policy = AccessPolicy(None)
+    assert refusal(policy, url).grant
+    policy.grant(grant)
+    assert policy.check(url)
+    assert policy.granted == (grant,)
+
+
+@pytest.mark.parametrize(
+    ("grant", "url"),
+    [
+        ("https://host.example", "http://host.example/x"),
+        ("https://host.example", "https://host.example:8443/x"),
+        ("https://host.example", "https://host.example.evil.example/x"),
+        ("https://host.example", "https://sub.host.example/x"),
+        ("https://host.example/data", "https://host.example/data2/x"),
+        ("https://host.example/data", "https://host.example/data/../x"),
+        ("https://host.example/data", "https://host.example/data/%2e%2e/x"),
+        ("https://host.example/data", "https://host.example/data/..%2fx"),
+        ("s3://bucket", "s3://bucket2/x"),
+        ("s3://bucket/a", "s3://bucket/a/../b"),
+        ("s3://bucket", "gs://bucket/x"),
+        ("http://s3.amazonaws.com", "http://s3.amazonaws.com@evil.example/f"),
+        ("http://s3.amazonaws.com", "http://evil.example\\@s3.amazonaws.com/f"),
+        ("http://s3.amazonaws.com", "http://s3.amazonaws.com:80@evil.example/f"),
+        ("http://s3.amazonaws.com", "http://evil.example#@s3.amazonaws.com/f"),
+    ],
+)
+def test_a_grant_means_no_other_place(grant: str, url: str) -> None:
+    refusal(AccessPolicy(None, allow=[grant]), url)
+
+
+def test_a_disguised_host_is_named() -> None:
+    error = refusal(AccessPolicy(None), "http://s3.amazonaws.com@evil.example/f")
+    assert error.grant == "http://evil.example"
+    assert "the host is evil.example" in str(error)
+
+
+@pytest.mark.parametrize("url", ["zip://a.nc::http://host/x.zip", "simplecache::s3://b/x"])
+def test_chains_are_refused_whatever_is_allowed(url: str) -> None:
+    error = refusal(AccessPolicy(None, allow=["http://host", "s3://b"]), url)
+    assert error.grant == ""
+    assert "chain" in str(error)
+
+
+@pytest.mark.parametrize("url", ["http://", "https:///x", "s3://", "http://h:99999/x", "http://h\n/x"])
+def test_a_url_that_names_nothing_is_refused(url: str) -> None:
+    refusal(AccessPolicy(None), url)
+
+
+def test_relative_targets_of_a_remote_set_stay_in_its_folder() -> None:
+    policy = AccessPolicy("https://host.example/sets")
+    assert policy.check("a/b.nc") == "https://host.example/sets/a/b.nc"
+    assert policy.check("https://host.example/sets/c.nc") == "https://host.example/sets/c.nc"
+    refusal(policy, "../other/b.nc")
+    refusal(policy, "/etc/passwd")
+
+
+def test_a_set_without_a_file_has_no_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert refusal(AccessPolicy(None), "a.nc").grant == str(folder)
+    assert AccessPolicy(None, allow=["."]).check("a.nc") == str(folder / "a.nc")
+
+
+@pytest.mark.parametrize("name", ["https://", "zip://x::http://host", "file://elsewhere/x"])
+def test_a_grant_that_names_nothing_is_said_so(name: str) -> None:
+    with pytest.raises(AccessError, match="allow="):
+        AccessPolicy(None, allow=[name])
+
+
+@pytest.mark.parametrize("name", ["/data", "http://localhost:1", "http://10.0.0.1", "sftp://host"])
+def test_visitors_of_a_served_page_cannot_reach_inside(folder: Path, name: str) -> None:
+    policy = AccessPolicy(str(folder), allow=[str(folder / "sub")], served=True)
+    assert policy.check("sub/b.nc")
+    refusal(policy, "a.nc")
+    with pytest.raises(AccessError, match="--allow"):
+        policy.grant(name)
+    policy.grant("https://host.example")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.1.2.3", "169.254.169.254", "0.0.0.0", "100.64.0.1", "224.0.0.1", "::1"]
+    + ["fe80::1%eth0", "fd00::1", "::ffff:127.0.0.1", "2002:7f00:1::"],
+)
+def test_addresses_inside_the_network(address: str) -> None:
+    assert is_private(address)
+    with pytest.raises(AccessError, match="inside"):
+        AccessPolicy(None, allow=["http://host.example"]).check_address(
+            "http", "host.example", address
+        )
+
+
+def test_addresses_of_the_internet_and_named_ones() -> None:
+    policy = AccessPolicy(None, allow=["http://10.0.0.7"])
+    policy.check_address("http", "host.example", "93.184.216.34")
+    policy.check_address("http", "host.example", "10.0.0.7")
+    policy.check_address("http", "localhost", "127.0.0.1")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Limits:
     """What one reference set may cost; pass as ``limits=`` to raise a single bound.
 
-    Sizes are in bytes, times in seconds.
+    Sizes are in bytes.
     """
 
     document_bytes: int = 4 * 2**30
@@ -20,8 +20,6 @@ class Limits:
     """Length of any text that a template makes, intermediate ones included."""
     template_steps: int = 10_000
     """Evaluation steps of one template."""
-    template_seconds: float = 30.0
-    """Time that the templates of one set may take while it is opened."""
     integer_bits: int = 1024
     """Size of any integer that a template computes."""
     expanded_keys: int = 20_000_000

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.refset.segments import Segment
-from refexplorer.refset.strings import chunk_numbers, text_column
+from refexplorer.refset.strings import chunk_numbers, text_column, without_start
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import METADATA_NAMES
 from refexplorer.spec.lint import parse_metadata
@@ -253,9 +253,7 @@ class Level:
 
     def _names(self, rows: np.ndarray) -> pa.Array:
         keys = self._tree.table.keys.take(pa.array(rows))
-        return pc.binary_slice(
-            pc.cast(keys, pa.large_binary()), len(prefix(self._folder.path))
-        ).cast(pa.large_string())
+        return without_start(keys, len(prefix(self._folder.path)))
 
     def page(self, start: int, stop: int) -> tuple[Node, ...]:
         """Return the rows from `start` to `stop`."""

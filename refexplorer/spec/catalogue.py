@@ -39,7 +39,6 @@ _GEN = '{"version": 1, "gen": [{"key": "x/{{i}}", "url": "http://h/{{i}}", %s}]}
 DOCUMENT = {
     "not-json": _error("The text is not JSON.", "{'a': 'x'}"),
     "not-object": _error("The document is JSON, but not an object.", '["a"]'),
-    "too-deep": _error("The JSON is nested beyond the limit.", "200 brackets in a row"),
     "bad-version": _error(
         "`version` is there and is not the number 1.", '{"version": 2, "refs": {}}'
     ),

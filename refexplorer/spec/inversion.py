@@ -231,7 +231,7 @@ def _split(
     atoms: dict[Atom, int],
 ) -> bool:
     """Split a number into its atoms, the one with the greatest factor first, as with digits."""
-    order = sorted(unknown, key=lambda atom: -abs(unknown[atom]))
+    order = _by_weight(unknown, dimensions)[::-1]
     for place, atom in enumerate(order):
         low = sum(_span(other, unknown[other], dimensions)[0] for other in order[place + 1 :])
         factor = unknown[atom]
@@ -241,6 +241,16 @@ def _split(
         atoms[atom] = value
         rest -= factor * value
     return rest == 0
+
+
+def _by_weight(terms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> list[Atom]:
+    """Return the atoms from the one that changes the number least."""
+
+    def weight(atom: Atom) -> tuple[int, int]:
+        low, high = _span(atom, terms[atom], dimensions)
+        return abs(terms[atom]), high - low
+
+    return sorted(terms, key=weight)
 
 
 def _snap(value: int, dimension: Dimension, factor: int) -> int:
@@ -309,9 +319,8 @@ def _stands_apart(group: _Listed, template: Template) -> bool:
 
 def _is_positional(terms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> bool:
     """Say whether a sum can be split in one way only, as the digits of a number can."""
-    order = sorted(terms, key=lambda atom: abs(terms[atom]))
     reach = 0
-    for atom in order:
+    for atom in _by_weight(terms, dimensions):
         dimension = dimensions[atom[0]]
         whole = atom[1:] == (1, None)
         ordered = isinstance(dimension.values, range)

@@ -1,0 +1,139 @@
+"""Parquet stores read as the specification says, whoever wrote them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import refexplorer as rx
+from tests.cases import Case, comparable, conformance
+
+CASES = [case for case in conformance() if case.fields["kind"] == "parquet"]
+
+
+def _raw(values: list[str | None]) -> list[bytes | None]:
+    return [None if value is None else bytes.fromhex(value[4:]) for value in values]
+
+
+def write_with_pyarrow(path: Path, columns: Mapping[str, Any]) -> None:
+    urls = pa.array(columns["path"], pa.string())
+    table = {
+        "path": urls.dictionary_encode() if columns.get("path_categorical") else urls,
+        "offset": pa.array(columns["offset"], pa.int64()),
+        "size": pa.array(columns["size"], pa.int64()),
+        "raw": pa.array(_raw(columns["raw"]), pa.binary()),
+    }
+    pq.write_table(pa.table(table), path)
+
+
+def write_with_fastparquet(path: Path, columns: Mapping[str, Any]) -> None:
+    pandas = pytest.importorskip("pandas")
+    fastparquet = pytest.importorskip("fastparquet")
+    frame = pandas.DataFrame(
+        {
+            "path": pandas.Series(columns["path"], dtype="object"),
+            "offset": columns["offset"],
+            "size": columns["size"],
+            "raw": pandas.Series(_raw(columns["raw"]), dtype="object"),
+        }
+    )
+    if columns.get("path_categorical"):
+        frame["path"] = frame["path"].astype("category")
+    encoding = {"raw": "bytes", "path": "utf8"}
+    fastparquet.write(
+        str(path), frame, object_encoding=encoding, has_nulls=["path", "raw"], stats=False
+    )
+
+
+Write = Callable[[Path, Mapping[str, Any]], None]
+
+
+def write_store(folder: Path, store: Mapping[str, Any], write: Write) -> Path:
+    (folder / ".zmetadata").write_text(json.dumps(store["zmetadata"]))
+    for name, columns in store.get("files", {}).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(columns, str):
+            path.write_text(columns.removeprefix("text:"))
+        else:
+            write(path, columns)
+    return folder
+
+
+@pytest.mark.parametrize("write", [write_with_pyarrow, write_with_fastparquet])
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_store_reads_as_the_v0_of_the_case(case: Case, write: Write, tmp_path: Path) -> None:
+    folder = write_store(tmp_path, case.fields["parquet"], write)
+    if case.refused:
+        with pytest.raises(rx.SpecError) as refusal:
+            rx.open_references(folder)
+        assert (refusal.value.code, refusal.value.pointer) == (
+            case.expect["error"],
+            case.expect["at"],
+        )
+        return
+    refs = rx.open_references(folder)
+    assert comparable(refs.to_v0()) == case.v0
+    assert comparable({key: refs[key].to_v0() for key in refs}) == case.v0
+    found = {(diagnostic.code, diagnostic.pointer) for diagnostic in refs.diagnostics}
+    if "error" in case.expect:
+        assert (case.expect["error"], case.expect["at"]) in found
+    if "diagnostic" in case.expect:
+        assert case.expect["diagnostic"] in {code for code, _ in found}
+
+
+ARRAY = {
+    "zarr_format": 2,
+    "shape": [4],
+    "chunks": [1],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": 0,
+}
+STORE = {"zmetadata": {"metadata": {"x/.zarray": ARRAY}, "record_size": 4}}
+
+
+def test_a_record_file_of_too_many_rows_is_not_read(tmp_path: Path) -> None:
+    folder = write_store(tmp_path, STORE, write_with_pyarrow)
+    (folder / "x").mkdir()
+    rows = 1_000_000
+    pq.write_table(
+        pa.table(
+            {
+                "path": pa.nulls(rows, pa.string()),
+                "offset": pa.repeat(0, rows),
+                "size": pa.repeat(0, rows),
+                "raw": pa.nulls(rows, pa.binary()),
+            }
+        ),
+        folder / "x" / "refs.0.parq",
+    )
+    refs = rx.open_references(folder)
+    assert len(refs) == 1
+    (found,) = (d for d in refs.diagnostics if d.severity == "error")
+    assert (found.code, found.pointer) == ("parquet-too-many-rows", "x/refs.0.parq")
+
+
+def test_a_path_that_leaves_the_store_is_refused(tmp_path: Path) -> None:
+    store = {"zmetadata": {"metadata": {"../../x/.zarray": ARRAY, "a": "b"}, "record_size": 4}}
+    refs = rx.open_references(write_store(tmp_path, store, write_with_pyarrow))
+    assert list(refs) == ["a"]
+    assert refs.diagnostics[0].code == "parquet-unsafe-path"
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    folder = write_store(tmp_path, STORE, write_with_pyarrow)
+    (folder / "x").mkdir()
+    pq.write_table(pa.table({"path": ["a"], "offset": [0]}), folder / "x" / "refs.0.parq")
+    (found,) = (d for d in rx.open_references(folder).diagnostics if d.severity == "error")
+    assert found.code == "parquet-bad-columns"
+    assert "'size' and 'raw'" in found.message

@@ -1,0 +1,107 @@
+"""Gen items: counted, paged and inverted without being written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import refexplorer as rx
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.gen import GenItem, read_gen
+
+HUGE = {"i": {"stop": 1_000_000}, "j": {"stop": 1_000_000}}
+
+
+def item(key: str, dimensions: dict[str, Any], url: str = "http://h") -> GenItem:
+    findings = Findings()
+    source = [{"key": key, "url": url, "dimensions": dimensions}]
+    (found,) = read_gen(source, {}, rx.Limits(), findings)
+    return found
+
+
+INVERTIBLE = [
+    "x/{{i}}.{{j}}",
+    "x/{{i * 24 + j}}",
+    "{{ '%03d' % i }}-{{ j }}",
+    "{{ '%05d' | format(i) }}/{{ j }}",
+    "{{ i // 5 }}.{{ i % 5 }}/{{ j }}",
+    "{{ i // 20 }}/{{ i // 5 % 4 }}/{{ i % 5 }}_{{ j }}",
+    "{{ -i }}.{{ j - 2 }}",
+    "{{ j + 100 - i * 7 }}",
+    "{{ 3 * (i + 2 * 30 * j) }}",
+]
+
+
+@pytest.mark.parametrize("key", INVERTIBLE)
+def test_a_key_is_found_by_arithmetic(key: str) -> None:
+    made = item(key, {"i": {"stop": 60}, "j": {"stop": 3}})
+    keys = [made.key_at(number) for number in range(made.count)]
+    assert made.inverter is not None
+    assert made.count == len(set(keys)) == 180
+    assert [made.find(found) for found in keys] == list(range(180))
+    assert made.find("nothing") is None
+    assert made.find(keys[0] + "0") is None or made.find(keys[0] + "0") in range(180)
+
+
+@pytest.mark.parametrize(
+    ("key", "count"),
+    [("{{ i + j }}", 62), ("{{ i }}{{ j }}", 180), ("{{ i * 2 + j }}", 121), ("{{ i }}", 60)],
+)
+def test_equal_keys_count_once_and_the_last_one_wins(key: str, count: int) -> None:
+    made = item(key, {"i": {"stop": 60}, "j": {"stop": 3}}, url="http://h/{{i}}/{{j}}")
+    expected = {}
+    for i in range(60):
+        for j in range(3):
+            expected[made.rendered("key", {"i": i, "j": j})] = f"http://h/{i}/{j}"
+    assert made.count == count
+    assert {key: reference.to_v0() for key, reference in made.iterate()} == {
+        key: [url] for key, url in expected.items()
+    }
+
+
+def test_a_trillion_keys_are_counted_paged_and_found() -> None:
+    made = item("x/{{i}}.{{j}}", HUGE)
+    assert made.count == 10**12
+    assert made.key_at(123_456_789_012) == "x/123456.789012"
+    assert made.find("x/123456.789012") == 123_456_789_012
+    assert made.find("x/1000000.0") is None
+    assert made.find("x/01.0") is None
+
+
+def test_an_empty_dimension_beside_a_huge_one_makes_nothing_at_once() -> None:
+    assert item("x", {"i": {"stop": 10**9}, "j": []}).count == 0
+    assert item("x{{i}}", {"i": {"start": 10**30, "stop": 10**30 + 5}}).count == 5
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.builds(
+                lambda start, size, step: {"start": start, "stop": start + size, "step": step},
+                st.integers(-5, 5),
+                st.integers(0, 7),
+                st.sampled_from([1, 2, 3]),
+            ),
+            st.lists(st.integers(-4, 9), max_size=4),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    st.sampled_from(
+        ["{{a}}.{{b}}/{{c}}", "{{a*40+b*8+c}}", "{{a+b}}_{{c}}", "k{{c}}", "{{a}}{{b}}"]
+    ),
+)
+def test_lookup_agrees_with_writing_out(values: list[Any], key: str) -> None:
+    dimensions = dict(zip("abc", [*values, [0], [0]], strict=False))
+    document = {
+        "version": 1,
+        "gen": [{"key": key, "url": "u{{a}},{{b}},{{c}}", "dimensions": dimensions}],
+    }
+    v0 = rx.expand(document).v0
+    refs = rx.open_references(document)
+    assert refs.to_v0() == v0
+    assert all(refs[name].to_v0() == value for name, value in v0.items())
+    assert refs.children("").total == len(v0)

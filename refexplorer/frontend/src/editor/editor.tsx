@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
 import type { ViewProps } from "../shared/mount.tsx";
-import { Blank, Notes } from "../shared/parts.tsx";
+import { Blank, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditReply, Mark, Note } from "../shared/wire.ts";
 import { createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
@@ -90,7 +90,7 @@ function Footer({ reply, failure, jump }: FooterProps) {
   return (
     <footer class="foot">
       <p class={good && failure === null ? "sentence" : "sentence bad"} role="status">
-        {failure ?? sentence}
+        <Sentence text={failure ?? sentence} />
       </p>
       {notes.length > 0 && (
         <Notes

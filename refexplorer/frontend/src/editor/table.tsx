@@ -3,7 +3,7 @@
 import type { CSSProperties } from "preact";
 import { useRef } from "preact/hooks";
 
-import { count } from "../shared/format.ts";
+import { count, printable } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
 import { Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
@@ -77,7 +77,7 @@ function TableRow({ row, index, style }: RowProps) {
       </div>
     );
   }
-  const content = row.url ?? row.text ?? "";
+  const content = printable(row.url ?? row.text ?? "");
   return (
     <div class={`row ${row.state}`} role="row" aria-rowindex={index + 2} style={style}>
       <span role="cell"><Badge kind={row.kind} /></span>

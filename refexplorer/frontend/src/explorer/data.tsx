@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
-import { Blank } from "../shared/parts.tsx";
+import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Estimate, Item } from "../shared/wire.ts";
 import type { ExplorerSession, Job } from "./session.ts";
@@ -148,7 +148,7 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
   if (reading.state === "ask") {
     return (
       <div class="ask" role="group" aria-label="Access">
-        <p>{reading.message}</p>
+        <p><Sentence text={reading.message ?? "These bytes may not be read yet."} /></p>
         <button class="button main-button" onClick={() => session.allow(job)}>
           Allow {reading.grant}
         </button>
@@ -171,7 +171,7 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
 function Failure({ sentence }: { sentence: string }) {
   return (
     <p class="failed" role="alert">
-      <span aria-hidden="true">✕</span> {sentence}
+      <span aria-hidden="true">✕</span> <Sentence text={sentence} />
     </p>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import { bytes, count, pretty, TYPE_NAMES } from "../shared/format.ts";
+import { bytes, count, pretty, printable, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Count, Item } from "../shared/wire.ts";
@@ -48,7 +48,7 @@ function Reference({ item }: { item: Item }) {
           {count(item.offset)} + {count(item.length)} bytes
         </Line>
       )}
-      {item.offset === null && item.size !== null && <Line name="size">{exactly(item.size)}</Line>}
+      {item.offset === null && item.size !== null && item.type !== "array" && <Line name="size">{exactly(item.size)}</Line>}
       {item.origin !== null && <Line name="from">{item.origin}</Line>}
       {item.raw !== null && item.url !== null && <Line name="reference">{item.raw}</Line>}
     </dl>
@@ -61,7 +61,7 @@ function exactly(size: Count): string {
 }
 
 function Text({ text, total }: { text: string; total: number }) {
-  const shown = pretty(text);
+  const shown = printable(pretty(text));
   return (
     <section>
       <div class="section-head">

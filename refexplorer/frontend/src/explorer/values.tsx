@@ -12,7 +12,8 @@ interface Props {
   values: Float64Array | null;
 }
 
-const HEIGHT = 300;
+/** Height of the picture for its width, px. */
+const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));
 
 export function Values({ reading, values }: Props) {
   const plan = layout(reading);
@@ -112,7 +113,7 @@ function Drawing({ reading, axes, values, domain }: DrawingProps) {
 
   useLayoutEffect(() => {
     if (width === 0) return;
-    const look = { width, height: HEIGHT, label: reading.name, domain };
+    const look = { width, height: heightOf(width), label: reading.name, domain };
     const [first, second] = axes;
     figure.current = second ? heatmap(values, [first!, second], look) : line(values, first!, look);
     box.current!.replaceChildren(figure.current.element);

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
+import { Sentence } from "../shared/parts.tsx";
 import { watchTheme, type Theme } from "../shared/theme.ts";
 
 type View = "start" | "explorer" | "editor";
@@ -80,7 +81,7 @@ function Start({ host, title }: { host: Host; title: string }) {
           <button class="button main-button" disabled={opening !== ""}>Open</button>
         </div>
       </form>
-      {problem !== "" && <p class="failed" role="alert"><span aria-hidden="true">✕</span> {problem}</p>}
+      {problem !== "" && <p class="failed" role="alert"><span aria-hidden="true">✕</span> <Sentence text={problem} /></p>}
       <p class="quiet said" role="status">{opening === "" ? "" : `Opening ${opening} …`}</p>
       {sets.length > 0 && (
         <section aria-labelledby="examples">

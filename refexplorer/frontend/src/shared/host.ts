@@ -57,19 +57,23 @@ function notebook(model: NotebookModel): Host {
   };
 }
 
+/** Bokeh's models keep the name `document` for themselves. */
+const PAGE_NAMES: Record<string, string> = { document: "text" };
+
 function page(model: PageModel): Host {
+  const named = (name: string) => PAGE_NAMES[name] ?? name;
   const listen = (event: string, callback: (value: never) => void): Off => {
     model.on(event, callback);
     return () => model.off(event, callback);
   };
   return {
     place: "page",
-    get: (name) => model[name],
+    get: (name) => model[named(name)],
     set: (name, value) => {
-      model[name] = value;
+      model[named(name)] = value;
     },
     send: (message) => model.send_msg(message),
-    onChange: (name, callback) => listen(name, () => callback(model[name])),
+    onChange: (name, callback) => listen(named(name), () => callback(model[named(name)])),
     onMessage: (callback) =>
       listen("msg:custom", (envelope: { message: Message; buffers: ArrayBuffer[] }) =>
         callback(envelope.message, envelope.buffers),

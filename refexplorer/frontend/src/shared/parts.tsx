@@ -24,6 +24,11 @@ export function SeverityMark({ severity }: { severity: Severity }) {
   );
 }
 
+/** A sentence of Python's, what it sets in backquotes set as code. */
+export function Sentence({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 === 0 ? part : <code key={i}>{part}</code>))}</>;
+}
+
 interface NotesProps {
   notes: Note[];
   /** What happens on a click, or null for a note that leads nowhere. */
@@ -49,7 +54,8 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
     <>
       <SeverityMark severity={note.severity} />
       <span class="note-text">
-        {note.message} {note.hint && <span class="quiet">{note.hint}</span>}
+        <Sentence text={note.message} />{" "}
+        {note.hint && <span class="quiet"><Sentence text={note.hint} /></span>}
         {more}
       </span>
       <span class="note-place">
@@ -88,7 +94,7 @@ async function toClipboard(text: string): Promise<boolean> {
 export function Blank({ sentence, retry }: { sentence: string; retry?: () => void }) {
   return (
     <div class="blank" role={retry ? "alert" : undefined}>
-      <p>{sentence}</p>
+      <p><Sentence text={sentence} /></p>
       {retry && <button class="button" onClick={retry}>Try again</button>}
     </div>
   );

@@ -1,0 +1,91 @@
+"""Panel hosts of the views: what `refexplorer.widgets` is for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import param
+from bokeh.embed.bundle import extension_dirs
+from panel.custom import JSComponent
+
+from refexplorer.referenceset import ReferenceSet
+from refexplorer.views.editor import EditorController
+from refexplorer.views.explorer import ExplorerController
+from refexplorer.widgets.bundles import FOLDER
+
+Message = dict[str, Any]
+Buffers = list[bytes]
+
+# Panel finds a bundle below a registered folder and lets the browser fetch it once, by URL.
+extension_dirs["refexplorer"] = FOLDER
+
+
+class Controller(Protocol):
+    """What a view asks of Python; see CONTRIBUTING.md."""
+
+    post: Callable[[Message, Buffers], None]
+
+    def handle(self, message: Message, buffers: Buffers | None) -> list[tuple[Message, Buffers]]:
+        """Answer one message."""
+        ...
+
+
+class View(JSComponent):  # type: ignore[misc]
+    """A view whose messages a controller answers.
+
+    One thread answers for each view, in order: a long search holds up neither the server
+    nor the other people on it. `_send_msg` may be called from any thread.
+    """
+
+    def __init__(self, controller: Controller, **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_both", margin=0, **params)
+        self._controller = controller
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="refexplorer-view")
+        controller.post = self._post
+
+    def _handle_msg(self, data: Message) -> None:
+        self._worker.submit(self._answer, data)
+
+    def _answer(self, message: Message) -> None:
+        for reply, buffers in self._controller.handle(message, []):
+            self._post(reply, buffers)
+
+    def _post(self, message: Message, buffers: Buffers) -> None:
+        self._send_msg({"message": message, "buffers": buffers})
+
+
+class ExplorerView(View):
+    """The explorer of one reference set."""
+
+    _bundle = FOLDER / "explorer.js"
+
+    selection = param.String(doc="The key or path that is chosen.")
+
+    def __init__(self, references: ReferenceSet, allow: Iterable[str] = ()) -> None:
+        super().__init__(ExplorerController(references, allow=allow, served=True))
+
+
+class EditorView(View):
+    """The template editor."""
+
+    _bundle = FOLDER / "editor.js"
+
+    # Not `document`, as in a notebook: Bokeh's models have another use for that name.
+    text = param.String(doc="The text as it is in the editor.")
+
+    def __init__(self, document: str) -> None:
+        super().__init__(EditorController(document), text=document)
+
+
+class Frame(JSComponent):  # type: ignore[misc]
+    """The header of the page, and the screen where a set is chosen."""
+
+    _bundle = FOLDER / "page.js"
+
+    view = param.Selector(default="start", objects=["start", "explorer", "editor"])
+    title = param.String(doc="Name of the set that is open; empty if there is none.")
+    sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
+    opening = param.String(doc="What is being opened.")
+    problem = param.String(doc="Why the last one could not be opened.")

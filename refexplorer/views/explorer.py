@@ -174,6 +174,8 @@ class ExplorerController:
             return not job.is_set()
 
         try:
+            if path not in self.references.arrays():
+                raise RefexplorerError(f"There is no array at {path!r}.")
             chunk = None if index is None else tuple(map(int, index))
             reading, buffer = preview(self.references, path, chunk, self._targets, progress)
             if job.is_set():

@@ -39,7 +39,9 @@ def test_every_spelling_of_a_local_file_is_one_place(folder: Path, form: str) ->
     assert refusal(policy, form.format(folder.parent / "secret")).grant == str(folder.parent)
 
 
-@pytest.mark.parametrize("url", ["../secret", "sub/../../secret", "/etc/passwd", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "url", ["../secret", "sub/../../secret", "/etc/passwd", "file:///etc/passwd"]
+)
 def test_files_elsewhere_wait_for_a_grant(folder: Path, url: str) -> None:
     assert "allow=" in str(refusal(AccessPolicy(str(folder)), url))
 
@@ -122,7 +124,9 @@ def test_chains_are_refused_whatever_is_allowed(url: str) -> None:
     assert "chain" in str(error)
 
 
-@pytest.mark.parametrize("url", ["http://", "https:///x", "s3://", "http://h:99999/x", "http://h\n/x"])
+@pytest.mark.parametrize(
+    "url", ["http://", "https:///x", "s3://", "http://h:99999/x", "http://h\n/x"]
+)
 def test_a_url_that_names_nothing_is_refused(url: str) -> None:
     refusal(AccessPolicy(None), url)
 
@@ -159,8 +163,10 @@ def test_visitors_of_a_served_page_cannot_reach_inside(folder: Path, name: str) 
 
 @pytest.mark.parametrize(
     "address",
-    ["127.0.0.1", "10.1.2.3", "169.254.169.254", "0.0.0.0", "100.64.0.1", "224.0.0.1", "::1"]
-    + ["fe80::1%eth0", "fd00::1", "::ffff:127.0.0.1", "2002:7f00:1::"],
+    """
+    127.0.0.1 10.1.2.3 169.254.169.254 0.0.0.0 100.64.0.1 224.0.0.1
+    ::1 fe80::1%eth0 fd00::1 ::ffff:127.0.0.1 2002:7f00:1::
+    """.split(),
 )
 def test_addresses_inside_the_network(address: str) -> None:
     assert is_private(address)

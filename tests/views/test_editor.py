@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import refexplorer as rx
+from refexplorer.views.editor import EditorController
+from refexplorer.views.wire import Message
+
+GOOD = {
+    "version": 1,
+    "templates": {"u": "s3://b"},
+    "gen": [{"key": "x/{{i}}", "url": "{{u}}/{{i}}", "dimensions": {"i": {"stop": 3}}}],
+    "refs": {"a": "text", "b": ["{{u}}/f", 1, 2]},
+}
+
+
+class Host:
+    def __init__(self, document: Any = GOOD) -> None:
+        self.controller = EditorController(document)
+        self.posted: list[Message] = []
+        self.controller.post = lambda message, buffers: self.posted.append(message)
+
+    def ask(self, op: str, **fields: Any) -> Message:
+        ((message, _),) = self.controller.handle({"id": "t:1", "op": op, **fields})
+        received: Message = json.loads(json.dumps(message, allow_nan=False))
+        assert received.pop("id") == "t:1"
+        return received
+
+    def rows(self) -> dict[str, Message]:
+        return {row["key"]: row for row in self.ask("rows", start=0, n=100)["rows"]}
+
+
+def test_a_document_and_its_table() -> None:
+    host = Host()
+    hello = host.ask("hello")
+    assert json.loads(hello["document"]) == GOOD
+    assert (hello["good"], hello["total"], hello["notes"]) == (True, 5, [])
+    rows = host.rows()
+    assert rows["x/2"] == {
+        "key": "x/2",
+        "kind": "url",
+        "url": "s3://b/2",
+        "offset": None,
+        "length": None,
+        "text": None,
+        "origin": "gen[0]",
+        "state": "same",
+    }
+    assert (rows["b"]["offset"], rows["b"]["length"], rows["b"]["origin"]) == (1, 2, "refs")
+    assert rows["a"]["text"] == "text"
+
+
+def test_an_edit_marks_what_it_added_and_changed() -> None:
+    host = Host()
+    changed = GOOD | {"refs": {"a": "text", "b": ["{{u}}/g", 1, 2], "c": "new"}}
+    reply = host.ask("edit", document=json.dumps(changed))
+    assert (reply["version"], reply["good"], reply["total"]) == (2, True, 6)
+    states = {key: row["state"] for key, row in host.rows().items()}
+    assert states == {
+        **dict.fromkeys(["x/0", "x/1", "x/2", "a"], "same"),
+        "b": "changed",
+        "c": "added",
+    }
+    assert host.posted == [{"ev": "changed", "version": 2, "total": 6}]
+    assert host.controller.references is not None
+    assert host.controller.references["c"] == rx.open_references({"c": "new"})["c"]
+
+
+def test_a_broken_text_keeps_the_last_good_table() -> None:
+    host = Host()
+    text = host.ask("hello")["document"]
+    broken = text.replace('"version": 1,', '"version": 1,,')
+    reply = host.ask("edit", document=broken)
+    assert reply["good"] is False
+    assert reply["version"] == 1
+    assert reply["sentence"]
+    (mark,) = reply["notes"]
+    assert broken[mark["from"] : mark["to"]] == ","
+    assert len(host.rows()) == 5
+    assert host.posted == []
+    assert host.controller.document == broken
+    again = host.ask("edit", document=text)
+    assert again["good"] is True
+
+
+def test_marks_count_as_editors_do() -> None:
+    text = '{"version": 1, "templates": {}, "refs": {"😀😀": "x", "b": ["{{nope}}"]}}'
+    reply = Host(text).ask("hello")
+    mark = next(note for note in reply["notes"] if note["severity"] == "error")
+    units = text.encode("utf-16-le")
+    marked = units[2 * mark["from"] : 2 * mark["to"]].decode("utf-16-le")
+    assert "{{nope}}" in marked
+    assert "nope" in reply["sentence"]
+
+
+def test_a_text_is_never_taken_for_a_path() -> None:
+    for text in ("/etc/passwd", "refs.json", "http://h/refs.json", "", " ", "\ud83d"):
+        reply = Host(text).ask("hello")
+        assert reply["good"] is False
+        assert reply["sentence"]
+        assert reply["total"] == 0
+
+
+def test_a_document_without_a_version_is_refused_at_its_place() -> None:
+    text = '{"version": 7, "refs": {}}'
+    (mark,) = Host(text).ask("hello")["notes"]
+    assert text[mark["from"] : mark["to"]] == "7"
+
+
+def test_python_sets_the_document() -> None:
+    host = Host()
+    host.controller.document = {"k": "v"}
+    assert [message["ev"] for message in host.posted] == ["document", "changed"]
+    assert json.loads(host.posted[0]["document"]) == {"k": "v"}
+    host.controller.document = host.controller.document
+    assert len(host.posted) == 2
+
+
+def test_a_billion_rows_follow_each_keystroke() -> None:
+    gen = {"key": "v/{{i}}", "url": "http://h/{{i}}", "dimensions": {"i": {"stop": 10**9}}}
+    host = Host({"version": 1, "gen": [gen]})
+    moved = gen | {"url": "http://g/{{i}}"}
+    reply = host.ask("edit", document=json.dumps({"version": 1, "gen": [moved]}))
+    assert reply["total"] == 10**9
+    (row,) = host.ask("rows", start=999_999_999, n=5)["rows"]
+    assert (row["key"], row["url"], row["state"]) == (
+        "v/999999999",
+        "http://g/999999999",
+        "changed",
+    )

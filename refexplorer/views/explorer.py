@@ -185,7 +185,7 @@ class ExplorerController:
         except Exception as error:
             self.post(failure(message, error), [])
         finally:
-            del self._jobs[str(message["id"])]
+            self._jobs.pop(str(message["id"]), None)
 
     def _path(self, message: Message) -> str:
         path = str(message["path"])

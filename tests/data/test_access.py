@@ -163,10 +163,19 @@ def test_visitors_of_a_served_page_cannot_reach_inside(folder: Path, name: str) 
 
 @pytest.mark.parametrize(
     "address",
-    """
-    127.0.0.1 10.1.2.3 169.254.169.254 0.0.0.0 100.64.0.1 224.0.0.1
-    ::1 fe80::1%eth0 fd00::1 ::ffff:127.0.0.1 2002:7f00:1::
-    """.split(),
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "169.254.169.254",
+        "0.0.0.0",
+        "100.64.0.1",
+        "224.0.0.1",
+        "::1",
+        "fe80::1%eth0",
+        "fd00::1",
+        "::ffff:127.0.0.1",
+        "2002:7f00:1::",
+    ],
 )
 def test_addresses_inside_the_network(address: str) -> None:
     assert is_private(address)

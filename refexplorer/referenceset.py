@@ -15,6 +15,7 @@ from refexplorer.formats.parquet import read_store
 from refexplorer.formats.positions import locate
 from refexplorer.formats.source import ZMETADATA, Source, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.refset.explaining import explain
 from refexplorer.refset.linting import lint
 from refexplorer.refset.opened import OpenedSet, open_document, open_store
 from refexplorer.refset.search import find_keys
@@ -24,7 +25,9 @@ from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.expansion import Expansion, check_expandable, expand_document
+from refexplorer.spec.explanation import Explanation
 from refexplorer.spec.references import Kind, Reference, V0Value
+from refexplorer.spec.templates import Template
 
 if TYPE_CHECKING:
     import xarray
@@ -45,6 +48,8 @@ class ReferenceSet(Mapping[str, Reference]):
         Where it came from; ``source.form`` is ``"V0"``, ``"V1"`` or ``"parquet"``.
     limits
         What it may cost.
+    templates
+        The compiled templates of V1, by name.
     """
 
     def __init__(
@@ -53,10 +58,12 @@ class ReferenceSet(Mapping[str, Reference]):
         opened: OpenedSet,
         findings: Findings,
         limits: Limits,
+        templates: Mapping[str, Template] | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.source = source
         self.limits = limits
+        self.templates = dict(templates or {})
         self.storage_options = dict(storage_options or {})
         self._opened = opened
         self._findings = findings
@@ -92,9 +99,13 @@ class ReferenceSet(Mapping[str, Reference]):
         findings = Findings()
         findings.extend(self._findings)
         version = 1 if self.source.form == "V1" else 0
-        base = {"V0": "", "V1": "/refs", "parquet": ZMETADATA}[self.source.form]
-        lint(self._opened, version, base, findings)
+        lint(self._opened, version, self._base, findings)
         return findings.freeze(_locator(self.source.text))
+
+    @property
+    def _base(self) -> str:
+        """What the pointer of an explicit key starts with."""
+        return {"V0": "", "V1": "/refs", "parquet": ZMETADATA}[self.source.form]
 
     def keys_at(self, start: int, stop: int) -> list[str]:
         """Return the keys numbered `start` to `stop`, in the order of the set."""
@@ -204,6 +215,16 @@ class ReferenceSet(Mapping[str, Reference]):
             raise KeyError(key)
         return found[0].origin
 
+    def explain(self, key: str) -> Explanation:
+        """Tell how a key came about: its entry, gen item or record, each template, the reference.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        """
+        return explain(self._opened, key, self.source, self._base, self.templates, self.limits)
+
     def to_v0(self) -> dict[str, V0Value]:
         """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
 
@@ -293,7 +314,8 @@ def open_references(
     document = _read(read, templates, limits, findings)
     form = "V1" if document.version else "V0"
     named = Source(read.name, form, read.location, read.text, read.value)
-    return ReferenceSet(named, open_document(document), findings, limits, storage_options)
+    opened = open_document(document)
+    return ReferenceSet(named, opened, findings, limits, document.templates, storage_options)
 
 
 def _open_parquet(
@@ -304,7 +326,7 @@ def _open_parquet(
         store = read_store(*source.store, limits)
     except SpecError as error:
         raise _placed(error, source) from None
-    return ReferenceSet(source, open_store(store), store.findings, limits, storage_options)
+    return ReferenceSet(source, open_store(store), store.findings, limits, {}, storage_options)
 
 
 def expand(

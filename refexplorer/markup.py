@@ -1,0 +1,60 @@
+"""Text from a file, made safe to print and to put into HTML; and a few elements to put it in."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def escape(text: str, limit: int | None = None) -> str:
+    r"""Replace control, bidirectional and zero-width characters by escapes such as ``\u202e``.
+
+    Parameters
+    ----------
+    text
+        Any text.
+    limit
+        Longer text is cut to this many characters, with an ellipsis, before it is escaped.
+    """
+    if limit is not None and len(text) > limit:
+        text = f"{text[: limit - 1]}…"
+    return _UNSEEN.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    if character in _SHORT:
+        return _SHORT[character]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shown(text: str, limit: int | None = None) -> str:
+    """Return text of a file as HTML that shows it and does nothing else."""
+    return html.escape(escape(text, limit))
+
+
+def code(text: str, limit: int | None = None) -> str:
+    """Return text of a file as a ``code`` element."""
+    return f"<code>{shown(text, limit)}</code>"
+
+
+def items(parts: Iterable[str], kind: str = "ul") -> str:
+    """Return a list of elements that are HTML already."""
+    return f"<{kind}>{''.join(f'<li>{part}</li>' for part in parts)}</{kind}>"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of cells that are HTML already."""
+    title = "".join(f"<th scope='col'>{cell}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{title}</tr></thead><tbody>{body}</tbody></table>"

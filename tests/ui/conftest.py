@@ -1,0 +1,52 @@
+"""The explorer and the editor in each host; a test that takes one runs in both."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from tests.ui.hosts import Lab, PanelPage
+
+EXPLORE = """
+import refexplorer as rx
+from refexplorer import demo
+rx.explore(demo.path("sst.v1.json"))
+"""
+    'import refexplorer as rx\nfrom refexplorer import demo\nrx.explore(demo.path("sst.v1.json"))'
+)
+EDIT = """
+import refexplorer as rx
+from refexplorer import demo
+rx.TemplateEditor(demo.path("spec.v1.json").read_text())
+"""
+
+
+def open_on_page(page: Page, url: str, title: str) -> None:
+    """Choose one of the shipped sets on the start screen."""
+    page.goto(url)
+    page.get_by_role("button", name=title).click()
+
+
+@pytest.fixture(params=["lab", "page"])
+def explorer(request: pytest.FixtureRequest, page: Page) -> Locator:
+    """The explorer of ``sst.v1.json``."""
+    if request.param == "lab":
+        lab: Lab = request.getfixturevalue("lab")
+        lab.open(page, "explorer", [EXPLORE])
+    else:
+        served: PanelPage = request.getfixturevalue("panel_page")
+        open_on_page(page, served.url, "The same with templates")
+    return page.get_by_role("region", name="Reference set sst.v1.json")
+
+
+@pytest.fixture(params=["lab", "page"])
+def editor(request: pytest.FixtureRequest, page: Page) -> Locator:
+    """The template editor with the specification's example."""
+    if request.param == "lab":
+        lab: Lab = request.getfixturevalue("lab")
+        lab.open(page, "editor", [EDIT])
+    else:
+        served: PanelPage = request.getfixturevalue("panel_page")
+        open_on_page(page, served.url, "The specification's own example")
+        page.get_by_role("button", name="Template editor").click()
+    return page.get_by_role("region", name="Template editor")

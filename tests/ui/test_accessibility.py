@@ -1,0 +1,43 @@
+"""axe-core finds nothing serious in any view, light or dark."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.conftest import open_on_page
+from tests.ui.hosts import PanelPage
+
+GRAVE = {"serious", "critical"}
+
+
+def violations(page: Page, within: str | None = None) -> list[str]:
+    """One line for each grave finding, with the first element that it is about."""
+    found = Axe().run(page, context=within).response["violations"]
+    return [
+        f"{rule['id']}: {rule['help']} {rule['nodes'][0]['html'][:200]}"
+        for rule in found
+        if rule["impact"] in GRAVE
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_page(panel_page: PanelPage, page: Page, dark: bool) -> None:
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.goto(panel_page.url)
+    expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+    assert violations(page) == []
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    expect(page.get_by_role("treegrid")).to_contain_text("sst")
+    for tab in ("Overview", "Key", "Data"):
+        page.get_by_role("tab", name=tab).click()
+        assert violations(page) == []
+    page.get_by_role("button", name="Template editor").click()
+    expect(page.get_by_role("table", name="V0 keys")).to_be_visible()
+    assert violations(page) == []
+
+
+def test_explorer_in_each_host(explorer: Locator) -> None:
+    expect(explorer.get_by_role("treegrid")).to_contain_text("sst")
+    assert violations(explorer.page, within="[role=region][aria-label^='Reference set']") == []

@@ -1,0 +1,78 @@
+"""The explorer as a person uses it, the same in JupyterLab and on the page."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+SELECTED = re.compile("true")
+
+
+def row(explorer: Locator, name: str) -> Locator:
+    """A row of the tree by the text of its first cell."""
+    cell = explorer.page.get_by_role("gridcell", name=name, exact=True)
+    return explorer.get_by_role("treegrid").get_by_role("row").filter(has=cell)
+
+
+def test_browse_and_explain_a_key(explorer: Locator) -> None:
+    expect(explorer).to_contain_text("60 keys")
+    row(explorer, "sst").click()
+    explorer.page.keyboard.press("ArrowRight")
+    chunk = row(explorer, "6.0.0")
+    expect(chunk).to_have_attribute("aria-level", "2")
+    chunk.click()
+    explorer.get_by_role("tab", name="Key").click()
+    panel = explorer.get_by_role("tabpanel", name="Key")
+    for text in ("sst/6.0.0", "byte range", "sst_2025-09.nc", "46,280 + 10,797", "shuffle"):
+        expect(panel).to_contain_text(text)
+
+
+def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
+    row(explorer, "sst").click()
+    explorer.page.keyboard.press("ArrowRight")
+    row(explorer, "6.0.0").click()
+    explorer.get_by_role("tab", name="Data").click()
+    panel = explorer.get_by_role("tabpanel", name="Data")
+    panel.get_by_role("button", name=re.compile(r"^(Read|Decode) [\d.]+ kB")).click()
+    expect(panel).to_contain_text("14.66 to 29.19 degree_Celsius")
+    expect(panel).to_contain_text("5,790 missing")
+    expect(panel.get_by_role("application", name="sea surface temperature")).to_be_visible()
+    expect(panel.locator("canvas, svg").first).to_be_visible()
+
+
+def test_read_a_small_array_and_draw_a_line(explorer: Locator) -> None:
+    row(explorer, "lat").click()
+    explorer.get_by_role("tab", name="Data").click()
+    panel = explorer.get_by_role("tabpanel", name="Data")
+    panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
+    expect(panel).to_contain_text("10.25 to 57.75")
+    expect(panel.locator("svg path").first).to_be_visible()
+
+
+def test_keyboard_alone(explorer: Locator) -> None:
+    keyboard = explorer.page.keyboard
+    tree = explorer.get_by_role("treegrid")
+    tree.focus()
+    keyboard.press("End")
+    expect(row(explorer, "wind_lon")).to_have_attribute("aria-selected", SELECTED)
+    keyboard.press("ArrowUp")
+    keyboard.press("ArrowRight")
+    expect(row(explorer, "wind_lat")).to_have_attribute("aria-expanded", SELECTED)
+    keyboard.press("ArrowRight")
+    expect(tree.locator("[aria-selected=true]")).to_have_attribute("aria-level", "2")
+    keyboard.press("ArrowLeft")
+    keyboard.press("ArrowLeft")
+    expect(row(explorer, "wind_lat")).to_have_attribute("aria-expanded", "false")
+    keyboard.press("Home")
+    expect(tree.get_by_role("row").nth(1)).to_have_attribute("aria-selected", SELECTED)
+
+
+def test_find_keys(explorer: Locator) -> None:
+    box = explorer.get_by_role("searchbox", name="Find keys")
+    box.fill("wind/1*")
+    tree = explorer.get_by_role("treegrid")
+    expect(tree).to_contain_text("17.0.0")
+    expect(tree).not_to_contain_text("0.0.1")
+    box.fill("")
+    expect(row(explorer, "time")).to_be_visible()

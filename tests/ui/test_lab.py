@@ -1,0 +1,51 @@
+"""What only a notebook has: the kernel beside the views, and traits that it observes."""
+
+from __future__ import annotations
+
+import sys
+
+from playwright.sync_api import Page, expect
+
+from tests.ui.hosts import Lab
+
+OBSERVE = """
+import ipywidgets, refexplorer as rx
+from refexplorer import demo
+explorer = rx.explore(demo.path("sst.v1.json"))
+seen = ipywidgets.Label("nothing yet")
+explorer.observe(lambda change: setattr(seen, "value", f"saw {change.new}"), "selection")
+button = ipywidgets.Button(description="Choose in Python")
+button.on_click(lambda _: setattr(explorer, "selection", "wind/7.0.0"))
+ipywidgets.VBox([button, seen, explorer])
+"""
+FOLLOW = """
+import ipywidgets, refexplorer as rx
+editor = rx.TemplateEditor({"version": 1, "refs": {"a": "text"}})
+seen = ipywidgets.Label("nothing yet")
+editor.observe(lambda change: setattr(seen, "value", f"saw {len(change.new)}"), "references")
+ipywidgets.VBox([seen, editor])
+"""
+
+
+def test_kernel_is_this_python(lab: Lab, page: Page) -> None:
+    notebook = lab.open(page, "kernel", ["import sys; print(sys.executable)"])
+    expect(notebook.output(0)).to_have_text(sys.executable)
+
+
+def test_selection_goes_both_ways(lab: Lab, page: Page) -> None:
+    lab.open(page, "selection", [OBSERVE])
+    tree = page.get_by_role("treegrid")
+    tree.get_by_role("row").filter(has_text="land").click()
+    expect(page.get_by_text("saw land")).to_be_visible()
+    page.get_by_role("button", name="Choose in Python").click()
+    expect(page.get_by_text("saw wind/7.0.0")).to_be_visible()
+    expect(tree.locator("[aria-selected=true]")).to_contain_text("7.0.0")
+
+
+def test_editor_hands_out_its_references(lab: Lab, page: Page) -> None:
+    lab.open(page, "references", [FOLLOW])
+    text = page.get_by_role("region", name="Template editor").get_by_role("textbox")
+    text.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text('{"version": 1, "refs": {"a": "text", "b": "more"}}')
+    expect(page.get_by_text("saw 2")).to_be_visible()

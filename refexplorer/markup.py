@@ -10,6 +10,7 @@ _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -58,3 +59,20 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     title = "".join(f"<th scope='col'>{cell}</th>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{title}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def size_text(size: int) -> str:
+    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``."""
+    if abs(size) < 1000:
+        return f"{size} B"
+    value, units = size / 1000, iter(_UNITS)
+    unit = next(units)
+    while abs(value) >= 999.5 and (larger := next(units, None)):
+        value, unit = value / 1000, larger
+    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    return f"{value:,.{digits}f} {unit}"
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from refexplorer.display.html import references_html
+from refexplorer.display.text import summary_text
 from refexplorer.errors import SpecError
 from refexplorer.formats.json_text import parse_json
 from refexplorer.formats.parquet import read_store
@@ -86,6 +88,12 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def __repr__(self) -> str:
         return f"<ReferenceSet {self.source.name!r}, {self.source.form}, {self.count:,} keys>"
+
+    def __str__(self) -> str:
+        return summary_text(self)
+
+    def _repr_html_(self) -> str:
+        return references_html(self)
 
     @property
     def count(self) -> int:

@@ -15,11 +15,12 @@ import refexplorer
 
 PACKAGE = Path(refexplorer.__file__).parent
 ROOMS = (
-    {"errors", "limits"},
+    {"errors", "limits", "markup"},
     {"spec"},
     {"formats"},
     {"refset"},
     {"data"},
+    {"display"},
     {"referenceset"},
     {"views"},
     {"widgets"},

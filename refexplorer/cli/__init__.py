@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(sentence: str) -> int:
-    from refexplorer.views.escape import escape
+    from refexplorer.markup import escape
 
     sys.stderr.write(f"refexplorer: {escape(sentence)}\n")
     return UNREADABLE

@@ -17,7 +17,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from refexplorer.views.escape import escape
+from refexplorer.markup import escape
 
 Item = TypeVar("Item")
 _STYLES = {

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.filesystem import ReferenceView, store
 from refexplorer.data.grid import POINTER, Index, chunk_indices, is_small, region
 from refexplorer.data.opened import Opened
-from refexplorer.data.sizes import size_text
 from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
+from refexplorer.markup import size_text
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from refexplorer.data.grid import Index, chunk_indices
 from refexplorer.data.opened import Opened
 from refexplorer.data.places import protocol_of
-from refexplorer.data.sizes import size_text
+from refexplorer.markup import size_text
 from refexplorer.spec.references import Base64, Inline
 
 if TYPE_CHECKING:

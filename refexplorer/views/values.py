@@ -9,7 +9,7 @@ import numpy as np
 
 from refexplorer.data.chunks import Reading, State
 from refexplorer.data.grid import region
-from refexplorer.views.escape import escape
+from refexplorer.markup import escape
 
 if TYPE_CHECKING:
     from refexplorer.spec.arrays import ArrayMeta

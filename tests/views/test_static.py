@@ -6,13 +6,12 @@ from html.parser import HTMLParser
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.sizes import size_text
+from refexplorer.display.html import references_html
+from refexplorer.display.text import summary_text, tree_text
+from refexplorer.markup import escape, size_text
 from refexplorer.spec.references import Kind
-from refexplorer.views.escape import escape
-from refexplorer.views.html import references_html
 from refexplorer.views.models import Coordinate, Mark, to_wire
 from refexplorer.views.search import collect
-from refexplorer.views.text import summary_text, tree_text
 from tests.data.test_filesystem import DEMO
 from tests.views.test_tree import GEN
 

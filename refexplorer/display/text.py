@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from refexplorer.data.sizes import size_text
+from refexplorer.formats.source import Source
+from refexplorer.markup import counted, escape, size_text
+from refexplorer.refset.summary import Summary
+from refexplorer.refset.tree import Node, Page
+from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.spec.references import Kind
-from refexplorer.views.escape import escape
-
-if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
-    from refexplorer.refset.summary import Summary
-    from refexplorer.refset.tree import Node
 
 NAME_SHOWN = 120
 CHILDREN_SHOWN = 20
 LEVELS_SHOWN = 3
 
 
-def summary_text(refs: ReferenceSet) -> str:
+class Pictured(Protocol):
+    """What is asked of an opened set to show it; `ReferenceSet`, further right, has it all."""
+
+    @property
+    def source(self) -> Source:
+        """Where the set came from."""
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is wrong or odd."""
+
+    def summary(self, path: str = "") -> Summary:
+        """Count what is below a path."""
+
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
+        """Return a page of one level of the tree; KeyError if there is no such path."""
+
+
+def summary_text(refs: Pictured) -> str:
     """Return what a set is, in a few lines."""
     summary = refs.summary()
     lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
@@ -44,7 +60,7 @@ def facts_text(summary: Summary) -> str:
 
 
 def tree_text(
-    refs: ReferenceSet,
+    refs: Pictured,
     path: str = "",
     *,
     levels: int = LEVELS_SHOWN,
@@ -71,7 +87,7 @@ def tree_text(
     return "\n".join(_lines(refs, path, levels, children, ""))
 
 
-def _lines(refs: ReferenceSet, path: str, levels: int, children: int, indent: str) -> Iterator[str]:
+def _lines(refs: Pictured, path: str, levels: int, children: int, indent: str) -> Iterator[str]:
     page = refs.children(path, 0, children)
     more = page.total - len(page.rows)
     for number, node in enumerate(page.rows, 1):
@@ -95,8 +111,3 @@ def _line(node: Node) -> str:
     if node.target:
         parts.append(escape(node.target, NAME_SHOWN))
     return "  ".join(parts)
-
-
-def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from html import escape as html_escape
-from typing import TYPE_CHECKING
-
-from refexplorer.data.sizes import size_text
-from refexplorer.views.escape import escape
-from refexplorer.views.text import NAME_SHOWN, counted, facts_text
-
-if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
-    from refexplorer.refset.tree import Node
-    from refexplorer.spec.diagnostics import Diagnostic
+from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text
+from refexplorer.markup import counted, shown, size_text
+from refexplorer.refset.tree import Node
+from refexplorer.spec.diagnostics import Diagnostic
 
 CHILDREN_SHOWN = 25
 LEVELS_SHOWN = 2
 NOTES_SHOWN = 10
 
 
-def references_html(refs: ReferenceSet) -> str:
+def references_html(refs: Pictured) -> str:
     """Return the whole view: facts, notes, tree."""
     facts = facts_text(refs.summary())
     parts = [
@@ -41,7 +34,7 @@ def notes_html(diagnostics: tuple[Diagnostic, ...]) -> str:
     return f"<details><summary>{title}</summary><ul>{''.join(items)}</ul></details>"
 
 
-def tree_html(refs: ReferenceSet, path: str = "", levels: int = LEVELS_SHOWN) -> str:
+def tree_html(refs: Pictured, path: str = "", levels: int = LEVELS_SHOWN) -> str:
     """Return a level of the tree as a list, with the levels below it folded.
 
     Raises
@@ -56,7 +49,7 @@ def tree_html(refs: ReferenceSet, path: str = "", levels: int = LEVELS_SHOWN) ->
     return f"<ul>{''.join(items)}</ul>"
 
 
-def _node(refs: ReferenceSet, node: Node, levels: int) -> str:
+def _node(refs: Pictured, node: Node, levels: int) -> str:
     name = f"<code>{_shown(node.name)}</code>"
     size = "" if node.size is None else f", {size_text(node.size)}"
     if not node.children:
@@ -70,4 +63,4 @@ def _node(refs: ReferenceSet, node: Node, levels: int) -> str:
 
 
 def _shown(text: str, limit: int | None = NAME_SHOWN) -> str:
-    return html_escape(escape(text, limit))
+    return shown(text, limit)

@@ -12,8 +12,6 @@ import refexplorer as rx
 from refexplorer import demo
 rx.explore(demo.path("sst.v1.json"))
 """
-    'import refexplorer as rx\nfrom refexplorer import demo\nrx.explore(demo.path("sst.v1.json"))'
-)
 EDIT = """
 import refexplorer as rx
 from refexplorer import demo

@@ -127,7 +127,8 @@ def _from_url(url: str, options: dict[str, Any], limits: Limits) -> Source:
     import fsspec
 
     name = url.rstrip("/").rpartition("/")[2] or url
-    location = url.rstrip("/").rpartition("/")[0]
+    parent = url.rstrip("/").rpartition("/")[0]
+    location = parent if "://" in parent else parent + "/"
     try:
         filesystem, path = fsspec.core.url_to_fs(url, **options)
         if filesystem.exists(f"{path.rstrip('/')}/{ZMETADATA}"):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.refset.arrow import chunk_numbers, flags_of, number_column, without_start
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Segment
-from refexplorer.refset.strings import chunk_numbers, without_start
 from refexplorer.refset.tree import Folder, Tree, prefix
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.lint import parse_metadata
@@ -85,11 +84,11 @@ class ArrayIndex:
             rows = np.array([] if row is None else [row], np.int64)
             return rows, np.empty((len(rows), 0), np.int64)
         rows = self._tree.rows_below(folder)
-        keys = self._tree.table.keys.take(pa.array(rows))
+        keys = self._tree.table.keys.take(number_column(rows))
         start = array.folder + array.prefix
         if array.prefix:
-            inside = pc.starts_with(keys, pattern=start).to_numpy(zero_copy_only=False)
-            rows, keys = rows[inside], keys.filter(pa.array(inside))
+            inside = pc.starts_with(keys, pattern=start)
+            rows, keys = rows[flags_of(inside)], keys.filter(inside)
         names = without_start(keys, len(start))
         places, indices = chunk_numbers(names, array.separator, len(array.shape))
         return rows[places], indices

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from refexplorer.refset.arrow import flags_of
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import METADATA_NAMES, ArrayMeta
@@ -45,7 +46,7 @@ def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None
 
 def _matching(table: Table, pattern: str) -> list[int]:
     fits = pc.match_substring_regex(table.keys, pattern)
-    rows: list[int] = np.flatnonzero(fits.to_numpy(zero_copy_only=False)).tolist()
+    rows: list[int] = np.flatnonzero(flags_of(fits)).tolist()
     return rows
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from refexplorer.errors import LimitError
 from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
+from refexplorer.refset.arrow import flags_of
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
@@ -182,7 +183,7 @@ def _candidates(table: Table, made: Generated) -> list[int]:
         fits = pc.match_substring_regex(table.keys, f"(?s)^(?:{inverter.regex.pattern})$")
     else:
         fits = pc.starts_with(table.keys, prefix(made.folder))
-    rows: list[int] = np.flatnonzero(fits.to_numpy(zero_copy_only=False)).tolist()
+    rows: list[int] = np.flatnonzero(flags_of(fits)).tolist()
     return rows
 
 

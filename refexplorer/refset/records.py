@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.formats.parquet import BadRecords, ParquetStore
+from refexplorer.refset.arrow import flags_of, number_column, numbers_of
 from refexplorer.refset.columns import BASE64, INLINE, RANGE, URL, Columns
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.reading import read_bytes
@@ -71,8 +72,8 @@ class Records:
     def _present(self, table: pa.Table, number: int, name: str) -> pa.Table:
         """Keep the rows that stand for a reference, inside the grid."""
         start = number * self.store.record_size
-        held = pc.or_(table["path"].is_valid(), table["raw"].is_valid())
-        rows = np.flatnonzero(held.to_numpy())
+        held = pc.or_(table["path"].is_valid(), table["raw"].is_valid()).combine_chunks()
+        rows = np.flatnonzero(flags_of(held))
         outside = int((rows + start >= self.array.chunk_count).sum())
         if outside:
             self.store.findings.add(
@@ -83,16 +84,16 @@ class Records:
                 "Is the shape in the metadata right?",
             )
             rows = rows[: len(rows) - outside]
-        kept = table.take(pa.array(rows))
-        return kept.append_column("number", pa.array(rows + start))
+        kept = table.take(number_column(rows))
+        return kept.append_column("number", number_column(rows + start))
 
     def _columns(self, table: pa.Table) -> _Loaded:
-        numbers = table["number"].to_numpy()
-        offsets, sizes = table["offset"].to_numpy().copy(), table["size"].to_numpy().copy()
+        numbers = numbers_of(table["number"])
+        offsets, sizes = numbers_of(table["offset"]).copy(), numbers_of(table["size"]).copy()
         raw = table["raw"].combine_chunks()
-        has_raw = raw.is_valid().to_numpy(zero_copy_only=False)
+        has_raw = flags_of(raw.is_valid())
         paths = table["path"].combine_chunks().dictionary_encode()
-        codes = pc.fill_null(paths.indices, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+        codes = numbers_of(pc.fill_null(paths.indices, -1)).astype(np.int32)
         good = self._check(codes, offsets, sizes, has_raw)
         kinds = np.where(sizes == 0, URL, RANGE).astype(np.uint8)
         texts: list[str] = []
@@ -136,6 +137,11 @@ class Records:
     def bound(self) -> int:
         """The chunks of the grid, or the count once the record files were read."""
         return self.count if "loaded" in self.__dict__ else self.array.chunk_count
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all references; None before the record files were read."""
+        return int(self.loaded.columns.lengths.sum()) if "loaded" in self.__dict__ else None
 
     def chunk_number(self, row: int) -> int:
         """Return the number of a chunk in its grid, in C order."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.refset.arrow import flags_of
 from refexplorer.refset.columns import KINDS
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.segments import Generated, Segment
@@ -62,18 +63,27 @@ def _pattern(text: str, mode: str) -> re.Pattern[str]:
 def _rows(
     table: Table, text: str, mode: str, pattern: re.Pattern[str], kinds: Collection[Kind]
 ) -> Iterator[int]:
-    keys = table.keys
     if mode == "substring":
-        fits = pc.match_substring(keys, text)
+        fits = pc.match_substring(table.keys, text)
     else:
         try:
-            fits = pc.match_substring_regex(keys, text if mode == "regex" else _re2_glob(text))
+            regex = text if mode == "regex" else _re2_glob(text)
+            fits = pc.match_substring_regex(table.keys, regex)
         except pa.ArrowInvalid:  # RE2 knows less than Python, such as back references
-            fits = pa.array(np.array([pattern.search(key) is not None for key in keys.to_pylist()]))
-    found = fits.to_numpy(zero_copy_only=False)
+            yield from _rows_one_by_one(table, pattern, kinds)
+            return
+    found = flags_of(fits)
     if kinds:
         found = found & np.isin(table.columns.kinds, [KINDS.index(kind) for kind in kinds])
     yield from np.flatnonzero(found).tolist()
+
+
+def _rows_one_by_one(
+    table: Table, pattern: re.Pattern[str], kinds: Collection[Kind]
+) -> Iterator[int]:
+    for row in range(table.count):
+        if pattern.search(table.key_at(row)) and _is_of(table, row, kinds):
+            yield row
 
 
 def _re2_glob(text: str) -> str:

@@ -30,6 +30,10 @@ class Segment(Protocol):
     def bound(self) -> int:
         """No fewer than `count`, and known without reading anything."""
 
+    @property
+    def size(self) -> int | None:
+        """Bytes of all references as far as they are known without reading; None if not."""
+
     def key_at(self, row: int) -> str:
         """Return a key by its number."""
 
@@ -77,6 +81,14 @@ class Generated:
     def bound(self) -> int:
         """The same: the count is arithmetic."""
         return self.count
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all references; None where each length would have to be computed."""
+        length = self.item.length
+        if length is None:
+            return 0
+        return self.count * int(length.text) if length.literal else None
 
     def number(self, row: int) -> int:
         """Return the number in the gen item of a row of this segment."""

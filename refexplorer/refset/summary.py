@@ -12,7 +12,6 @@ from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.tree import Folder, NodeType
-from refexplorer.spec.gen import GenItem
 from refexplorer.spec.references import Kind, Range, Url
 
 COUNTED_KEYS = 100_000
@@ -103,7 +102,7 @@ def _tally_columns(columns: Columns, rows: np.ndarray, tally: _Tally) -> None:
 
 def _tally_segment(segment: Segment, tally: _Tally) -> None:
     if isinstance(segment, Generated) and segment.count > COUNTED_KEYS:
-        _tally_by_shape(segment.item, segment.count, tally)
+        _tally_by_shape(segment, tally)
         return
     if isinstance(segment, Records):
         _tally_columns(segment.loaded.columns, np.arange(segment.count), tally)
@@ -116,17 +115,14 @@ def _tally_segment(segment: Segment, tally: _Tally) -> None:
             tally.bytes += reference.size or 0
 
 
-def _tally_by_shape(item: GenItem, count: int, tally: _Tally) -> None:
+def _tally_by_shape(segment: Generated, tally: _Tally) -> None:
     """Count a gen item of very many keys by its templates alone."""
-    tally.kinds[Kind.URL if item.offset is None else Kind.RANGE] += count
+    item = segment.item
+    tally.kinds[Kind.URL if item.offset is None else Kind.RANGE] += segment.count
     used = [dimension for dimension in item.dimensions if dimension.name in item.url.names]
     distinct = 1
     for dimension in used:
         distinct *= dimension.size
     tally.more_urls += distinct
-    if item.length is None:
-        return
-    if item.length.literal and tally.bytes is not None:
-        tally.bytes += count * int(item.length.text)
-    else:
-        tally.bytes = None
+    size = segment.size
+    tally.bytes = None if size is None or tally.bytes is None else tally.bytes + size

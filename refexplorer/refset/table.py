@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from refexplorer.refset.arrow import number_column, text_column
 from refexplorer.refset.columns import Columns, ColumnsBuilder
-from refexplorer.refset.strings import text_column
 from refexplorer.spec.references import Reference
 
 
@@ -44,6 +44,11 @@ class Table:
         """The same: all keys are here."""
         return self.count
 
+    @cached_property
+    def size(self) -> int:
+        """Bytes of all references."""
+        return int(self.columns.lengths.sum())
+
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
         return str(self.keys[row].as_py())
@@ -68,7 +73,7 @@ class Table:
 
     def select(self, rows: np.ndarray) -> Table:
         """Return a table of some rows, in the order given."""
-        return Table(self.keys.take(pa.array(rows)), self.columns.select(rows), self.origin)
+        return Table(self.keys.take(number_column(rows)), self.columns.select(rows), self.origin)
 
 
 def build_table(entries: Iterable[tuple[str, Reference]], origin: str = "refs") -> Table:

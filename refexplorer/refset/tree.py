@@ -16,8 +16,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.refset.arrow import (
+    chunk_numbers,
+    flags_of,
+    number_column,
+    numbers_of,
+    text_column,
+    without_start,
+)
 from refexplorer.refset.segments import Segment
-from refexplorer.refset.strings import chunk_numbers, text_column, without_start
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import METADATA_NAMES
 from refexplorer.spec.lint import parse_metadata
@@ -171,6 +178,12 @@ class Tree:
         lengths = self.table.columns.lengths[self._order]
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
+    def size_below(self, folder: Folder) -> int | None:
+        """Return the bytes of all references below a folder; None if not all are known."""
+        sizes = [segment.size for segment in self.segments_below(folder)]
+        known = [size for size in sizes if size is not None]
+        return self.bytes_below(folder) + sum(known) if len(known) == len(sizes) else None
+
     def bytes_below(self, folder: Folder) -> int:
         """Return the bytes of the table's references below a folder."""
         before = self._bytes_before
@@ -207,7 +220,7 @@ class Tree:
             name = path.rpartition("/")[2]
             return _leaf(path, name, reference, origin)
         kind = None if reference is None else reference.kind
-        below = self.bytes_below(folder) or None
+        below = self.size_below(folder) or None
         return Node(
             path,
             folder.name,
@@ -248,11 +261,11 @@ class Level:
         is_folder = _is_in(names, [folder.name for folder in self._folder.folders.values()])
         is_metadata = _is_in(names, sorted(METADATA_NAMES)) & ~is_folder
         others = ~is_metadata & ~is_folder
-        kept = names.filter(pa.array(others))
+        kept = names.take(number_column(np.flatnonzero(others)))
         return rows[is_metadata], rows[others][natural_order(kept)]
 
     def _names(self, rows: np.ndarray) -> pa.Array:
-        keys = self._tree.table.keys.take(pa.array(rows))
+        keys = self._tree.table.keys.take(number_column(rows))
         return without_start(keys, len(prefix(self._folder.path)))
 
     def page(self, start: int, stop: int) -> tuple[Node, ...]:
@@ -342,14 +355,11 @@ def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
     """Return the distinct folders of the keys, and for each key the place of its folder."""
     folders = pc.replace_substring_regex(keys, r"/?[^/]*$", "", max_replacements=1)
     encoded = folders.dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
+    return encoded.dictionary.to_pylist(), numbers_of(encoded.indices)
 
 
 def _is_in(names: pa.Array, wanted: list[str]) -> np.ndarray:
-    found: np.ndarray = pc.is_in(names, value_set=text_column(wanted)).to_numpy(
-        zero_copy_only=False
-    )
-    return found
+    return flags_of(pc.is_in(names, value_set=text_column(wanted)))
 
 
 def natural_order(names: pa.Array) -> np.ndarray:

@@ -1,6 +1,7 @@
-"""Arrow columns of text, made without a detour through pandas.
+"""Between Arrow and numpy without a detour through pandas.
 
-`pyarrow.array` on a list imports pandas, which alone costs more than opening a small set.
+`pyarrow.array` on a list and `to_numpy` import pandas, which alone costs more than opening a
+small set.
 """
 
 from __future__ import annotations
@@ -20,6 +21,28 @@ def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
     return pa.LargeStringArray.from_buffers(
         len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
     )
+
+
+def number_column(numbers: np.ndarray) -> pa.Array:
+    """Make a column of whole numbers, shape ``(n,)``."""
+    numbers = np.ascontiguousarray(numbers, np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def numbers_of(column: pa.Array) -> np.ndarray:
+    """Return a column of numbers without nulls as numpy, shape ``(n,)``."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = np.dtype(column.type.to_pandas_dtype())
+    if not len(column):
+        return np.empty(0, kind)
+    start = column.offset * kind.itemsize
+    return np.frombuffer(column.buffers()[1], kind, len(column), start)
+
+
+def flags_of(column: pa.BooleanArray) -> np.ndarray:
+    """Return a column of yes and no without nulls as numpy, shape ``(n,)``."""
+    return numbers_of(column.cast(pa.uint8())).view(np.bool_)
 
 
 def without_start(texts: pa.Array, size: int) -> pa.Array:
@@ -47,10 +70,9 @@ def chunk_numbers(names: pa.Array, separator: str, rank: int) -> tuple[np.ndarra
     number = r"(?:0|[1-9][0-9]{0,17})"
     literal = "\\" + separator
     pattern = f"^{number}(?:{literal}{number}){{{rank - 1}}}$"
-    fits = pc.match_substring_regex(names, pattern).to_numpy(zero_copy_only=False)
-    rows = np.flatnonzero(fits)
+    rows = np.flatnonzero(flags_of(pc.match_substring_regex(names, pattern)))
     if not len(rows):
         return rows, np.empty((0, rank), np.int64)
-    parts = pc.split_pattern(names.take(pa.array(rows)), separator)
-    numbers = pc.cast(pc.list_flatten(parts), pa.int64()).to_numpy(zero_copy_only=False)
+    parts = pc.split_pattern(names.take(number_column(rows)), separator)
+    numbers = numbers_of(pc.cast(pc.list_flatten(parts), pa.int64()))
     return rows, numbers.reshape(-1, rank)

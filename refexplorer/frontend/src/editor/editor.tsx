@@ -87,9 +87,11 @@ interface FooterProps {
 function Footer({ reply, failure, jump }: FooterProps) {
   const { good, sentence, notes, note_count: total } = reply;
   const marks = new Map<Note, Mark>(notes.map((mark) => [mark, mark]));
+  // A text that cannot be read has one note, and it says what the sentence says.
+  const isSaid = failure === null && notes[0]?.message === sentence;
   return (
     <footer class="foot">
-      <p class={good && failure === null ? "sentence" : "sentence bad"} role="status">
+      <p class={isSaid ? "unseen" : good && failure === null ? "" : "bad"} role="status">
         <Sentence text={failure ?? sentence} />
       </p>
       {notes.length > 0 && (

@@ -36,29 +36,48 @@ export function Table({ session, stale }: Props) {
     handle.current?.move(move);
   };
   return (
-    <div
-      class={stale ? "table stale" : "table"}
-      role="table"
-      tabIndex={0}
-      aria-label={stale ? "V0 keys of the last good text" : "V0 keys"}
-      aria-rowcount={rows.total + 1}
-      onKeyDown={onKeyDown}
+    <Rows
+      rows={rows}
+      handle={handle}
+      attributes={{
+        class: stale ? "table stale" : "table",
+        role: "table",
+        "aria-label": stale ? "V0 keys of the last good text" : "V0 keys",
+        onKeyDown,
+      }}
+      header={<Columns />}
+      footer={<Absence session={session} />}
     >
-      <div role="rowgroup">
-        <div class="row columns" role="row" aria-rowindex={1}>
-          <span role="columnheader"><span class="unseen">Kind</span></span>
-          <span role="columnheader">Key</span>
-          <span role="columnheader">URL or text</span>
-          <span role="columnheader" class="number">Offset</span>
-          <span role="columnheader" class="number">Length</span>
-          <span role="columnheader">From</span>
-        </div>
+      {(row, index, style) => <TableRow key={index} row={row} index={index} style={style} />}
+    </Rows>
+  );
+}
+
+function Columns() {
+  return (
+    <div class="row columns" role="row" aria-rowindex={1}>
+      <span role="columnheader"><span class="unseen">Kind</span></span>
+      <span role="columnheader">Key</span>
+      <span role="columnheader">URL or text</span>
+      <span role="columnheader" class="number">Offset</span>
+      <span role="columnheader" class="number">Length</span>
+      <span role="columnheader">From</span>
+    </div>
+  );
+}
+
+/** What stands in place of rows. */
+function Absence({ session: { rows } }: { session: EditorSession }) {
+  if (rows.error === null && rows.total > 0) return null;
+  return (
+    <div role="row">
+      <div role="cell">
+        {rows.error === null ? (
+          <Blank sentence="This text makes no keys yet." />
+        ) : (
+          <Blank sentence={rows.error} retry={() => rows.retry()} />
+        )}
       </div>
-      <Rows rows={rows} handle={handle}>
-        {(row, index, style) => <TableRow key={index} row={row} index={index} style={style} />}
-      </Rows>
-      {rows.error !== null && <Blank sentence={rows.error} retry={() => rows.retry()} />}
-      {rows.error === null && rows.total === 0 && <Blank sentence="This text makes no keys yet." />}
     </div>
   );
 }

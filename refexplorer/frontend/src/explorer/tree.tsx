@@ -20,49 +20,51 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
   const { rows } = session;
   useEffect(() => handle.current?.reveal(active), [revealed]);
 
-  const choose = (index: number) => void session.goTo(index);
   return (
-    <div
-      class="tree"
-      role="treegrid"
-      tabIndex={0}
-      aria-label={label}
-      aria-rowcount={rows.total + 1}
-      aria-colcount={4}
-      aria-activedescendant={rows.at(active) ? `${id}-${active}` : undefined}
-      onKeyDown={onKeyDown}
+    <Rows
+      rows={rows}
+      handle={handle}
+      attributes={{
+        class: "tree",
+        role: "treegrid",
+        "aria-label": label,
+        "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
+        onKeyDown,
+      }}
+      header={<Columns />}
+      footer={<Absence session={session} />}
     >
-      <div role="rowgroup">
-        <div class="row columns" role="row" aria-rowindex={1}>
-          <span role="columnheader">Key</span>
-          <span role="columnheader">Kind</span>
-          <span role="columnheader" class="number">Size</span>
-          <span role="columnheader">Target</span>
-        </div>
-      </div>
-      <Rows rows={rows} handle={handle}>
-        {(row, index, style) =>
-          row ? (
-            <TreeRow
-              key={index}
-              id={`${id}-${index}`}
-              row={row}
-              index={index}
-              style={style}
-              flat={searching}
-              active={index === active}
-              selected={row.path === selection && selection !== ""}
-              choose={() => choose(index)}
-              toggle={() => void session.toggle(row)}
-            />
-          ) : (
-            <div class="row waiting" role="row" aria-rowindex={index + 2} key={index} style={style}>
-              <span role="gridcell">…</span>
-            </div>
-          )
-        }
-      </Rows>
-      <Absence session={session} />
+      {(row, index, style) =>
+        row ? (
+          <TreeRow
+            key={index}
+            id={`${id}-${index}`}
+            row={row}
+            index={index}
+            style={style}
+            flat={searching}
+            active={index === active}
+            selected={row.path === selection && selection !== ""}
+            choose={() => void session.goTo(index)}
+            toggle={() => void session.toggle(row)}
+          />
+        ) : (
+          <div class="row waiting" role="row" aria-rowindex={index + 2} key={index} style={style}>
+            <span role="gridcell">…</span>
+          </div>
+        )
+      }
+    </Rows>
+  );
+}
+
+function Columns() {
+  return (
+    <div class="row columns" role="row" aria-rowindex={1}>
+      <span role="columnheader">Key</span>
+      <span role="columnheader">Kind</span>
+      <span role="columnheader" class="number">Size</span>
+      <span role="columnheader">Target</span>
     </div>
   );
 }

@@ -23,8 +23,6 @@ export function mount(View: ComponentType<ViewProps>, css: string): Render {
     const host = adapt(model);
     const frame = document.createElement("div");
     frame.dataset["place"] = host.place;
-    // Lab's shortcuts would take single keys away from the view; this is Lumino's own opt-out.
-    frame.dataset["lmSuppressShortcuts"] = "true";
     const root = frame.attachShadow({ mode: "open" });
     const style = document.createElement("style");
     style.textContent = baseCss + css;

@@ -1,6 +1,6 @@
 /** A scrolled list of any length: only the rows on the screen are in the document. */
 
-import type { ComponentChildren, CSSProperties, RefObject } from "preact";
+import type { ComponentChildren, CSSProperties, HTMLAttributes, RefObject } from "preact";
 import { useEffect, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
 import * as virtual from "./virtual.ts";
@@ -20,13 +20,18 @@ export interface RowsHandle {
 interface Props<R> {
   rows: RowWindow<R>;
   handle: RefObject<RowsHandle | null>;
+  /** Of the element that scrolls and takes the focus: role, label, keys. */
+  attributes: HTMLAttributes<HTMLDivElement>;
+  /** A row that stays on top, and what stands below in place of rows. */
+  header: ComponentChildren;
+  footer: ComponentChildren;
   /** Draws one row; it is undefined while it is waited for. */
   children(row: R | undefined, index: number, style: CSSProperties): ComponentChildren;
 }
 
-export function Rows<R>({ rows, handle, children }: Props<R>) {
+export function Rows<R>({ rows, handle, attributes, header, footer, children }: Props<R>) {
   const scroller = useRef<HTMLDivElement>(null);
-  const height = useHeight(scroller);
+  const height = Math.max(0, useHeight(scroller) - ROW_HEIGHT);
   const geometry = { total: rows.total, rowHeight: ROW_HEIGHT, height };
   const { top, moveTo } = usePosition(scroller, geometry);
   const [start, end] = virtual.visible(top, geometry);
@@ -45,10 +50,12 @@ export function Rows<R>({ rows, handle, children }: Props<R>) {
     drawn.push(children(rows.at(index), index, { transform: `translateY(${y}px)` }));
   }
   return (
-    <div class="rows" role="rowgroup" ref={scroller}>
-      <div class="rows-all" role="presentation" style={{ height: `${virtual.spacer(geometry)}px` }}>
+    <div tabIndex={0} aria-rowcount={rows.total + 1} {...attributes} ref={scroller}>
+      <div class="rows-head" role="rowgroup">{header}</div>
+      <div class="rows" role="rowgroup" style={{ height: `${virtual.spacer(geometry)}px` }}>
         {drawn}
       </div>
+      {footer}
     </div>
   );
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.ui.conftest import open_on_page
-from tests.ui.hosts import PanelPage
+from tests.ui.conftest import EDIT, EXPLORE, open_on_page
+from tests.ui.hosts import Lab, PanelPage
 
 GRAVE = {"serious", "critical"}
 
@@ -38,6 +38,8 @@ def test_page(panel_page: PanelPage, page: Page, dark: bool) -> None:
     assert violations(page) == []
 
 
-def test_explorer_in_each_host(explorer: Locator) -> None:
-    expect(explorer.get_by_role("treegrid")).to_contain_text("sst")
-    assert violations(explorer.page, within="[role=region][aria-label^='Reference set']") == []
+def test_notebook(lab: Lab, page: Page) -> None:
+    lab.open(page, "accessible", [EXPLORE, EDIT])
+    expect(page.get_by_role("treegrid")).to_contain_text("sst")
+    expect(page.get_by_role("table", name="V0 keys")).to_be_visible()
+    assert violations(page, within=".jp-OutputArea-output") == []

@@ -47,12 +47,13 @@ def test_read_a_small_array_and_draw_a_line(explorer: Locator) -> None:
     panel = explorer.get_by_role("tabpanel", name="Data")
     panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
     expect(panel).to_contain_text("10.25 to 57.75")
-    expect(panel.locator("svg path").first).to_be_visible()
+    expect(panel.get_by_role("application", name="lat: line").locator("svg")).to_be_visible()
 
 
 def test_keyboard_alone(explorer: Locator) -> None:
     keyboard = explorer.page.keyboard
     tree = explorer.get_by_role("treegrid")
+    expect(row(explorer, "wind_lon")).to_be_visible()
     tree.focus()
     keyboard.press("End")
     expect(row(explorer, "wind_lon")).to_have_attribute("aria-selected", SELECTED)
@@ -62,6 +63,7 @@ def test_keyboard_alone(explorer: Locator) -> None:
     keyboard.press("ArrowRight")
     expect(tree.locator("[aria-selected=true]")).to_have_attribute("aria-level", "2")
     keyboard.press("ArrowLeft")
+    expect(row(explorer, "wind_lat")).to_have_attribute("aria-selected", SELECTED)
     keyboard.press("ArrowLeft")
     expect(row(explorer, "wind_lat")).to_have_attribute("aria-expanded", "false")
     keyboard.press("Home")

@@ -17,7 +17,7 @@ VIEWS = ("explorer", "editor", "page")
 
 
 class FrontEndHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Builds the bundles before hatchling collects them, for wheels, sdists and editable installs."""
+    """Builds the bundles before hatchling collects them, for every kind of install."""
 
     PLUGIN_NAME = "front-end"
 

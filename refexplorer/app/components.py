@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -32,7 +32,7 @@ class Controller(Protocol):
         ...
 
 
-class View(JSComponent):  # type: ignore[misc]
+class View(JSComponent):
     """A view whose messages a controller answers.
 
     One thread answers for each view, in order: a long search holds up neither the server
@@ -40,7 +40,7 @@ class View(JSComponent):  # type: ignore[misc]
     """
 
     def __init__(self, controller: Controller, **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_both", margin=0, **params)
+        super().__init__(sizing_mode="stretch_both", margin=0, **params)  # type: ignore[no-untyped-call]
         self._controller = controller
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="refexplorer-view")
         controller.post = self._post
@@ -79,13 +79,17 @@ class EditorView(View):
         super().__init__(EditorController(document), text=document)
 
 
-class Frame(JSComponent):  # type: ignore[misc]
+class Frame(JSComponent):
     """The header of the page, and the screen where a set is chosen."""
 
     _bundle = FOLDER / "page.js"
 
-    view = param.Selector(default="start", objects=["start", "explorer", "editor"])
+    view = param.String("start", doc="start, explorer or editor.")
     title = param.String(doc="Name of the set that is open; empty if there is none.")
     sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
     opening = param.String(doc="What is being opened.")
     problem = param.String(doc="Why the last one could not be opened.")
+
+    def __init__(self, sets: Mapping[str, str]) -> None:
+        listed = [{"title": title, "source": source} for title, source in sets.items()]
+        super().__init__(sets=listed, sizing_mode="stretch_width", margin=0)  # type: ignore[no-untyped-call]

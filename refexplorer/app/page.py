@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import panel
-from panel.custom import DataEvent
+from panel.models.esm import DataEvent
 
 from refexplorer import demo
 from refexplorer.app.components import EditorView, ExplorerView, Frame
@@ -13,27 +14,8 @@ from refexplorer.app.library import Library
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.wire import sentence
 
-TITLE = "refexplorer"
+_TEMPLATE = Path(__file__).with_suffix(".html")
 _EDITABLE_CHARS = 1_000_000
-_TEMPLATE = """
-{% extends base %}
-{% block preamble %}
-<link rel="icon" href="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>
-<rect width='16' height='16' rx='3' fill='%231f5fae'/><path d='M5 3v10M5 4h4a2.5 2.5 0 0 1 0 5H5m4 0 3 4'
-fill='none' stroke='white' stroke-width='2'/></svg>">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-  html { color-scheme: light dark; }
-  html[data-theme="light"] { color-scheme: light; }
-  html[data-theme="dark"] { color-scheme: dark; }
-  body { background: light-dark(#fff, #14171a); }
-</style>
-<script>
-  const theme = localStorage.getItem("refexplorer-theme");
-  if (theme) document.documentElement.dataset.theme = theme;
-</script>
-{% endblock %}
-"""
 
 
 class Page:
@@ -47,8 +29,7 @@ class Page:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        sets = [{"title": title, "source": path} for title, path in library.sets.items()]
-        self._frame = Frame(sets=sets, sizing_mode="stretch_width", margin=0)
+        self._frame = Frame(library.sets)
         self._frame.on_msg(self._chosen)
         self._frame.param.watch(self._turn, "view")
         self._views = panel.Column(sizing_mode="stretch_both", margin=0)
@@ -93,8 +74,7 @@ def page(references: ReferenceSet | None = None, library: Library | None = None)
     made = Page(library or Library())
     if references is not None:
         made.show(references)
-    template = panel.Template(_TEMPLATE)
-    template.title = TITLE
+    template = panel.Template(_TEMPLATE.read_text(encoding="utf-8"))
     template.add_panel("page", made.layout)
     return template
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 import webbrowser
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import panel
 from bokeh.server.server import Server
+from bokeh.util.warnings import BokehUserWarning
 
 from refexplorer.app.library import Library
-from refexplorer.app.page import TITLE, page
+from refexplorer.app.page import page
 from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet, open_references
 from refexplorer.widgets.bundles import bundle_path
@@ -50,6 +52,8 @@ def serve(
     RefexplorerError
         If the port is taken, or the front end is not built.
     """
+    # BokehJS introduces a model that was added later once more, which is no news to Bokeh.
+    warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     references, library = _prepared(source, allow)
     server = _listening(lambda: page(references, library), port, address)
     url = f"http://{_named(address)}:{server.port}/"
@@ -85,7 +89,6 @@ def _listening(make: Callable[[], panel.Template], port: int, address: str) -> S
             {"/": make},
             port=port,
             address=address,
-            title=TITLE,
             start=False,
             show=False,
             verbose=False,

@@ -25,11 +25,11 @@ export function Values({ reading, values }: Props) {
   return (
     <div class={`values ${reading.state}`}>
       <Caption reading={reading} />
-      {plan.stepped.map((axis) => (
+      {reading.state !== "fill" && plan.stepped.map((axis) => (
         <Stepper key={axis.dimension} axis={axis} at={steps[axis.dimension]!} move={(to) => step(axis, to)} />
       ))}
-      {values.length === 1 || domain === null ? (
-        <p class="single">{single(values)}</p>
+      {reading.state === "fill" || values.length === 1 || domain === null ? (
+        <p class="single">{single(values, reading.state)}</p>
       ) : (
         <Drawing reading={reading} axes={plan.drawn} values={slice(values, reading, plan, steps)} domain={domain} />
       )}
@@ -46,7 +46,8 @@ function domainOf(reading: Reading, values: Float64Array): [number, number] | nu
   return low === high ? [low - 0.5, high + 0.5] : [low, high];
 }
 
-function single(values: Float64Array): string {
+function single(values: Float64Array, state: Reading["state"]): string {
+  if (state === "fill") return `${value(values[0]!)} everywhere`;
   return values.length === 1 ? value(values[0]!) : `${counted(values.length, "value")}, none of them a number`;
 }
 

@@ -69,6 +69,15 @@ class ArrayIndex:
                 return None if index is None else (array, index)
         return None
 
+    def is_inside(self, key: str) -> bool:
+        """Say whether a key is below an array."""
+        path = key
+        while path:
+            path = path.rpartition("/")[0]
+            if self.get(path) is not None:
+                return True
+        return False
+
     def chunk_rows(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
         """Return the explicit chunk keys of an array with the right number of dimensions.
 

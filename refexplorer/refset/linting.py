@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.refset.arrow import flags_of
+from refexplorer.refset.columns import Columns
+from refexplorer.refset.linting_grids import lint_arrays
+from refexplorer.refset.linting_ranges import lint_ranges
 from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.records import Records
+from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table
-from refexplorer.spec.arrays import METADATA_NAMES, ArrayMeta
+from refexplorer.spec.arrays import METADATA_NAMES
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.expansion import note_all
 from refexplorer.spec.lint import (
     ODD_KEY,
-    Remark,
-    remark_on_chunk,
+    remark_on_protocols,
     remarks_on_key,
     remarks_on_metadata,
     remarks_on_url,
 )
-from refexplorer.spec.references import Inline
+from refexplorer.spec.references import Inline, Range, Url
 
-_METADATA = "(?:^|/)(?:" + "|".join(name.replace(".", r"\.") for name in METADATA_NAMES) + ")$"
+_METADATA = "(?:^|/)(?:" + "|".join(map(re.escape, sorted(METADATA_NAMES))) + ")$"
 
 
 def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
@@ -36,17 +42,16 @@ def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None
     """
     _lint_keys(opened.table, version, base, findings)
     _lint_folders(opened, base, findings)
-    _lint_urls(opened.table, version, base, findings)
     _lint_metadata(opened.table, base, findings)
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
-        _lint_array(opened, array, base, findings)
+    _lint_urls(opened, version, base, findings)
+    lint_arrays(opened, base, findings)
+    lint_ranges(opened, base, findings)
 
 
 def _matching(table: Table, pattern: str) -> list[int]:
-    fits = pc.match_substring_regex(table.keys, pattern)
-    rows: list[int] = np.flatnonzero(flags_of(fits)).tolist()
+    rows: list[int] = np.flatnonzero(
+        flags_of(pc.match_substring_regex(table.keys, pattern))
+    ).tolist()
     return rows
 
 
@@ -67,24 +72,6 @@ def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
             )
 
 
-def _lint_urls(table: Table, version: int, base: str, findings: Findings) -> None:
-    targets, urls = table.columns.targets, table.columns.urls
-    found = np.unique(targets, return_index=True, return_counts=True)
-    for code, row, count in zip(*(part.tolist() for part in found), strict=True):
-        if code < 0:
-            continue
-        key = table.key_at(row)
-        for remark in remarks_on_url(urls[code], version):
-            findings.add(
-                remark.code,
-                base + pointer(key),
-                remark.message,
-                remark.hint,
-                key=key,
-                count=count,
-            )
-
-
 def _lint_metadata(table: Table, base: str, findings: Findings) -> None:
     for row in _matching(table, _METADATA):
         reference, key = table.reference_at(row), table.key_at(row)
@@ -93,42 +80,41 @@ def _lint_metadata(table: Table, base: str, findings: Findings) -> None:
             note_all(remarks, findings, base + pointer(key), key)
 
 
-def _lint_array(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
-    _lint_missing(opened, array, base, findings)
-    rows, indices = opened.arrays.chunk_rows(array)
-    outside = np.any(indices >= np.array(array.grid, np.int64), axis=1)
-    for row, index in zip(rows[outside].tolist(), indices[outside].tolist(), strict=True):
-        key = opened.table.key_at(row)
-        remark = remark_on_chunk(array, key, tuple(index))
-        if remark is not None:
-            note_all([remark], findings, base + pointer(key), key)
-    _lint_rank(opened, array, rows, base, findings)
+def _lint_urls(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
+    seen: list[str | None] = []
+    for part in opened.parts:
+        if isinstance(part, Generated):
+            seen += _lint_first_url(part, version, findings)
+        elif isinstance(part, Table):
+            seen += _lint_column(part, part.columns, version, base, findings)
+        elif isinstance(part, Records):
+            seen += _lint_column(part, part.loaded.columns, version, base, findings)
+    remark = remark_on_protocols(seen)
+    if remark is not None:
+        findings.add(remark.code, "", remark.message, remark.hint)
 
 
-def _lint_rank(
-    opened: OpenedSet, array: ArrayMeta, known: np.ndarray, base: str, findings: Findings
-) -> None:
-    """Note chunk keys with the wrong number of indices: they are not among the known rows."""
-    folder = opened.tree.folder(array.path)
-    if folder is None:
-        return
-    for row in np.setdiff1d(opened.tree.rows_in(folder), known).tolist():
-        key = opened.table.key_at(row)
-        index = array.chunk_index(key)
-        remark = None if index is None else remark_on_chunk(array, key, index)
-        if remark is not None:
-            note_all([remark], findings, base + pointer(key), key)
+def _lint_first_url(part: Generated, version: int, findings: Findings) -> list[str | None]:
+    reference = part.reference_at(0)
+    if not isinstance(reference, Url | Range):
+        return []
+    at = pointer("gen", part.item.number, "url")
+    note_all(remarks_on_url(reference.url, version), findings, at, part.key_at(0))
+    return [reference.url]
 
 
-def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
-    missing = array.chunk_count - opened.arrays.present(array)
-    if missing <= 0:
-        return
-    name = "zarr.json" if array.zarr_format == 3 else ".zarray"
-    key = array.folder + name
-    remark = Remark(
-        "missing-chunks",
-        f"{missing:,} of {array.chunk_count:,} chunks of `{array.path}` have no reference; "
-        f"they read as the fill value {array.fill_value!r}.",
-    )
-    note_all([remark], findings, base + pointer(key), key)
+def _lint_column(
+    part: Segment, columns: Columns, version: int, base: str, findings: Findings
+) -> list[str | None]:
+    """Note what is odd about each distinct URL, at its first key; return the URLs."""
+    found = np.unique(columns.targets, return_index=True, return_counts=True)
+    urls = []
+    for code, row, count in zip(*(column.tolist() for column in found), strict=True):
+        if code < 0:
+            continue
+        urls.append(columns.urls[code])
+        for remark in remarks_on_url(columns.urls[code], version):
+            key = part.key_at(row)
+            at = base + pointer(key)
+            findings.add(remark.code, at, remark.message, remark.hint, key=key, count=count)
+    return urls

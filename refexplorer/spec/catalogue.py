@@ -94,6 +94,19 @@ REFERENCES = {
         "Control or bidi characters can make a URL look like another one.",
         '{"a": ["http://\\u202ehost/f"]}',
     ),
+    "mixed-protocols": _info(
+        "The targets need more than one filesystem.",
+        '{"a": ["s3://b/f"], "b": ["https://h/f"]}',
+    ),
+    "overlapping-ranges": _warning(
+        "Two ranges of a target share bytes without being the same.",
+        '{"a": ["http://h/f", 0, 10], "b": ["http://h/f", 5, 10]}',
+    ),
+    "length-is-end": _warning(
+        "Lengths that are where the next range begins: they look like ends.",
+        '{"a": ["http://h/f", 10, 20], "b": ["http://h/f", 20, 30], '
+        '"c": ["http://h/f", 30, 40], "d": ["http://h/f", 40, 50]}',
+    ),
     "base64-whitespace": _warning(
         "Blanks or line breaks inside base64.", '{"a": "base64:aGVs\\nbG8="}'
     ),
@@ -220,6 +233,15 @@ ARRAYS = {
         '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "<f8", '
         '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, '
         '"x/0.0": "12345678"}',
+    ),
+    "orphan-chunk": _warning(
+        "A key that looks like a chunk where no array metadata is.", '{"x/0.0": ["http://h/f"]}'
+    ),
+    "fill-value-masks": _warning(
+        "A coordinate whose fill value is a number that it may well have.",
+        '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<f8", '
+        '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, '
+        '"x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "x/0": ["http://h/f", 0, 16]}',
     ),
     "missing-chunks": _info(
         "Chunks of an array without a reference; they read as the fill value.",

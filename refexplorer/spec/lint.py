@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from refexplorer.spec.arrays import METADATA_NAMES, ArrayMeta, BadMetadata, read_array
@@ -28,6 +28,7 @@ ODD_KEY = r"^$|^/|/$|//|^\.\.?/|/\.\.?/|/\.\.?$|^\.\.?$|\{\{|\{%|[^\x20-\x7e]"
 
 _SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_FAR_AWAY = 1e30
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
@@ -80,6 +81,23 @@ def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
         )
 
 
+def remark_on_protocols(urls: Iterable[str | None]) -> Remark | None:
+    """Say whether the targets of a set need more than one filesystem."""
+    found = sorted({_protocol(url) for url in urls if url})
+    if len(found) < 2:
+        return None
+    return Remark(
+        "mixed-protocols",
+        f"The targets are of {len(found)} kinds: {', '.join(found)}.",
+        "fsspec's `remote_protocol` names only one; pass `fs={protocol: filesystem}`.",
+    )
+
+
+def _protocol(url: str) -> str:
+    match = _PROTOCOL.match(url)
+    return match[0].rstrip(":").lower() if match else "no protocol"
+
+
 def is_metadata(key: str) -> bool:
     """Say whether a key holds Zarr metadata, which is JSON."""
     return key.rpartition("/")[2] in METADATA_NAMES
@@ -106,6 +124,21 @@ def remarks_on_metadata(key: str, text: str) -> Iterator[Remark]:
             read_array(path, value)
         except BadMetadata as bad:
             yield Remark(bad.code, f"{bad}")
+
+
+def remark_on_fill_value(array: ArrayMeta) -> Remark | None:
+    """Say whether xarray would take values of a coordinate for missing ones."""
+    name, value = array.path.rpartition("/")[2], array.fill_value
+    if array.dimensions != (name,) or array.zarr_format != 2 or isinstance(value, bool):
+        return None
+    if not isinstance(value, int | float) or value != value or abs(value) >= _FAR_AWAY:
+        return None
+    return Remark(
+        "fill-value-masks",
+        f"xarray reads each {value:g} of the coordinate `{array.path}` as missing, since that is "
+        "its fill value.",
+        'Write "fill_value": null if the coordinate has no missing values.',
+    )
 
 
 def remark_on_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> Remark | None:

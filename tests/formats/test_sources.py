@@ -99,3 +99,15 @@ def test_a_deep_document_is_refused_however_long_it_is() -> None:
     with pytest.raises(rx.SpecError):
         rx.open_references(text)
     assert sys.getrecursionlimit() < 100_000
+
+
+def test_a_list_of_sets_offers_the_choice(tmp_path: Path) -> None:
+    path = _write(tmp_path / "many.json", json.dumps([{"a": "x"}, SET, {"b": [1]}]).encode())
+    with pytest.raises(rx.SpecError, match=r"list of 3 reference sets.*'many\.json#0'"):
+        rx.open_references(path)
+    assert rx.open_references(f"{path}#1").to_v0() == V0
+    (found,) = rx.open_references(f"{path}#2").diagnostics
+    assert (found.pointer, found.line) == ("/b", 1)
+    assert path.read_text()[(found.column or 0) - 1 :].startswith("[1]")
+    with pytest.raises(rx.SpecError, match="no set 3"):
+        rx.open_references(f"{path}#3")

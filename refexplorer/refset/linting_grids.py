@@ -1,0 +1,85 @@
+"""Chunks against the grids of their arrays: missing, outside, of the wrong rank, or of none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.refset.arrow import flags_of
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.expansion import note_all
+from refexplorer.spec.lint import Remark, remark_on_chunk, remark_on_fill_value
+
+_CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
+
+
+def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note what is odd about the chunks of every array, and chunks without an array."""
+    for path in opened.arrays.paths:
+        array = opened.arrays.get(path)
+        assert array is not None
+        _lint_missing(opened, array, base, findings)
+        _lint_fill_value(array, base, findings)
+        _lint_chunks(opened, array, base, findings)
+    _lint_orphans(opened, base, findings)
+
+
+def _metadata_key(array: ArrayMeta) -> str:
+    return array.folder + ("zarr.json" if array.zarr_format == 3 else ".zarray")
+
+
+def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
+    missing = array.chunk_count - opened.arrays.present(array)
+    if missing > 0:
+        key = _metadata_key(array)
+        findings.add(
+            "missing-chunks",
+            base + pointer(key),
+            f"{missing:,} of {array.chunk_count:,} chunks of `{array.path}` have no reference; "
+            f"they read as the fill value {array.fill_value!r}.",
+            key=key,
+        )
+
+
+def _lint_fill_value(array: ArrayMeta, base: str, findings: Findings) -> None:
+    remark = remark_on_fill_value(array)
+    if remark is not None:
+        key = _metadata_key(array)
+        note_all([remark], findings, base + pointer(key), key)
+
+
+def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
+    rows, indices = opened.arrays.chunk_rows(array)
+    outside = np.any(indices >= np.array(array.grid, np.int64), axis=1)
+    folder = opened.tree.folder(array.path)
+    others = [] if folder is None else np.setdiff1d(opened.tree.rows_in(folder), rows).tolist()
+    for row in [*rows[outside].tolist(), *others]:
+        key = opened.table.key_at(row)
+        index = array.chunk_index(key)
+        remark = None if index is None else remark_on_chunk(array, key, index)
+        if remark is not None:
+            note_all([remark], findings, base + pointer(key), key)
+
+
+def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note folders of keys that look like chunks where no array is."""
+    table = opened.table
+    chunk_like = flags_of(pc.match_substring_regex(table.keys, _CHUNK_LIKE))
+    for folder in opened.tree.folders:
+        rows = opened.tree.rows_in(folder)
+        rows = rows[chunk_like[rows]]
+        if not len(rows):
+            continue
+        key = table.key_at(int(rows[0]))
+        if opened.arrays.is_inside(key):
+            continue
+        where = f"`{folder.path}`" if folder.path else "the root"
+        remark = Remark(
+            "orphan-chunk",
+            f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
+            "Without .zarray or zarr.json no reader finds it.",
+        )
+        at = base + pointer(key)
+        findings.add(remark.code, at, remark.message, remark.hint, key=key, count=len(rows))

@@ -84,7 +84,7 @@ export function createEditor({ parent, root, text, edited }: Options): EditorVie
       json(),
       syntaxHighlighting(highlight),
       templates,
-      EditorView.contentAttributes.of({ "aria-label": "The reference set, version 1" }),
+      EditorView.contentAttributes.of({ "aria-label": "The reference set, version 1", tabindex: "0" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) edited(update.state.doc.toString());
       }),

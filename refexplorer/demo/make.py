@@ -58,7 +58,7 @@ def _write_target(month: str, first: int) -> str:
         wind = np.stack([ocean.wind(day) for day in days]).astype("<f4")
         _write_variable(
             file, "wind", wind, [axes["time"], axes["wind_lat"], axes["wind_lon"]],
-            chunks=(1, *wind.shape[1:]),
+            chunks=(1, *wind.shape[1:]), fillvalue=np.nan,
             attributes={"standard_name": "wind_speed", "long_name": "wind speed", "units": "m s-1"},
         )  # fmt: skip
         _write_variable(
@@ -86,7 +86,8 @@ def _write_axes(file: h5py.File, days: list[int]) -> dict[str, h5py.Dataset]:
         "wind_lon": (ocean.WIND_LON.astype("<f4"), "longitude", "degrees_east"),
     }
     for name, (values, standard_name, units) in columns.items():
-        axis = file.create_dataset(name, data=values)
+        missing = np.nan if values.dtype.kind == "f" else None
+        axis = file.create_dataset(name, data=values, fillvalue=missing)
         axis.make_scale(name)
         axis.attrs.update(standard_name=standard_name, units=units)
     file["time"].attrs["calendar"] = "standard"

@@ -1,0 +1,135 @@
+"""Photograph both hosts: ``python -m tests.ui.screenshots [FOLDER]``.
+
+Writes the explorer and the editor in JupyterLab and on the page, light and dark, narrow and wide;
+with ``--readme`` only the picture of the README.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser import launch_options
+from tests.ui.conftest import EDIT, EXPLORE, open_on_page
+from tests.ui.hosts import Lab, running_lab, running_page
+
+README_PICTURE = Path(__file__).parents[2] / "notebooks" / "explorer.png"
+WIDTHS = (600, 1400)
+HEIGHT = 900
+THEMES = ("light", "dark")
+COLOURS = 256
+"""Of a picture: a palette keeps it small."""
+
+
+@contextmanager
+def new_page(browser: Browser, width: int, theme: str, scale: float = 1) -> Iterator[Page]:
+    """Open a page of a size and a colour scheme."""
+    context = browser.new_context(
+        viewport={"width": width, "height": HEIGHT},
+        color_scheme="dark" if theme == "dark" else "light",
+        device_scale_factor=scale,
+    )
+    yield context.new_page()
+    context.close()
+
+
+def read_a_chunk(page: Page) -> None:
+    """Choose a chunk of the temperature that the storm crosses and draw it."""
+    tree = page.get_by_role("treegrid")
+    tree.get_by_role("gridcell", name="sst", exact=True).click()
+    page.keyboard.press("ArrowRight")
+    expect(tree.locator("[aria-selected=true]")).to_have_attribute("aria-expanded", "true")
+    page.keyboard.type("6.0.0")
+    expect(tree.locator("[aria-selected=true]")).to_contain_text("6.0.0")
+    page.get_by_role("tab", name="Data").click()
+    page.get_by_role("tabpanel").get_by_role("button", name="Read").click()
+    expect(page.get_by_role("application")).to_be_visible()
+
+
+def show_in_lab(page: Page, lab: Lab, name: str, cell: str, theme: str) -> None:
+    """Open a notebook without side bars, in a theme."""
+    lab.open(page, name, [cell])
+    dark = "Dark" if theme == "dark" else "Light"
+    page.evaluate(
+        """async name => {
+          const {commands, shell} = window.jupyterapp;
+          await commands.execute("apputils:change-theme", {theme: name});
+          shell.collapseLeft();
+        }""",
+        f"JupyterLab {dark}",
+    )
+    expect(page.locator(".jp-OutputArea-output").first).to_be_visible()
+
+
+def save(page: Page, path: Path) -> None:
+    """Write a screenshot with a small palette."""
+    page.wait_for_timeout(800)
+    page.screenshot(path=path)
+    with Image.open(path) as picture:
+        picture.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    print(f"{path} {path.stat().st_size // 1000} kB")
+
+
+def photograph_page(browser: Browser, url: str, folder: Path, theme: str, width: int) -> None:
+    """Save start screen, explorer and editor of the page."""
+    with new_page(browser, width, theme) as page:
+        page.goto(url)
+        expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+        save(page, folder / f"page-start-{theme}-{width}.png")
+        open_on_page(page, url, "The same with templates")
+        read_a_chunk(page)
+        save(page, folder / f"page-explorer-{theme}-{width}.png")
+        page.get_by_role("button", name="Template editor").click()
+        expect(page.get_by_role("table", name="V0 keys")).to_be_visible()
+        save(page, folder / f"page-editor-{theme}-{width}.png")
+
+
+def photograph_lab(browser: Browser, lab: Lab, folder: Path, theme: str, width: int) -> None:
+    """Save explorer and editor of a notebook."""
+    with new_page(browser, width, theme) as page:
+        show_in_lab(page, lab, "explorer", EXPLORE, theme)
+        read_a_chunk(page)
+        save(page, folder / f"lab-explorer-{theme}-{width}.png")
+        show_in_lab(page, lab, "editor", EDIT, theme)
+        expect(page.get_by_role("table", name="V0 keys")).to_be_visible()
+        save(page, folder / f"lab-editor-{theme}-{width}.png")
+
+
+def photograph_readme(browser: Browser, url: str) -> None:
+    """Save the picture that the README shows."""
+    with new_page(browser, 1200, "light") as page:
+        page.set_viewport_size({"width": 1200, "height": 720})
+        open_on_page(page, url, "The same with templates")
+        read_a_chunk(page)
+        save(page, README_PICTURE)
+
+
+def main(arguments: list[str]) -> None:
+    """Take the pictures that the arguments ask for."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**launch_options())  # type: ignore[arg-type]
+        with running_page("demo") as served:
+            if "--readme" in arguments:
+                photograph_readme(browser, served.url)
+                return
+            folder = Path(arguments[0] if arguments else tempfile.mkdtemp())
+            folder.mkdir(parents=True, exist_ok=True)
+            for theme in THEMES:
+                for width in WIDTHS:
+                    photograph_page(browser, served.url, folder, theme, width)
+        with running_lab(Path(tempfile.mkdtemp())) as lab:
+            for theme in THEMES:
+                for width in WIDTHS:
+                    photograph_lab(browser, lab, folder, theme, width)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

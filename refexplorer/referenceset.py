@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,7 @@ class ReferenceSet(Mapping[str, Reference]):
         findings.extend(self._findings)
         version = 1 if self.source.form == "V1" else 0
         lint(self._opened, version, self._base, findings)
-        return findings.freeze(_locator(self.source.text))
+        return findings.freeze(_locator(self.source))
 
     @property
     def _base(self) -> str:
@@ -297,7 +298,8 @@ def open_references(
     ----------
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), or the folder of a parquet store.
+        compressed with gzip or zstd (told by content), or the folder of a parquet store. Of a
+        file that holds a list of sets, ``"path#2"`` is the third one.
     templates
         Replaces templates of the set by name, as fsspec's ``template_overrides``.
     storage_options
@@ -321,7 +323,7 @@ def open_references(
     findings = Findings()
     document = _read(read, templates, limits, findings)
     form = "V1" if document.version else "V0"
-    named = Source(read.name, form, read.location, read.text, read.value)
+    named = replace(read, form=form)
     opened = open_document(document)
     return ReferenceSet(named, opened, findings, limits, document.templates, storage_options)
 
@@ -361,7 +363,7 @@ def expand(
     else:
         source = read_source(document, None, DEFAULT_LIMITS)
     read = _read(source, templates, DEFAULT_LIMITS, Findings())
-    return expand_document(read, _locator(source.text))
+    return expand_document(read, _locator(source))
 
 
 def _read(
@@ -371,15 +373,32 @@ def _read(
         value = source.value
         if source.text is not None:
             value = parse_json(source.text, limits, findings)  # type: ignore[assignment]
-        return read_document(value, templates, limits, findings)
+        return read_document(_part_of(value, source), templates, limits, findings)
     except SpecError as error:
         raise _placed(error, source) from None
+
+
+def _part_of(value: object, source: Source) -> object:
+    """Return the set that is meant of a list of sets."""
+    if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
+        return value
+    if source.part is None:
+        raise SpecError(
+            f"This is a list of {len(value)} reference sets; open one of them by its place, as in "
+            f"open_references({source.name + '#0'!r}).",
+            code="not-object",
+        )
+    if source.part >= len(value):
+        raise SpecError(
+            f"There is no set {source.part} in this list of {len(value)}.", code="not-object"
+        )
+    return value[source.part]
 
 
 def _placed(error: SpecError, source: Source) -> SpecError:
     """Name the source and, where the text is known, line and column."""
     line, column = error.line, error.column
-    place = _locator(source.text)
+    place = _locator(source)
     message = str(error)
     if line is None and error.pointer and place is not None:
         found = place(error.pointer)
@@ -395,12 +414,14 @@ def _placed(error: SpecError, source: Source) -> SpecError:
     )
 
 
-def _locator(text: str | None) -> Locate | None:
-    if text is None:
+def _locator(source: Source) -> Locate | None:
+    if (text := source.text) is None:
         return None
 
     def place(pointer: str) -> tuple[int, int] | None:
-        found = locate(text, pointer) if not pointer or pointer.startswith("/") else None
+        if pointer and not pointer.startswith("/"):
+            return None
+        found = locate(text, source.base + pointer)
         return None if found is None else (found.line, found.column)
 
     return place

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 ZMETADATA = ".zmetadata"
+_PART = re.compile(r"(.+)#([0-9]{1,6})")
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
@@ -39,6 +41,8 @@ class Source:
         The parsed document, if it was given so.
     store
         The folder of a parquet store, with its filesystem.
+    part
+        Which set of a JSON list of sets, from 0; None for a document that is one set.
     """
 
     name: str
@@ -47,6 +51,12 @@ class Source:
     text: str | None = field(default=None, repr=False)
     value: Mapping[str, Any] | None = field(default=None, repr=False)
     store: tuple[AbstractFileSystem, str] | None = field(default=None, repr=False)
+    part: int | None = None
+
+    @property
+    def base(self) -> str:
+        """JSON pointer to the set inside the text."""
+        return "" if self.part is None else f"/{self.part}"
 
 
 def read_source(
@@ -57,7 +67,8 @@ def read_source(
     Parameters
     ----------
     source
-        A path, a URL, a mapping, JSON text or bytes; gzip and zstd are told by content.
+        A path, a URL, a mapping, JSON text or bytes; gzip and zstd are told by content. Of a
+        file that holds a list of sets, ``"path#2"`` is the third one.
     storage_options
         For fsspec, where the source is a URL.
 
@@ -75,15 +86,26 @@ def read_source(
             raise SourceError("The source is an empty text.")
         if source.lstrip().startswith(_TEXT_STARTS) or "\n" in source:
             return Source("text", "JSON", text=source)
+        place, part = _split_part(source)
         if "://" in source:
-            return _from_url(source, dict(storage_options or {}), limits)
-        source = Path(source)
+            found = _from_url(place, dict(storage_options or {}), limits)
+        else:
+            found = _from_path(Path(place).expanduser(), limits)
+        return found if part is None else replace(found, part=part)
     if isinstance(source, os.PathLike):
         return _from_path(Path(source).expanduser(), limits)
     raise SourceError(
         f"A reference set is opened from a path, URL, dict, text or bytes, "
         f"not from {type(source).__name__}."
     )
+
+
+def _split_part(source: str) -> tuple[str, int | None]:
+    """Split ``path#2``; a file of that very name comes first."""
+    match = _PART.fullmatch(source)
+    if match is None or ("://" not in source and Path(source).exists()):
+        return source, None
+    return match[1], int(match[2])
 
 
 def _from_bytes(data: bytes, name: str, location: str | None, limits: Limits) -> Source:

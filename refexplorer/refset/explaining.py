@@ -64,7 +64,7 @@ def explain(
 def _written(source: Source, at: str) -> object:
     """Return the JSON value at a pointer of the source, None if it is not known."""
     if source.text is not None:
-        span = locate(source.text, at)
+        span = locate(source.text, source.base + at)
         return None if span is None else json.loads(source.text[span.start : span.end])
     value: object = source.value
     for part in at.split("/")[1:]:

@@ -56,10 +56,8 @@ def _lint_overlaps(
     """Note neighbours that share bytes without being the same range."""
     same = ranges.targets[1:] == ranges.targets[:-1]
     shared = ranges.offsets[:-1] + ranges.lengths[:-1] - ranges.offsets[1:]
-    equal = (ranges.offsets[1:] == ranges.offsets[:-1]) & (
-        ranges.lengths[1:] == ranges.lengths[:-1]
-    )
-    places = np.flatnonzero(same & (shared > 0) & ~equal)
+    differ = (np.diff(ranges.offsets) != 0) | (np.diff(ranges.lengths) != 0)
+    places = np.flatnonzero(same & (shared > 0) & differ)
     for target, first, count in _by_target(ranges, places):
         key, before = part.key_at(int(ranges.rows[first + 1])), part.key_at(int(ranges.rows[first]))
         findings.add(

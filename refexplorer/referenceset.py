@@ -15,12 +15,14 @@ from refexplorer.display.text import summary_text
 from refexplorer.errors import SpecError
 from refexplorer.formats.json_text import parse_json
 from refexplorer.formats.parquet import read_store
+from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.formats.positions import locate
 from refexplorer.formats.source import ZMETADATA, Source, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.refset.explaining import explain
 from refexplorer.refset.linting import lint
 from refexplorer.refset.opened import OpenedSet, open_document, open_store
+from refexplorer.refset.parquet_export import write_parquet
 from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.tree import Node, Page
@@ -251,6 +253,24 @@ class ReferenceSet(Mapping[str, Reference]):
         partial = target.with_name(target.name + ".partial")
         partial.write_text(json.dumps(self.to_v0(), ensure_ascii=False), encoding="utf-8")
         partial.replace(target)
+
+    def to_parquet(self, path: str | os.PathLike[str], *, record_size: int = RECORD_SIZE) -> None:
+        """Write the set as a parquet store that fsspec reads to the same references.
+
+        Parameters
+        ----------
+        path
+            The folder to make; it appears when all is written, and must not exist.
+        record_size
+            Rows of a record file.
+
+        Raises
+        ------
+        RefexplorerError
+            If the folder exists, or the layout has no place for a key of the set.
+        """
+        check_expandable(self.count, self.limits)
+        write_parquet(self._opened, Path(path), record_size)
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

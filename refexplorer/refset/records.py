@@ -160,9 +160,7 @@ class Records:
         index = self.array.chunk_index(key)
         if index is None or not self.array.contains(index) or self.array.chunk_key(index) != key:
             return None
-        number = 0
-        for place, size in zip(index, self.array.grid, strict=True):
-            number = number * size + place
+        number = self.array.chunk_number(index)
         row = int(np.searchsorted(self.loaded.numbers, number))
         found = row < self.count and self.chunk_number(row) == number
         return row if found else None

@@ -104,6 +104,13 @@ class ArrayMeta:
         separator = re.escape(self.separator)
         return re.compile(rf"{re.escape(self.prefix)}({number}(?:{separator}{number})*)", re.ASCII)
 
+    def chunk_number(self, index: Sequence[int]) -> int:
+        """Return the number of a chunk of the grid, counted in C order from 0."""
+        number = 0
+        for place, size in zip(index, self.grid, strict=True):
+            number = number * size + place
+        return number
+
     def contains(self, index: Sequence[int]) -> bool:
         """Say whether the grid has a chunk of this index."""
         return len(index) == len(self.grid) and all(

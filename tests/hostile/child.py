@@ -1,0 +1,159 @@
+"""Runs one hostile case in a process of its own and prints what came of it as JSON.
+
+``python -m tests.hostile.child CASE FOLDER``
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import refexplorer as rx
+from tests.cases import hostile
+
+ARRAY: dict[str, Any] = {
+    "shape": [4],
+    "chunks": [1],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+}
+ARRAY |= {"order": "C", "zarr_format": 2, "fill_value": -9}
+
+
+def _doubling(folder: Path) -> Any:
+    url = "{{" + "f(c=" * 26 + "'aaaaaaaaaa'" + ")" * 26 + "}}"
+    return {"version": 1, "templates": {"f": "{{c}}{{c}}"}, "refs": {"x/0": [url, 0, 1]}}
+
+
+def _gen(key: str, dimensions: Any) -> Any:
+    return {"version": 1, "gen": [{"key": key, "url": "http://h", "dimensions": dimensions}]}
+
+
+def _twelve_dimensions(folder: Path) -> Any:
+    names = [f"d{number}" for number in range(12)]
+    key = ".".join("{{" + name + "}}" for name in names)
+    return _gen(key, {name: {"stop": 10} for name in names})
+
+
+def _nested_object(folder: Path) -> Any:
+    return '{"x/.zattrs": ' + '{"a": ' * 990 + "1" + "}" * 991
+
+
+def _bomb(folder: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _store(folder, 4)
+    rows = 1_000_000
+    nothing = {"path": pa.nulls(rows, pa.string()), "raw": pa.nulls(rows, pa.binary())}
+    zeros = {name: pa.repeat(pa.scalar(0, pa.int64()), rows) for name in ("offset", "size")}
+    table = pa.table({**nothing, **zeros})
+    with pq.ParquetWriter(folder / "x/refs.0.parq", table.schema, compression="zstd") as writer:
+        for _ in range(50):
+            writer.write_table(table)
+    return folder
+
+
+def _html_record(folder: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _store(folder, 2)
+    table = {"path": ["http://h/f"] * 2, "offset": [0, 4], "size": [4, 4]}
+    raw = pa.nulls(2, pa.binary())
+    pq.write_table(pa.table({**table, "raw": raw}), folder / "x/refs.0.parq")
+    (folder / "x/refs.1.parq").write_text("<html>503</html>")
+    return folder
+
+
+def _store(folder: Path, record_size: int) -> None:
+    (folder / "x").mkdir()
+    document = {"metadata": {"x/.zarray": ARRAY}, "record_size": record_size}
+    (folder / ".zmetadata").write_text(json.dumps(document))
+
+
+def _zmetadata(case: dict[str, Any]) -> Callable[[Path], Any]:
+    def build(folder: Path) -> Any:
+        (folder / ".zmetadata").write_text(json.dumps(case["input"]["zmetadata"]))
+        return folder
+
+    return build
+
+
+def _huge_items(folder: Path) -> Any:
+    structured = [[f"f{number}", "<i4"] for number in range(100_000)]
+    return {
+        "x/.zarray": {**ARRAY, "dtype": "|V1000000000"},
+        "y/.zarray": {**ARRAY, "dtype": structured},
+    }
+
+
+RECIPES: dict[str, Callable[[Path], Any]] = {
+    "tpl-doubling-calls": _doubling,
+    "gen-12-dims": _twelve_dimensions,
+    "gen-long-list": lambda folder: _gen("x/{{i}}", {"i": list(range(5_000_000))}),
+    "gen-all-collide": lambda folder: _gen("x", {"i": {"stop": 1_000_000}}),
+    "json-deep": lambda folder: "[" * 100_000 + "]" * 100_000,
+    "json-deep-object": _nested_object,
+    "json-long-key": lambda folder: {"a" * 10**7: "x"},
+    "json-duplicate-flood": lambda folder: "{" + ",".join('"a":"x"' for _ in range(10**6)) + "}",
+    "parquet-rle-bomb": _bomb,
+    "parquet-corrupt-as-missing": _html_record,
+    "dtype-structured": _huge_items,
+}
+
+
+def build(name: str, folder: Path) -> Any:
+    case = hostile()[name]
+    if name in RECIPES:
+        return RECIPES[name](folder)
+    if case["layer"] == "parquet":
+        return _zmetadata(case)(folder)
+    return case["input"]
+
+
+def look(source: Any) -> dict[str, Any]:
+    """Open a source and look at it in every way that does not ask for a target."""
+    refs = rx.open_references(source)
+    shown = str(refs) + repr(refs) + refs._repr_html_()
+    page = refs.children("", 0, 50)
+    keys = refs.keys_at(0, 3)
+    explained = [str(refs.explain(key)) for key in keys]
+    arrays = [refs.array(path) for path in refs.arrays()]
+    return {
+        "keys": refs.count,
+        "first": [key[:100] for key in keys],
+        "rows": len(page.rows) + len(explained) + len(arrays),
+        "shown": len(shown),
+        "control": any(ord(letter) < 32 and letter != "\n" for letter in shown),
+        "codes": [[found.code, found.severity, found.count] for found in refs.diagnostics],
+        "missing": refs.summary().missing,
+    }
+
+
+def main() -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a connection was asked for")
+
+    socket.socket.connect = refuse  # type: ignore[method-assign]
+    source = build(sys.argv[1], Path(sys.argv[2]))
+    before = time.perf_counter()
+    try:
+        found = look(source)
+    except rx.RefexplorerError as refusal:
+        found = {"refused": str(refusal), "code": getattr(refusal, "code", None)}
+    found["seconds"] = time.perf_counter() - before
+    found["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found["modules"] = [name for name in ("s3fs", "gcsfs", "aiohttp") if name in sys.modules]
+    sys.stdout.write(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

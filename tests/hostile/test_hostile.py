@@ -1,0 +1,96 @@
+"""Inputs that must do no harm, each opened and looked at in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cases import hostile
+from tests.hostile.child import RECIPES
+
+CASES = hostile()
+ELSEWHERE = {
+    "json-many-keys": "a set of this size is part of the benchmarks",
+    "range-past-end": "tests/data reads such a range",
+}
+NAMES = [name for name in CASES if name not in ELSEWHERE]
+TEMPLATES = [name for name in NAMES if CASES[name]["layer"].startswith("templates")]
+HARMLESS = {"tpl-utf8", "tpl-body-at-load"}
+REFUSALS = {"unsafe-template", "bad-template", "template-limit", "undefined-name"}
+SECONDS, MEGABYTES = 10, 1000
+
+
+def look_at(name: str, folder: Path) -> dict[str, Any]:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.hostile.child", name, str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=Path(__file__).parents[2],
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    found: dict[str, Any] = json.loads(run.stdout)
+    return found
+
+
+def test_every_case_is_run_or_has_its_test_elsewhere() -> None:
+    runnable = {name for name, case in CASES.items() if "input" in case} | RECIPES.keys()
+    assert CASES.keys() == runnable | ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_looking_costs_little_and_asks_for_nothing(name: str, tmp_path: Path) -> None:
+    found = look_at(name, tmp_path)
+    assert found["seconds"] < SECONDS
+    assert found["megabytes"] < MEGABYTES
+    assert not found["modules"]
+    assert not found.get("control")
+    assert found.get("shown", 0) < 300_000
+    _check(name, found)
+
+
+def _check(name: str, found: dict[str, Any]) -> None:
+    """Hold what was found to what the case expects."""
+    codes = {code: count for code, _, count in found.get("codes", [])}
+    if name in TEMPLATES and name not in HARMLESS:
+        assert found["keys"] == 0
+        assert REFUSALS & codes.keys()
+    elif name in EXPECTED:
+        for field, value in EXPECTED[name].items():
+            assert found.get(field) == value, found
+    for code in CODES.get(name, ()):
+        assert code in codes, found
+    if name == "json-duplicate-flood":
+        assert codes["duplicate-key"] == 1
+
+
+EXPECTED: dict[str, dict[str, Any]] = {
+    "tpl-body-at-load": {"keys": 1},
+    "gen-product-1e12": {"keys": 10**12},
+    "gen-12-dims": {"keys": 10**12},
+    "gen-empty-times-huge": {"keys": 0},
+    "gen-all-collide": {"keys": 1},
+    "gen-long-list": {"keys": 5_000_000},
+    "json-deep": {"code": "not-json"},
+    "json-long-key": {"keys": 1},
+    "json-duplicate-flood": {"keys": 1},
+    "parquet-record-size-0": {"code": "parquet-bad-zmetadata"},
+    "target-local-passwd": {"keys": 2},
+    "shape-huge": {"keys": 3, "missing": 1},
+    "range-huge": {"keys": 1},
+    "csv-formula": {"keys": 3},
+}
+CODES = {
+    "tpl-utf8": ["suspicious-characters"],
+    "gen-all-collide": ["gen-duplicate-key"],
+    "parquet-rle-bomb": ["parquet-too-many-rows"],
+    "parquet-zero-chunk": ["bad-chunks"],
+    "parquet-corrupt-as-missing": ["parquet-unreadable"],
+    "chunk-zero": ["bad-chunks"],
+}

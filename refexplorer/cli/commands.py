@@ -114,15 +114,17 @@ def expand(
 def check(source: Source, as_json: AsJson = False) -> int:
     """List what is wrong or odd, with the place and what to do."""
     refs = _open(source)
+    counts = _severities(refs)
     if as_json:
         fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
-        found = (asdict(diagnostic) for diagnostic in refs.diagnostics)
-        output.write_json(fields | _severities(refs), "diagnostics", found)
-        return HAS_ERRORS if _severities(refs)["error"] else 0
+        written = (asdict(diagnostic) for diagnostic in refs.diagnostics)
+        output.write_json(fields | counts, "diagnostics", written)
+        return HAS_ERRORS if counts["error"] else 0
     for diagnostic in refs.diagnostics:
         output.write_line(str(diagnostic))
-    output.say(f"{refs.source.name}: {refs.count:,} keys; {_words(_severities(refs))}.")
-    return HAS_ERRORS if _severities(refs)["error"] else 0
+    found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
+    output.say(f"{refs.source.name}: {refs.count:,} keys; {found or 'nothing to note'}.")
+    return HAS_ERRORS if counts["error"] else 0
 
 
 @app.command()

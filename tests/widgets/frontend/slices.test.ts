@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { extremes, layout, range, slice, thinned } from "../../../refexplorer/frontend/src/explorer/slices.ts";
+import type { Reading } from "../../../refexplorer/frontend/src/shared/wire.ts";
+
+function reading(shape: number[], coordinates: (number[] | null)[] = []): Reading {
+  return {
+    shape,
+    dimensions: shape.map((_, i) => "tzyx"[i]!),
+    coordinates: shape.map((_, i) => ({ name: "tzyx"[i]!, values: coordinates[i] ?? null })),
+  } as Reading;
+}
+
+test("the last two dimensions of more than one value are drawn, the others stepped through", () => {
+  const { drawn, stepped } = layout(reading([3, 4, 1, 5]));
+  assert.deepEqual(drawn.map((axis) => axis.dimension), [1, 3]);
+  assert.deepEqual(stepped.map((axis) => axis.dimension), [0]);
+});
+
+test("a slice is the values at the step of the other dimensions", () => {
+  const asked = reading([2, 2, 3]);
+  const values = Float64Array.from({ length: 12 }, (_, i) => i);
+  assert.deepEqual([...slice(values, asked, layout(asked), [1, 0, 0])], [6, 7, 8, 9, 10, 11]);
+});
+
+test("coordinates are an axis only where they run one way in even steps", () => {
+  const places = (values: number[]) => layout(reading([values.length], [values])).drawn[0]!.at;
+  assert.deepEqual(places([75, 50, 25]), [75, 50, 25]);
+  assert.equal(places([0, 1, 10]), null);
+  assert.equal(places([1, 1, 1]), null);
+});
+
+test("a thinned line keeps its spikes", () => {
+  const values = new Float64Array(1_000_000);
+  values[123_456] = 9;
+  values[654_321] = -9;
+  const drawn = extremes(values, 500);
+  assert.ok(drawn.length <= 1_000);
+  assert.ok(drawn.includes(123_456) && drawn.includes(654_321));
+  assert.deepEqual(drawn, drawn.toSorted((a, b) => a - b));
+});
+
+test("a thinned picture holds values that were there", () => {
+  const values = Float64Array.from({ length: 2_000 * 10 }, (_, i) => i);
+  const { values: kept, width, height, every } = thinned(values, 2_000, 10);
+  assert.deepEqual([width, height, every], [667, 10, 3]);
+  assert.equal(kept[667 + 1], 2_003);
+});
+
+test("values that are no numbers have no range", () => {
+  assert.equal(range(Float64Array.of(NaN, NaN)), null);
+  assert.deepEqual(range(Float64Array.of(NaN, 2, -1)), [-1, 2]);
+});

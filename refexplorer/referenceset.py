@@ -32,7 +32,8 @@ from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.expansion import Expansion, check_expandable, expand_document
 from refexplorer.spec.explanation import Explanation
 from refexplorer.spec.references import Kind, Reference, V0Value
-from refexplorer.spec.templates import Template
+from refexplorer.spec.templates import Compile, Template, compile_template
+from refexplorer.spec.trusted import compile_trusted
 
 if TYPE_CHECKING:
     import xarray
@@ -55,6 +56,8 @@ class ReferenceSet(Mapping[str, Reference]):
         What it may cost.
     templates
         The compiled templates of V1, by name.
+    trusted
+        Whether its templates may use all of jinja2's sandbox.
     """
 
     def __init__(
@@ -64,11 +67,13 @@ class ReferenceSet(Mapping[str, Reference]):
         findings: Findings,
         limits: Limits,
         templates: Mapping[str, Template] | None = None,
+        trusted: bool = False,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.source = source
         self.limits = limits
         self.templates = dict(templates or {})
+        self.trusted = trusted
         self.storage_options = dict(storage_options or {})
         self._opened = opened
         self._findings = findings
@@ -234,7 +239,10 @@ class ReferenceSet(Mapping[str, Reference]):
         KeyError
             If there is no such key.
         """
-        return explain(self._opened, key, self.source, self._base, self.templates, self.limits)
+        compiler = _compiler(self.trusted)
+        return explain(
+            self._opened, key, self.source, self._base, self.templates, self.limits, compiler
+        )
 
     def to_v0(self) -> dict[str, V0Value]:
         """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
@@ -311,6 +319,7 @@ def open_references(
     templates: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
+    trusted: bool = False,
 ) -> ReferenceSet:
     """Open a reference set; no target is read, and no template of the set can run code.
 
@@ -326,6 +335,9 @@ def open_references(
         For fsspec, to read the source, and later its targets of the same protocol.
     limits
         What the set may cost.
+    trusted
+        Let templates use what the whitelist refuses, in jinja2's sandbox, which cannot stop a
+        template that loops for long.
 
     Raises
     ------
@@ -341,11 +353,13 @@ def open_references(
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
-    document = _read(read, templates, limits, findings)
+    document = _read(read, templates, limits, findings, trusted)
     form = "V1" if document.version else "V0"
     named = replace(read, form=form)
     opened = open_document(document)
-    return ReferenceSet(named, opened, findings, limits, document.templates, storage_options)
+    return ReferenceSet(
+        named, opened, findings, limits, document.templates, trusted, storage_options
+    )
 
 
 def _open_parquet(
@@ -356,7 +370,8 @@ def _open_parquet(
         store = read_store(*source.store, limits)
     except SpecError as error:
         raise _placed(error, source) from None
-    return ReferenceSet(source, open_store(store), store.findings, limits, {}, storage_options)
+    opened = open_store(store)
+    return ReferenceSet(source, opened, store.findings, limits, storage_options=storage_options)
 
 
 def expand(
@@ -387,13 +402,18 @@ def expand(
 
 
 def _read(
-    source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
+    source: Source,
+    templates: Mapping[str, str] | None,
+    limits: Limits,
+    findings: Findings,
+    trusted: bool = False,
 ) -> Document:
     try:
         value = source.value
         if source.text is not None:
             value = parse_json(source.text, limits, findings)  # type: ignore[assignment]
-        return read_document(_part_of(value, source), templates, limits, findings)
+        value = _part_of(value, source)  # type: ignore[assignment]
+        return read_document(value, templates, limits, findings, _compiler(trusted))
     except SpecError as error:
         raise _placed(error, source) from None
 
@@ -413,6 +433,10 @@ def _part_of(value: object, source: Source) -> object:
             f"There is no set {source.part} in this list of {len(value)}.", code="not-object"
         )
     return value[source.part]
+
+
+def _compiler(trusted: bool) -> Compile:
+    return compile_trusted if trusted else compile_template
 
 
 def _placed(error: SpecError, source: Source) -> SpecError:

@@ -17,7 +17,7 @@ from refexplorer.spec.explanation import (
     explain_generated,
     explain_record,
 )
-from refexplorer.spec.templates import Template
+from refexplorer.spec.templates import Compile, Template
 
 
 def explain(
@@ -27,6 +27,7 @@ def explain(
     base: str,
     templates: dict[str, Template],
     limits: Limits,
+    compiler: Compile,
 ) -> Explanation:
     """Explain how a key came about.
 
@@ -36,8 +37,8 @@ def explain(
         Where the set came from; its text is searched for the entry as it is written.
     base
         What the pointer of an explicit key starts with.
-    templates
-        The templates of the document.
+    templates, compiler
+        The templates of the document, and how it compiles them.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def explain(
         return explain_record(key, name, place, reference)
     at = base + pointer(key)
     written = _written(source, at)
-    return explain_entry(key, written, at, reference, templates, limits)
+    return explain_entry(key, written, at, reference, templates, limits, compiler)
 
 
 def _written(source: Source, at: str) -> object:

@@ -15,11 +15,13 @@ from jinja2 import nodes
 from refexplorer.errors import SpecError
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.diagnostics import Findings, pointer
-from refexplorer.spec.gen import GenItem, note_unused_arguments, read_gen
+from refexplorer.spec.gen import GenItem
+from refexplorer.spec.gen_reading import note_unused_arguments, read_gen
 from refexplorer.spec.operations import TemplateProblem, Value
 from refexplorer.spec.reading import BadReference, read_reference
 from refexplorer.spec.references import Reference
 from refexplorer.spec.templates import (
+    Compile,
     Expression,
     Scope,
     Template,
@@ -52,6 +54,8 @@ class Document:
         The gen items that could be read.
     findings
         What was noted while reading; `entries` adds to it.
+    compiler
+        How its templates are compiled.
     """
 
     version: int
@@ -60,6 +64,7 @@ class Document:
     gen: tuple[GenItem, ...] = ()
     findings: Findings = field(default_factory=Findings)
     limits: Limits = DEFAULT_LIMITS
+    compiler: Compile = compile_template
 
     @property
     def base(self) -> str:
@@ -130,7 +135,7 @@ class UrlReader:
         document = self._document
         scope = Scope({}, document.templates, document.limits)
         try:
-            return compile_template(text).render(scope)
+            return document.compiler(text).render(scope)
         except TemplateProblem as problem:
             return BadReference(problem.code, str(problem), problem.hint)
 
@@ -140,6 +145,7 @@ def read_document(
     templates: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     findings: Findings | None = None,
+    compiler: Compile = compile_template,
 ) -> Document:
     """Read a parsed JSON document.
 
@@ -153,6 +159,8 @@ def read_document(
         What its templates may cost.
     findings
         Where to note what is wrong; a new one if not given.
+    compiler
+        How templates are compiled.
 
     Raises
     ------
@@ -175,7 +183,7 @@ def read_document(
             code="bad-version",
             pointer="/version",
         )
-    return _read_v1(source, overrides, limits, findings)
+    return _read_v1(source, overrides, limits, findings, compiler)
 
 
 def _json_type(value: object) -> str:
@@ -206,7 +214,11 @@ def _is_section(name: str, source: Mapping[str, object]) -> bool:
 
 
 def _read_v1(
-    source: Mapping[str, object], overrides: dict[str, str], limits: Limits, findings: Findings
+    source: Mapping[str, object],
+    overrides: dict[str, str],
+    limits: Limits,
+    findings: Findings,
+    compiler: Compile,
 ) -> Document:
     for name in source.keys() - set(SECTIONS):
         near = difflib.get_close_matches(str(name), SECTIONS, 1)
@@ -216,10 +228,10 @@ def _read_v1(
             f"`{name}` is not a section of V1, so it is not read.",
             f"Did you mean `{near[0]}`?" if near else "References belong in `refs`.",
         )
-    templates = _read_templates(source, overrides, findings)
+    templates = _read_templates(source, overrides, findings, compiler)
     refs = _section(source, "refs", findings)
-    gen = read_gen(source["gen"], templates, limits, findings) if "gen" in source else ()
-    document = Document(1, refs, templates, gen, findings, limits)
+    gen = read_gen(source.get("gen", ()), templates, limits, findings, compiler)
+    document = Document(1, refs, templates, gen, findings, limits, compiler)
     _note_calls(document)
     return document
 
@@ -235,13 +247,16 @@ def _section(source: Mapping[str, object], name: str, findings: Findings) -> Map
 
 
 def _read_templates(
-    source: Mapping[str, object], overrides: dict[str, str], findings: Findings
+    source: Mapping[str, object],
+    overrides: dict[str, str],
+    findings: Findings,
+    compiler: Compile,
 ) -> dict[str, Template]:
     written = _section(source, "templates", findings)
     _note_overrides(overrides, written, findings)
     templates: dict[str, Template] = {}
     for name, value in {**written, **overrides}.items():
-        template = _read_template(name, value, findings)
+        template = _read_template(name, value, findings, compiler)
         if template is not None:
             templates[name] = template
     return templates
@@ -260,7 +275,9 @@ def _note_overrides(
         )
 
 
-def _read_template(name: str, value: object, findings: Findings) -> Template | None:
+def _read_template(
+    name: str, value: object, findings: Findings, compiler: Compile
+) -> Template | None:
     at = pointer("templates", name)
     if name in _RESERVED:
         message = f"jinja2 keeps the name `{name}` for itself."
@@ -274,7 +291,7 @@ def _read_template(name: str, value: object, findings: Findings) -> Template | N
         findings.add("bad-template-type", at, message)
         return _broken(name)
     try:
-        return compile_template(value)
+        return compiler(value)
     except TemplateProblem as problem:
         findings.add(problem.code, at, str(problem), problem.hint)
         return _broken(name)
@@ -303,7 +320,7 @@ def _note_calls(document: Document) -> None:
 
 def _note_url(url: str, document: Document, at: str) -> None:
     try:
-        template = compile_template(url)
+        template = document.compiler(url)
     except TemplateProblem:
         return
     note_unused_arguments(template, document.templates, at, document.findings)

@@ -14,7 +14,7 @@ from refexplorer.spec.diagnostics import pointer
 from refexplorer.spec.gen import FIELDS, GenItem
 from refexplorer.spec.operations import TemplateProblem, Value, text_of
 from refexplorer.spec.references import Reference
-from refexplorer.spec.templates import Expression, Scope, Template, compile_template, is_template
+from refexplorer.spec.templates import Compile, Expression, Scope, Template
 
 _LEXER = jinja2.Environment()
 SHOWN = 400
@@ -139,6 +139,7 @@ def explain_entry(
     reference: Reference,
     templates: Mapping[str, Template],
     limits: Limits,
+    compiler: Compile,
 ) -> Explanation:
     """Explain an explicit reference.
 
@@ -152,13 +153,16 @@ def explain_entry(
         What it stands for.
     templates
         The templates of the document; none for V0.
+    compiler
+        How templates are compiled.
     """
     steps = []
     if written is not None:
         text = json.dumps(written, ensure_ascii=False, default=str)
         steps.append(Step("entry", at, text, text))
     if templates and isinstance(written, list) and isinstance(written[0], str):
-        steps += _template_steps("url", written[0], f"{at}/0", _Traced({}, templates, limits))
+        scope = _Traced({}, templates, limits)
+        steps += _template_steps("url", compiler(written[0]), f"{at}/0", scope)
     steps.append(_final(reference, at))
     return Explanation(key, "refs", tuple(steps), reference)
 
@@ -174,7 +178,7 @@ def explain_generated(item: GenItem, number: int, reference: Reference) -> Expla
         template: Template | None = getattr(item, name)
         if template is not None:
             scope = _Traced(values, item.templates, item.limits)
-            steps += _template_steps(name, template.text, at + pointer(name), scope)
+            steps += _template_steps(name, template, at + pointer(name), scope)
     steps.append(_final(reference, at))
     return Explanation(key, f"gen[{item.number}]", tuple(steps), reference)
 
@@ -191,17 +195,13 @@ def _final(reference: Reference, at: str) -> Step:
     return Step("reference", at, "", text)
 
 
-def _template_steps(name: str, text: str, at: str, scope: _Traced) -> Iterator[Step]:
+def _template_steps(name: str, template: Template, at: str, scope: _Traced) -> Iterator[Step]:
     """Yield the templates that a jinja-str calls, then the jinja-str itself."""
-    if not is_template(text):
-        yield Step(name, at, text, text)
-        return
-    template = compile_template(text)
     result = template.render(scope)
     called = {step.name: step for step in scope.called}
     yield from called.values()
     used = {key: value for key, value in scope.values.items() if key in template.names}
-    yield Step(name, at, text, result, used, _substitutions(template, scope))
+    yield Step(name, at, template.text, result, used, _substitutions(template, scope))
 
 
 def _substitutions(template: Template, scope: Scope) -> tuple[Substitution, ...]:

@@ -8,19 +8,18 @@ key, the last one counts, as in any JSON object.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
-from refexplorer.spec.diagnostics import Findings, pointer
-from refexplorer.spec.dimensions import Dimension, Grid, read_dimensions
+from refexplorer.spec.dimensions import Dimension, Grid
 from refexplorer.spec.inversion import Inverter, invert
 from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.references import Range, Reference, Url
-from refexplorer.spec.templates import Expression, Scope, Template, compile_template
+from refexplorer.spec.templates import Expression, Scope, Template
 
 FIELDS = ("key", "url", "offset", "length")
 LISTED_KEYS = 100_000
@@ -252,167 +251,3 @@ class GenItem:
                 number = number * size + place
             numbers.add(number)
         return (self._values(number) for number in sorted(numbers))
-
-
-def read_gen(
-    source: object, templates: Mapping[str, Template], limits: Limits, findings: Findings
-) -> tuple[GenItem, ...]:
-    """Read the ``gen`` section; items that are refused are left out and noted."""
-    if not isinstance(source, Sequence) or isinstance(source, str):
-        findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
-        return ()
-    items = (
-        _read_item(number, item, templates, limits, findings) for number, item in enumerate(source)
-    )
-    return tuple(item for item in items if item is not None)
-
-
-def _read_item(
-    number: int,
-    source: object,
-    templates: Mapping[str, Template],
-    limits: Limits,
-    findings: Findings,
-) -> GenItem | None:
-    at = pointer("gen", number)
-    if not isinstance(source, Mapping):
-        findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")
-        return None
-    for extra in source.keys() - {*FIELDS, "dimensions"}:
-        _note_extra(extra, source, at, findings)
-    if not _has_fields(source, at, findings):
-        return None
-    dimensions = read_dimensions(source["dimensions"], at + "/dimensions", findings)
-    fields = [_read_field(name, source, at, findings) for name in FIELDS if name in source]
-    if dimensions is None or None in fields or _clashes(dimensions, templates, at, findings):
-        return None
-    compiled = dict(zip((name for name in FIELDS if name in source), fields, strict=True))
-    item = GenItem(
-        number,
-        dimensions,
-        compiled["key"],  # type: ignore[arg-type]
-        compiled["url"],  # type: ignore[arg-type]
-        compiled.get("offset"),
-        compiled.get("length"),
-        templates,
-        limits,
-    )
-    return item if _check(item, at, findings) else None
-
-
-def _note_extra(name: str, source: Mapping[str, object], at: str, findings: Findings) -> None:
-    hint = "Did you mean `length`?" if name == "size" and "length" not in source else ""
-    findings.add(
-        "unknown-field", at + pointer(name), f"`{name}` is not a field of a gen item.", hint
-    )
-
-
-def _has_fields(source: Mapping[str, object], at: str, findings: Findings) -> bool:
-    good = True
-    for name in ("key", "url", "dimensions"):
-        if name not in source:
-            findings.add("gen-missing-field", at, f"A gen item needs `{name}`.")
-            good = False
-    if ("offset" in source) != ("length" in source):
-        has, lacks = ("offset", "length") if "offset" in source else ("length", "offset")
-        findings.add(
-            "gen-offset-length-pair",
-            at,
-            f"There is `{has}` without `{lacks}`.",
-            f"Add `{lacks}`, or leave out both to refer to whole files.",
-        )
-        good = False
-    return good
-
-
-def _read_field(
-    name: str, source: Mapping[str, object], at: str, findings: Findings
-) -> Template | None:
-    value, place = source[name], at + pointer(name)
-    if type(value) is int and name in ("offset", "length"):
-        findings.add(
-            "gen-number-not-string",
-            place,
-            f"`{name}` is a number; the specification wants a text.",
-            f'Write "{value}".',
-        )
-        value = str(value)
-    if not isinstance(value, str):
-        code = "gen-bad-int" if name in ("offset", "length") else "gen-bad-field"
-        findings.add(code, place, f"`{name}` must be a text.")
-        return None
-    try:
-        return compile_template(value)
-    except TemplateProblem as problem:
-        findings.add(problem.code, place, str(problem), problem.hint)
-        return None
-
-
-def _clashes(
-    dimensions: tuple[Dimension, ...],
-    templates: Mapping[str, Template],
-    at: str,
-    findings: Findings,
-) -> bool:
-    clashing = [dimension.name for dimension in dimensions if dimension.name in templates]
-    for name in clashing:
-        findings.add(
-            "name-clash",
-            at + pointer("dimensions", name),
-            f"`{name}` is the name of a dimension and of a template.",
-            "Give one of them another name.",
-        )
-    return bool(clashing)
-
-
-def _check(item: GenItem, at: str, findings: Findings) -> bool:
-    """Try a sample of the keys, and say what the item makes."""
-    if not item.grid.count:
-        empty = next(d.name for d in item.dimensions if not d.size)
-        findings.add("gen-empty", at, f"gen[{item.number}] makes no key: `{empty}` is empty.")
-        return True
-    for values in item.sample():
-        try:
-            item.rendered("key", values)
-            item.reference(values)
-        except BadField as bad:
-            where = ", ".join(f"{name}={value}" for name, value in values.items())
-            message = f"For {where}: {bad}"
-            findings.add(bad.code, at + pointer(bad.field), message, bad.hint)
-            return False
-    _note_arguments(item, at, findings)
-    _note_equal_keys(item, at, findings)
-    return True
-
-
-def _note_arguments(item: GenItem, at: str, findings: Findings) -> None:
-    for name in FIELDS:
-        template = getattr(item, name)
-        if template is not None:
-            note_unused_arguments(template, item.templates, at + pointer(name), findings)
-
-
-def note_unused_arguments(
-    template: Template, templates: Mapping[str, Template], at: str, findings: Findings
-) -> None:
-    """Note arguments that a call passes and the called template does not use."""
-    for name, arguments in template.calls:
-        for extra in sorted(arguments - templates[name].names) if name in templates else ():
-            findings.add("unused-argument", at, f"The template `{name}` does not use `{extra}`.")
-
-
-def _note_equal_keys(item: GenItem, at: str, findings: Findings) -> None:
-    if not item.certain:
-        findings.add(
-            "gen-not-checked",
-            at,
-            f"gen[{item.number}] makes up to {item.count:,} keys, too many to look for equal ones.",
-            "Use every dimension in the key by itself.",
-        )
-    elif item.count < item.grid.count:
-        findings.add(
-            "gen-duplicate-key",
-            at,
-            f"gen[{item.number}] makes {item.count:,} keys from {item.grid.count:,} combinations; "
-            "the last one of each key counts.",
-        )

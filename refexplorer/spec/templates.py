@@ -107,6 +107,8 @@ class Scope:
         return text
 
 
+Compile = Callable[[str], "Template"]
+"""`compile_template`, or `refexplorer.spec.trusted.compile_trusted`."""
 Evaluate = Callable[[Scope], Value]
 
 

@@ -24,7 +24,7 @@ ARRAY: dict[str, Any] = {
     "compressor": None,
     "filters": None,
 }
-ARRAY |= {"order": "C", "zarr_format": 2, "fill_value": -9}
+ARRAY |= {"filters": None, "order": "C", "zarr_format": 2, "fill_value": -9}
 
 
 def _doubling(folder: Path) -> Any:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.spec.diagnostics import Findings
-from refexplorer.spec.gen import GenItem, read_gen
+from refexplorer.spec.gen import GenItem
+from refexplorer.spec.gen_reading import read_gen
 
 HUGE = {"i": {"stop": 1_000_000}, "j": {"stop": 1_000_000}}
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import refexplorer as rx
 from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.templates import Scope, compile_template
 
@@ -94,6 +95,31 @@ def test_what_could_do_harm_is_refused_by_name(text: str, code: str) -> None:
         render(text, i=7)
     assert refusal.value.code == code
     assert str(refusal.value).endswith(".")
+
+
+def test_a_trusted_source_may_use_the_sandbox() -> None:
+    document = {
+        "version": 1,
+        "templates": {"f": "{% for n in range(3) %}{{ c }}{{ n }}{% endfor %}", "u": "h"},
+        "refs": {
+            "a": ["{{ f(c='x') }}"],
+            "b": ["{{ u.upper() }}"],
+            "c": ["{{ u.__class__ }}"],
+            "d": ["{% for n in range(99999) %}{{ u }}{% endfor %}"],
+            "e": ["{% for n in [1] %}{{ nope }}{% endfor %}"],
+        },
+        "gen": [{"key": "{{ '%d'|format(i)|center(5) }}", "url": "h", "dimensions": {"i": [7]}}],
+    }
+    assert not rx.open_references(document).to_v0()
+    refs = rx.open_references(document, trusted=True)
+    assert refs.to_v0() == {"a": ["x0x1x2"], "b": ["H"], "  7  ": ["h"]}
+    errors = [found for found in refs.diagnostics if found.severity == "error"]
+    assert {found.pointer: found.code for found in errors} == {
+        "/refs/c": "bad-template",
+        "/refs/d": "template-limit",
+        "/refs/e": "undefined-name",
+    }
+    assert refs.explain("a").reference == rx.Url("x0x1x2")
 
 
 def test_an_undefined_name_suggests_the_nearest() -> None:

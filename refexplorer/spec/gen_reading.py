@@ -50,9 +50,8 @@ def _read_item(
     if not _has_fields(source, at, findings):
         return None
     dimensions = read_dimensions(source["dimensions"], at + "/dimensions", findings)
-    fields = [
-        _read_field(name, source, at, findings, compiler) for name in FIELDS if name in source
-    ]
+    given = [name for name in FIELDS if name in source]
+    fields = [_read_field(name, source, at, findings, compiler) for name in given]
     if dimensions is None or None in fields or _clashes(dimensions, templates, at, findings):
         return None
     compiled = dict(zip(given, fields, strict=True))

@@ -14,6 +14,8 @@ class Limits:
 
     document_bytes: int = 4 * 2**30
     """Decompressed size of a JSON document."""
+    json_lists: int = 2_000_000
+    """Lists in a JSON document, which are mostly its references."""
     json_depth: int = 200
     """Nesting of a JSON document."""
     template_chars: int = 64 * 1024

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from refexplorer.errors import SpecError
+from refexplorer.errors import LimitError, SpecError
 from refexplorer.formats.positions import span
 from refexplorer.limits import Limits
 from refexplorer.spec.diagnostics import Findings, pointer
@@ -42,9 +42,12 @@ def parse_json(text: str, limits: Limits, findings: Findings) -> object:
     ------
     SpecError
         ``not-json`` with line and column, or with the depth limit.
+    LimitError
+        If there are more lists than `Limits.json_lists`.
     """
     if not text.strip():
         raise SpecError("The document is empty.", code="not-json")
+    _check_lists(text, limits)
     _check_depth(text, limits)
     parser = _Noting()
     try:
@@ -97,6 +100,15 @@ def _place_of(key: str, document: object) -> str:
         return pointer(key)
     refs = document.get("refs")
     return pointer("refs", key) if isinstance(refs, dict) and key in refs else ""
+
+
+def _check_lists(text: str, limits: Limits) -> None:
+    lists = text.count("[")
+    if lists > limits.json_lists:
+        raise LimitError(
+            f"The document holds {lists:,} lists, which are mostly references; more than "
+            f"{limits.json_lists:,} are not read at once. `Limits.json_lists` raises the limit."
+        )
 
 
 def _check_depth(text: str, limits: Limits) -> None:

@@ -95,6 +95,16 @@ def _huge_items(folder: Path) -> Any:
     }
 
 
+def _many_keys(folder: Path) -> Any:
+    with (folder / "many.json").open("w") as file:
+        file.write('{"version": 1, "refs": {"first": "x"')
+        for start in range(0, 10**7, 10**5):
+            rows = (f', "x/{n}": ["http://h/f", {n}, 1]' for n in range(start, start + 10**5))
+            file.write("".join(rows))
+        file.write("}}")
+    return folder / "many.json"
+
+
 RECIPES: dict[str, Callable[[Path], Any]] = {
     "tpl-doubling-calls": _doubling,
     "gen-12-dims": _twelve_dimensions,
@@ -103,6 +113,7 @@ RECIPES: dict[str, Callable[[Path], Any]] = {
     "json-deep": lambda folder: "[" * 100_000 + "]" * 100_000,
     "json-deep-object": _nested_object,
     "json-long-key": lambda folder: {"a" * 10**7: "x"},
+    "json-many-keys": _many_keys,
     "json-duplicate-flood": lambda folder: "{" + ",".join('"a":"x"' for _ in range(10**6)) + "}",
     "parquet-rle-bomb": _bomb,
     "parquet-corrupt-as-missing": _html_record,

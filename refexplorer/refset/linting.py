@@ -116,5 +116,13 @@ def _lint_column(
         for remark in remarks_on_url(columns.urls[code], version):
             key = part.key_at(row)
             at = base + pointer(key)
-            findings.add(remark.code, at, remark.message, remark.hint, key=key, count=count)
+            findings.add(
+                remark.code,
+                at,
+                remark.message,
+                remark.hint,
+                key=key,
+                count=count,
+                together=True,
+            )
     return urls

@@ -70,9 +70,14 @@ class Findings:
         key: str | None = None,
         count: int = 1,
         is_error: bool = False,
+        together: bool = False,
     ) -> None:
-        """Note one finding; `code` must be in the catalogue, which gives its severity."""
-        place = (code, pointer)
+        """Note one finding; `code` must be in the catalogue, which gives its severity.
+
+        Findings of one code at one place are counted; with `together`, those that say the same
+        are, wherever they are.
+        """
+        place = (code, message if together else pointer)
         if place not in self._found and self._shown.get(code, 0) >= SHOWN_PER_CODE:
             place = self._last[code]
         if place in self._found:

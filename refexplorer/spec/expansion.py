@@ -87,7 +87,6 @@ def expand_document(document: Document, locate: Locate | None = None) -> Expansi
 
 def lint_entries(entries: Mapping[str, Reference], document: Document) -> None:
     """Note what is odd about explicit references."""
-    seen: set[str | None] = set()
     ordered = sorted(entries)
     for key, reference in entries.items():
         remarks = list(remarks_on_key(key, document.version))
@@ -97,16 +96,18 @@ def lint_entries(entries: Mapping[str, Reference], document: Document) -> None:
             )
         if isinstance(reference, Inline) and is_metadata(key):
             remarks += remarks_on_metadata(key, reference.text)
-        if isinstance(reference, Url | Range) and reference.url not in seen:
-            seen.add(reference.url)
-            remarks += remarks_on_url(reference.url, document.version)
         note_all(remarks, document.findings, document.base + pointer(key), key)
+        if isinstance(reference, Url | Range):
+            odd = remarks_on_url(reference.url, document.version)
+            note_all(odd, document.findings, document.base + pointer(key), key, together=True)
 
 
-def note_all(remarks: Iterable[Remark], findings: Findings, at: str, key: str) -> None:
-    """Put remarks on one key into the findings."""
+def note_all(
+    remarks: Iterable[Remark], findings: Findings, at: str, key: str, *, together: bool = False
+) -> None:
+    """Put remarks on one key into the findings, as `Findings.add` does."""
     for remark in remarks:
-        findings.add(remark.code, at, remark.message, remark.hint, key=key)
+        findings.add(remark.code, at, remark.message, remark.hint, key=key, together=together)
 
 
 def _is_folder(key: str, ordered: list[str]) -> bool:

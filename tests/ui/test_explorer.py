@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
@@ -15,7 +17,7 @@ def row(explorer: Locator, name: str) -> Locator:
     return explorer.get_by_role("treegrid").get_by_role("row").filter(has=cell)
 
 
-def test_browse_and_explain_a_key(explorer: Locator) -> None:
+def test_browse_and_explain_a_key(explorer: Locator, demo: Path) -> None:
     expect(explorer).to_contain_text("60 keys")
     row(explorer, "sst").click()
     explorer.page.keyboard.press("ArrowRight")
@@ -24,7 +26,9 @@ def test_browse_and_explain_a_key(explorer: Locator) -> None:
     chunk.click()
     explorer.get_by_role("tab", name="Key").click()
     panel = explorer.get_by_role("tabpanel", name="Key")
-    for text in ("sst/6.0.0", "byte range", "sst_2025-09.nc", "46,280 + 10,797", "shuffle"):
+    offset, length = json.loads((demo / "sst.v0.json").read_text())["sst/6.0.0"][1:]
+    place = f"{offset:,} + {length:,} bytes"
+    for text in ("sst/6.0.0", "byte range", "sst_2025-09.nc", place, "shuffle"):
         expect(panel).to_contain_text(text)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import anywidget
 import traitlets
 
-from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.views.editor import EditorController
 from refexplorer.widgets.bundles import bundle_text
+from refexplorer.widgets.traits import ReferencesTrait
 
 
 class TemplateEditor(anywidget.AnyWidget):
@@ -31,7 +31,7 @@ class TemplateEditor(anywidget.AnyWidget):
     """
 
     document = traitlets.Unicode("").tag(sync=True)
-    references = traitlets.Instance(ReferenceSet, allow_none=True, read_only=True)
+    references = ReferencesTrait(read_only=True)
 
     def __init__(self, document: str | Mapping[str, object]) -> None:
         self._controller = EditorController(document)

@@ -13,6 +13,7 @@ import traitlets
 from refexplorer.referenceset import ReferenceSet, open_references
 from refexplorer.views.explorer import ExplorerController
 from refexplorer.widgets.bundles import bundle_text
+from refexplorer.widgets.traits import ReferencesTrait
 
 _OPENING = tuple(inspect.signature(open_references).parameters)[1:]
 
@@ -40,7 +41,7 @@ class Explorer(anywidget.AnyWidget):
 
     selection = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
-    references = traitlets.Instance(ReferenceSet, read_only=True)
+    references = ReferencesTrait(read_only=True)
 
     def __init__(self, references: ReferenceSet, *, allow: Iterable[str] = ()) -> None:
         self._controller = ExplorerController(references, allow=allow)

@@ -17,7 +17,8 @@ from refexplorer.referenceset import open_references
 
 def choose(page: Page, source: str) -> None:
     """Do what a click on the start screen does."""
-    asyncio.run(page._chosen(DataEvent(None, {"op": "open", "source": source})))
+    click = DataEvent(None, {"op": "open", "source": source})  # type: ignore[no-untyped-call]
+    asyncio.run(page._chosen(click))
 
 
 def test_a_chosen_set_is_shown_in_both_views() -> None:
@@ -35,7 +36,9 @@ def test_a_chosen_set_is_shown_in_both_views() -> None:
 def test_a_set_without_text_leaves_the_editor_an_example() -> None:
     page = Page(Library())
     page.show(open_references(demo.path("sst.parq")))
-    assert page._views[1].text == demo.path("spec.v1.json").read_text()
+    _, editor = page._views
+    assert isinstance(editor, EditorView)
+    assert editor.text == demo.path("spec.v1.json").read_text()
 
 
 def test_what_cannot_be_opened_is_said_and_the_page_stays() -> None:

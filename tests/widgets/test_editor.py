@@ -39,6 +39,16 @@ def test_what_is_typed_reaches_references_and_not_the_document() -> None:
     assert editor.document == "{}"
 
 
+def test_a_gen_of_any_size_follows_another() -> None:
+    gen = {"key": "k{{i}}", "url": "u", "dimensions": {"i": {"stop": 10**12}}}
+    editor = TemplateEditor({"version": 1, "gen": [gen]})
+    before = editor.references
+    editor.document = json.dumps({"version": 1, "gen": [gen], "refs": {}})
+    assert editor.references is not before
+    assert editor.references is not None
+    assert editor.references.count == 10**12
+
+
 def test_diagnostics_are_those_of_the_references() -> None:
     editor = TemplateEditor({"version": 1, "refs": {"a": ["{{nosuch}}"]}})
     assert [diagnostic.pointer for diagnostic in editor.diagnostics] == ["/refs/a"]

@@ -44,7 +44,7 @@ def test_selection_of_python_is_what_a_new_view_begins_with() -> None:
 )
 def test_unknown_option_names_the_nearest(option: str, hint: str) -> None:
     with pytest.raises(TypeError, match=hint):
-        explore({"a": "text"}, **{option: 1})
+        explore({"a": "text"}, **{option: ()})
 
 
 def test_options_of_opening_come_too_late_for_an_open_set() -> None:

@@ -138,7 +138,7 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
       <div class="working" role="status">
         <progress max={progress?.of} value={progress?.done} aria-label="Reading" />
         <span>{progress?.label ?? "Reading …"}</span>
-        <button class="button" onClick={() => session.cancel()}>Cancel</button>
+        <button class="button" onClick={() => session.run(session.cancel())}>Cancel</button>
       </div>
     );
   }

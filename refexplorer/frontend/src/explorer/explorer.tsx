@@ -24,7 +24,7 @@ export function Explorer({ host }: ViewProps) {
   if (failure !== null) return <Blank sentence={failure} retry={() => session.open()} />;
   if (hello === null) return <Blank sentence="Opening the reference set …" />;
   const panes = {
-    overview: <Overview hello={hello} reveal={(path) => session.reveal(path)} />,
+    overview: <Overview hello={hello} reveal={(path) => session.run(session.reveal(path))} />,
     key: <Inspector session={session} />,
     data: <Data session={session} />,
   };

@@ -18,7 +18,8 @@ interface Props {
 }
 
 export function SearchBox({ session, kinds }: Props) {
-  const { search, searching, capped, searchError } = useStore(session);
+  const { search, searching, capped, searchError, trouble } = useStore(session);
+  const wrong = searchError ?? trouble;
   const toggle = (kind: Kind) =>
     session.find({
       kinds: search.kinds.includes(kind)
@@ -59,8 +60,8 @@ export function SearchBox({ session, kinds }: Props) {
             <Badge kind={kind} /> <span class="filter-count">{count(kinds[kind])}</span>
           </button>
         ))}
-        <span class={searchError ? "find-said bad" : "find-said"} role="status">
-          {searchError ?? (searching ? found(session.rows.total, capped) : "")}
+        <span class={wrong ? "find-said bad" : "find-said"} role="status">
+          {wrong ?? (searching ? found(session.rows.total, capped) : "")}
         </span>
       </div>
     </div>

@@ -39,6 +39,8 @@ export interface ExplorerState {
   searching: boolean;
   capped: boolean;
   searchError: string | null;
+  /** Why the last move in the tree failed. */
+  trouble: string | null;
   job: Job | null;
   /** Counts up whenever the active row should be scrolled to. */
   revealed: number;
@@ -56,6 +58,7 @@ const START: ExplorerState = {
   searching: false,
   capped: false,
   searchError: null,
+  trouble: null,
   job: null,
   revealed: 0,
 };
@@ -99,9 +102,15 @@ export class ExplorerSession extends Store<ExplorerState> {
     }
   }
 
+  /** Lets an action go on by itself; if it fails, its sentence is shown. */
+  run(action: Promise<void>): void {
+    if (this.state.trouble !== null) this.set({ trouble: null });
+    action.catch((error: Error) => this.set({ trouble: error.message }));
+  }
+
   /** Python, or another view of this widget, chose a key. */
   private follow(path: string): void {
-    if (path !== this.state.selection) void this.reveal(path);
+    if (path !== this.state.selection) this.run(this.reveal(path));
   }
 
   /** Opens the tree down to a key and selects it. */

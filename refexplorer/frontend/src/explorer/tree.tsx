@@ -45,8 +45,8 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
             flat={searching}
             active={index === active}
             selected={row.path === selection && selection !== ""}
-            choose={() => void session.goTo(index)}
-            toggle={() => void session.toggle(row)}
+            choose={() => session.run(session.goTo(index))}
+            toggle={() => session.run(session.toggle(row))}
           />
         ) : (
           <div class="row waiting" role="row" aria-rowindex={index + 2} key={index} style={style}>
@@ -145,7 +145,7 @@ function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null 
     const fresh = now - typed.current.at > TYPE_AHEAD_MS;
     const text = (fresh ? "" : typed.current.text) + character.toLowerCase();
     typed.current = { text, at: now };
-    void session.typeAhead(text, session.state.active + (fresh ? 1 : 0));
+    session.run(session.typeAhead(text, session.state.active + (fresh ? 1 : 0)));
   };
 
   return (event: KeyboardEvent) => {
@@ -153,16 +153,16 @@ function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null 
     const { active } = session.state;
     const page = handle.current?.page() ?? 1;
     const actions: Record<string, () => void> = {
-      ArrowDown: () => void session.goTo(active + 1),
-      ArrowUp: () => void session.goTo(active - 1),
-      PageDown: () => void session.goTo(active + page),
-      PageUp: () => void session.goTo(active - page),
-      Home: () => void session.goTo(0),
-      End: () => void session.goTo(session.rows.total - 1),
-      ArrowRight: () => void inward(session),
-      ArrowLeft: () => void outward(session),
-      Enter: () => void activate(session),
-      " ": () => void activate(session),
+      ArrowDown: () => session.run(session.goTo(active + 1)),
+      ArrowUp: () => session.run(session.goTo(active - 1)),
+      PageDown: () => session.run(session.goTo(active + page)),
+      PageUp: () => session.run(session.goTo(active - page)),
+      Home: () => session.run(session.goTo(0)),
+      End: () => session.run(session.goTo(session.rows.total - 1)),
+      ArrowRight: () => session.run(inward(session)),
+      ArrowLeft: () => session.run(outward(session)),
+      Enter: () => session.run(activate(session)),
+      " ": () => session.run(activate(session)),
     };
     const action = actions[event.key];
     if (action) action();

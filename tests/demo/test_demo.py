@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import fsspec
@@ -12,7 +14,7 @@ import xarray
 
 import refexplorer as rx
 from refexplorer import demo as shipped
-from refexplorer.demo import make, ocean
+from refexplorer.demo import ocean
 
 # fsspec reads parquet by an engine that pandas 4 will drop
 pytestmark = pytest.mark.filterwarnings("ignore:The 'fastparquet' engine:DeprecationWarning")
@@ -22,7 +24,9 @@ SST_SETS = ("sst.v0.json", "sst.v1.json", "sst.parq")
 @pytest.fixture(scope="module")
 def made_again(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
-    make.make(folder)
+    command = [sys.executable, "-m", "refexplorer.demo.make", str(folder)]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
     return folder
 
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Wire } from "../../../refexplorer/frontend/src/shared/wire.ts";
+import { OVERHEARD, Wire } from "../../../refexplorer/frontend/src/shared/wire.ts";
 
 type Message = Record<string, unknown>;
 
@@ -34,6 +34,16 @@ test("each view hears only the answers to its own questions", async () => {
   say({ id: sent[0]!["id"], n: 1 });
   assert.equal((await first).n, 1);
   assert.equal((await second).n, 2);
+});
+
+test("what another view was answered can be overheard", () => {
+  const { sent, say, host } = model();
+  const [one, two] = [new Wire(host), new Wire(host)];
+  const heard: Message[] = [];
+  two.on(OVERHEARD, (message) => heard.push(message));
+  void one.request("tree.toggle");
+  say({ id: sent[0]!["id"], total: 5, index: 1 });
+  assert.equal(heard.length, 1);
 });
 
 test("a refusal arrives as its sentence", async () => {

@@ -1,7 +1,7 @@
 /** CodeMirror for a reference set: JSON with templates in its texts, and the notes from Python. */
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import {
   bracketMatching,
@@ -105,7 +105,10 @@ export function createEditor({ parent, root, text, edited }: Options): EditorVie
 /** Puts another text in place; it can be undone like anything typed. */
 export function replaceText(view: EditorView, text: string): void {
   if (view.state.doc.toString() === text) return;
-  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+  view.dispatch({
+    changes: { from: 0, to: view.state.doc.length, insert: text },
+    annotations: isolateHistory.of("full"),
+  });
 }
 
 /** Shows the notes at their places, unless the text has moved on since they were made. */

@@ -3,7 +3,7 @@
 import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
-import { Wire } from "../shared/wire.ts";
+import { OVERHEARD, Wire } from "../shared/wire.ts";
 import type { Count, Hello, Item, Kind, Progress, Reading, Row } from "../shared/wire.ts";
 
 export type Tab = "overview" | "key" | "data";
@@ -80,6 +80,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.offs = [
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
       this.wire.on("progress", (message) => this.progress(message)),
+      this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     void this.open();
   }
@@ -219,6 +220,11 @@ export class ExplorerSession extends Store<ExplorerState> {
     if (job && job.id === message["id"]) {
       this.set({ job: { ...job, progress: message as unknown as Progress } });
     }
+  }
+
+  /** Another view of this widget opened, closed or searched the tree that they share. */
+  private overheard(message: Message): void {
+    if ("index" in message || "capped" in message) this.rows.reset(message["total"] as Count, true);
   }
 
   private finish(id: string, part: Partial<Job>): void {

@@ -167,6 +167,8 @@ interface Waiting {
 }
 
 const PATIENCE = 60_000;
+/** The event of an answer to another view of the same model. */
+export const OVERHEARD = "overheard";
 
 /** Requests with unique ids; replies that other views of the same model asked for are dropped. */
 export class Wire {
@@ -216,13 +218,17 @@ export class Wire {
 
   private receive(message: Message, buffers: ArrayBuffer[]): void {
     if (typeof message["ev"] === "string") {
-      for (const callback of this.listeners.get(message["ev"]) ?? []) callback(message);
+      this.emit(message["ev"], message);
       return;
     }
     const asked = this.settle(message["id"] as string);
-    if (!asked) return;
-    if (typeof message["error"] === "string") asked.reject(new Error(message["error"]));
+    if (!asked) this.emit(OVERHEARD, message);
+    else if (typeof message["error"] === "string") asked.reject(new Error(message["error"]));
     else asked.resolve({ message: message as never, buffers });
+  }
+
+  private emit(name: string, message: Message): void {
+    for (const callback of this.listeners.get(name) ?? []) callback(message);
   }
 
   private giveUp(id: string): void {

@@ -1,0 +1,67 @@
+"""What each reader would make of a set, by rule and with the reason; none of them is run.
+
+The rules are those of the readers' sources, named in each module. Text of a file is never
+rendered by the readers' own means: formats are parsed, templates go through the whitelist of
+`refexplorer.spec.templates`, and what that does not know is told as unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
+from refexplorer.spec.dialects.gdal import Gdal
+from refexplorer.spec.dialects.javascript import JavaScript
+from refexplorer.spec.dialects.judging import Reader
+from refexplorer.spec.dialects.julia import KerchunkJl
+from refexplorer.spec.dialects.survey import Survey
+from refexplorer.spec.dialects.verdicts import (
+    Dialects,
+    Difference,
+    Outcome,
+    Reason,
+    State,
+    Verdict,
+)
+from refexplorer.spec.dialects.virtualizarr import VirtualiZarr
+from refexplorer.spec.document import Document
+
+__all__ = ["Dialects", "Difference", "Outcome", "Reason", "State", "Verdict", "dialects_of"]
+
+SPECIFICATION = "the specification"
+READERS: tuple[Reader, ...] = (
+    FsspecDefault(),
+    FsspecJinja(),
+    VirtualiZarr(),
+    JavaScript(),
+    KerchunkJl(),
+    Gdal(),
+)
+
+
+def dialects_of(document: Document, written: Mapping[str, object]) -> Dialects:
+    """Return what the specification and each reader make of a document.
+
+    Parameters
+    ----------
+    document
+        As `read_document` read it; ``gen`` is not written out, and entries that are written
+        alike are judged once.
+    written
+        The JSON object that it was read from: readers also read what the specification refuses.
+    """
+    survey = Survey(document, written)
+    verdicts = (reader.judge(survey) for reader in READERS)
+    return Dialects((_specification(survey), *verdicts))
+
+
+def _specification(survey: Survey) -> Verdict:
+    refused = [g for g in survey.groups if survey.ours(g, g.samples[0][1]) is None]
+    reasons = [Reason(f"It asks for {survey.count:,} keys.")]
+    if refused:
+        count = sum(group.count for group in refused)
+        reasons.append(Reason("Entries break a rule and are left out.", count))
+    missing = sum(item.read is None for item in survey.items)
+    if missing:
+        reasons.append(Reason(f"{missing:,} of {len(survey.items):,} gen items are refused."))
+    return Verdict(SPECIFICATION, Outcome.SAME, tuple(reasons))

@@ -1,0 +1,62 @@
+"""GDAL's ``/vsikerchunk_json_ref/``: the rules of version 3.11 and later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from refexplorer.spec.dialects.judging import Entry, Reader, Refusal, Tally, Theirs, unknown
+from refexplorer.spec.dialects.survey import Link, Shape, Survey
+
+PROTOCOLS = ("s3", "gs", "http", "https")
+_NOT_RENDERED = "Without `templates` the braces of a URL stay as they are."
+_REFUSED = {
+    Shape.EMPTY_BASE64: "is base64 of nothing, which is taken for a failure",
+    Shape.LONG_RANGE: "has a length of 4 GiB or more",
+    Shape.FLOAT_RANGE: "has an offset or length that is written as a float",
+    Shape.ODD_RANGE: "has an offset or length that is no whole number of 0 or more",
+    Shape.ODD_LIST: "is a list of neither one nor three elements",
+    Shape.OTHER: "is no text, object or list",
+}
+
+
+class Gdal(Reader):
+    """What GDAL makes of the set."""
+
+    name = "GDAL"
+
+    def open(self, survey: Survey, tally: Tally) -> None:
+        """Refuse ``templates`` and ``gen``, even empty ones."""
+        written = survey.written
+        if not survey.document.version:
+            if ".zgroup" not in written:
+                raise Refusal("There is no `.zgroup`, by which it knows a V0 set.")
+            return
+        for name in ("templates", "gen"):
+            if name in written:
+                raise Refusal(f"`{name}` is not supported.")
+        if not isinstance(written.get("refs"), Mapping):
+            raise Refusal("There is no object `refs`.")
+
+    def read(self, entry: Entry, tally: Tally) -> Theirs:
+        """Read text, objects and lists."""
+        form = entry.form
+        if form.shape in _REFUSED:
+            raise Refusal(f"`{entry.key}` {_REFUSED[form.shape]}.")
+        if isinstance(entry.value, list | tuple):
+            return self._read_list(entry, tally)
+        if form.shape is Shape.BROKEN_BASE64 or form.shape is Shape.FOREIGN_BASE64:
+            return unknown("Base64 that breaks the rules is decoded as far as it goes.")
+        return Theirs(entry.ours if isinstance(entry.value, Mapping) else entry.value)
+
+    def _read_list(self, entry: Entry, tally: Tally) -> Theirs:
+        form = entry.form
+        if form.link in (Link.NULL, Link.ODD):
+            raise Refusal(f"The URL of `{entry.key}` is no text.")
+        if form.shape is Shape.EMPTY_RANGE:
+            return unknown("A length of 0 is taken for the whole file.")
+        if form.link is Link.ABSOLUTE and form.text not in PROTOCOLS:
+            tally.note(f"No file system is known for {form.text}://, so its targets do not open.")
+        return Theirs(entry.value, _NOT_RENDERED)
+
+    def generate(self, survey: Survey, tally: Tally) -> None:
+        """There is no ``gen`` here: `open` refuses it."""

@@ -1,0 +1,136 @@
+"""reference-spec-reader 0.2, with which zarrita.js and others read sets: its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from refexplorer.spec.dialects.javascript_text import axis, parse_int, render
+from refexplorer.spec.dialects.judging import (
+    Entry,
+    NotComputed,
+    Reader,
+    Refusal,
+    Tally,
+    Theirs,
+    compare_items,
+    unknown,
+)
+from refexplorer.spec.dialects.survey import Shape, Survey, WrittenItem
+
+MAP_ENTRIES = 2**24
+"""More than this a JavaScript `Map` cannot hold."""
+_RENDERED = "Only names, calls with literal arguments and arithmetic are rendered."
+_NO_LIST = "An object is taken for a list, and its text is lost."
+_COUNTED = "Numbers are 64-bit floats, and are read up to the first character that is no digit."
+
+
+class JavaScript(Reader):
+    """What JavaScript makes of the set."""
+
+    name = "reference-spec-reader, zarrita (JavaScript)"
+
+    def open(self, survey: Survey, tally: Tally) -> None:
+        """Refuse what `JSON.parse` refuses, and templates that have no `includes`."""
+        if any(found.code == "nonstandard-json-nan" for found in survey.document.findings):
+            raise Refusal("NaN and Infinity are no JSON (SyntaxError).")
+        if not survey.document.version:
+            return
+        written = survey.written.get("templates") or {}
+        for name, value in written.items() if isinstance(written, Mapping) else ():
+            if not isinstance(value, str | list):
+                raise Refusal(f"The template `{name}` is no text (TypeError).")
+        refs = survey.written.get("refs") or {}
+        if not isinstance(refs, Mapping):
+            for number, value in enumerate(refs if isinstance(refs, list | str) else ()):
+                tally.compare(str(number), None, Theirs(value, "`refs` is read though no object."))
+
+    def read(self, entry: Entry, tally: Tally) -> Theirs:
+        """Take V0 as it is written; of V1 render URLs and cut lists to three elements."""
+        if entry.form.shape is Shape.WHOLE:
+            tally.note("zarrita asks for 0 bytes of a [url], which is an error.")
+        if not tally.survey.document.version:
+            is_object = entry.form.shape is Shape.OBJECT
+            return Theirs(entry.ours if is_object else entry.value)
+        if isinstance(entry.value, str):
+            return Theirs(entry.value)
+        if entry.value is None:
+            raise Refusal(f"`{entry.key}` is null (TypeError).")
+        if not isinstance(entry.value, list | tuple) or not entry.value:
+            return Theirs([None, None, None], _NO_LIST)
+        return self._read_list(entry.key, list(entry.value), tally.survey)
+
+    def _read_list(self, key: str, value: list[object], survey: Survey) -> Theirs:
+        url = value[0]
+        if not isinstance(url, str | list | None):
+            raise Refusal(f"The URL of `{key}` is no text (TypeError).")
+        try:
+            url = render(url, self._context(survey)) if isinstance(url, str) else url
+        except NotComputed:
+            return unknown(_RENDERED)
+        rest = [*value[1:3], None, None][:2]
+        return Theirs([url] if len(value) == 1 else [url, *rest], _RENDERED)
+
+    def _context(self, survey: Survey) -> Mapping[str, object]:
+        """Return the templates; what was given at open time is unknown to this reader."""
+        written = survey.written.get("templates")
+        return written if isinstance(written, Mapping) else {}
+
+    def generate(self, survey: Survey, tally: Tally) -> None:
+        """Write out ``gen``."""
+        section = survey.written.get("gen") if survey.document.version else None
+        if section is not None and not isinstance(section, list | tuple):
+            raise Refusal("`gen` is no list of objects (TypeError).")
+        compare_items(self, survey, tally)
+
+    def axes(self, item: Mapping[str, object]) -> dict[str, Sequence[object]]:
+        """Return the values of each dimension; without a dimension there is no combination."""
+        dimensions = item.get("dimensions")
+        if dimensions is None:
+            raise Refusal("A gen item has no `dimensions` (TypeError).")
+        if not isinstance(dimensions, Mapping) or not dimensions:
+            return {"": ()}
+        return {name: axis(name, value) for name, value in dimensions.items()}
+
+    def check(self, item: WrittenItem, combinations: int, tally: Tally) -> None:
+        """Refuse what no `Map` holds; note where another key of equal ones is kept."""
+        if max(item.count, combinations if item.read is None else 0) > MAP_ENTRIES:
+            raise Refusal(
+                f"gen[{item.number}] makes {item.count:,} keys; a Map holds {MAP_ENTRIES:,}."
+            )
+        if item.read is not None and _collides(item):
+            reason = "The first dimension runs fastest, so another one of equal keys is kept."
+            tally.compare(f"gen[{item.number}]", None, unknown(reason))
+
+    def make(
+        self, item: Mapping[str, object], values: Mapping[str, object], survey: Survey
+    ) -> tuple[str, Theirs]:
+        """Render the fields."""
+        context = {**self._context(survey), **values}
+        key = _field(item, "key")
+        try:
+            key = render(key, context)
+            url = render(_field(item, "url"), context)
+            if "offset" not in item or "length" not in item:
+                return key, Theirs([url], _RENDERED)
+            texts = (render(_field(item, name), context) for name in ("offset", "length"))
+            return key, Theirs([url, *map(parse_int, texts)], f"{_RENDERED} {_COUNTED}")
+        except NotComputed:
+            return key, unknown(f"{_RENDERED} {_COUNTED}")
+
+
+def _field(item: Mapping[str, object], name: str) -> str:
+    """Return a field as the text that a regular expression of JavaScript sees."""
+    value = item.get(name)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value) if isinstance(value, int) and value else ""
+
+
+def _collides(item: WrittenItem) -> bool:
+    """Say whether combinations that differ in a dimension of the key make the same key."""
+    assert item.read is not None
+    used = [d.size for d in item.read.dimensions if d.name in item.read.key.names]
+    return item.read.certain and item.count < prod(used)

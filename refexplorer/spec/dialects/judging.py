@@ -1,0 +1,244 @@
+"""Holding the rules of a reader against a survey, and adding up what comes out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
+from typing import NamedTuple, Protocol
+
+from refexplorer.spec.dialects.survey import Form, Group, Survey, WrittenItem, spread
+from refexplorer.spec.dialects.verdicts import Difference, Outcome, Reason, State, Verdict
+from refexplorer.spec.operations import TemplateProblem
+from refexplorer.spec.references import V0Value
+
+EXAMPLES = 5
+AS_WRITTEN = "Values are taken as they are written; what breaks a rule shows when the key is read."
+
+
+class Refusal(Exception):
+    """The reader raises an error and the whole set cannot be read: one sentence."""
+
+
+class NotComputed(TemplateProblem):
+    """The result would need running the reader's own code."""
+
+    def __init__(self) -> None:
+        super().__init__("unsafe-template", "This is not computed here.")
+
+
+class Theirs(NamedTuple):
+    """What a reader makes of one value, and why if that is another one."""
+
+    value: object = None
+    reason: str = AS_WRITTEN
+    state: State = State.VALUE
+
+
+def absent(reason: str) -> Theirs:
+    """Say that the reader leaves a key out."""
+    return Theirs(None, reason, State.ABSENT)
+
+
+def unknown(reason: str) -> Theirs:
+    """Say that the reader has something else, which is not computed here."""
+    return Theirs(None, reason, State.UNKNOWN)
+
+
+class Entry(NamedTuple):
+    """One explicit entry: as written, and as the specification reads it (None: refused)."""
+
+    form: Form
+    key: str
+    value: object
+    ours: V0Value | None
+
+
+class Tally:
+    """Counts what differs."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self._notes: dict[str, None] = {}
+        self._counts = {Outcome.DIFFERENT: 0, Outcome.DROPPED: 0}
+        self._reasons: dict[str, int] = {}
+        self._examples: list[Difference] = []
+
+    def note(self, sentence: str) -> None:
+        """Keep what shows only when data is read; of equal notes one."""
+        self._notes[sentence] = None
+
+    def compare(self, key: str, ours: V0Value | None, theirs: Theirs, count: int = 1) -> None:
+        """Count keys that a reader reads in one way, and keep one as an example."""
+        is_absent = theirs.state is State.ABSENT
+        if ours is None and is_absent:
+            return
+        if ours is not None and theirs.state is State.VALUE and theirs.value == ours:
+            return
+        self._count(Outcome.DROPPED if is_absent else Outcome.DIFFERENT, theirs.reason, count)
+        if len(self._examples) < EXAMPLES:
+            self._examples.append(Difference(key, ours, theirs.value, theirs.state))
+
+    def drop(self, reason: str, count: int) -> None:
+        """Count keys that are left out without looking at them."""
+        if count:
+            self._count(Outcome.DROPPED, reason, count)
+
+    def _count(self, outcome: Outcome, reason: str, count: int) -> None:
+        self._counts[outcome] += count
+        self._reasons[reason] = self._reasons.get(reason, 0) + count
+
+    def verdict(self, reader: str) -> Verdict:
+        """Return what came out."""
+        outcome = next((o for o, count in self._counts.items() if count), Outcome.SAME)
+        return Verdict(
+            reader,
+            outcome,
+            tuple(Reason(sentence, count) for sentence, count in self._reasons.items()),
+            tuple(self._notes),
+            self._counts[Outcome.DIFFERENT],
+            self._counts[Outcome.DROPPED],
+            tuple(self._examples),
+        )
+
+    def refused(self, reader: str, why: Refusal) -> Verdict:
+        """Return the verdict of a reader that raises an error."""
+        return Verdict(reader, Outcome.REFUSED, (Reason(str(why)),))
+
+
+class Reader(ABC):
+    """The rules of one reader."""
+
+    name: str
+
+    def judge(self, survey: Survey) -> Verdict:
+        """Return what the reader makes of a document."""
+        tally = Tally(survey)
+        try:
+            self.open(survey, tally)
+            for group in self.groups(survey):
+                self._compare(group, tally)
+            self.generate(survey, tally)
+        except Refusal as refusal:
+            return tally.refused(self.name, refusal)
+        return tally.verdict(self.name)
+
+    def groups(self, survey: Survey) -> Iterable[Group]:
+        """Return the explicit entries that it looks at, grouped as it needs them."""
+        return survey.groups
+
+    def _compare(self, group: Group, tally: Tally) -> None:
+        """Count the entries of one form; the last sample stands for all that are no sample."""
+        for number, (key, value) in enumerate(group.samples, 1):
+            ours = tally.survey.ours(group, value)
+            theirs = self.read(Entry(group.form, key, value, ours), tally)
+            rest = group.count - number if number == len(group.samples) else 0
+            tally.compare(key, ours, theirs, 1 + rest)
+
+    @abstractmethod
+    def open(self, survey: Survey, tally: Tally) -> None:
+        """Look at the version and the sections; raises `Refusal`."""
+
+    @abstractmethod
+    def read(self, entry: Entry, tally: Tally) -> Theirs:
+        """Read one explicit entry; raises `Refusal`."""
+
+    @abstractmethod
+    def generate(self, survey: Survey, tally: Tally) -> None:
+        """Read ``gen``; raises `Refusal`."""
+
+
+def drop_gen(survey: Survey, tally: Tally, why: str) -> None:
+    """Count the keys of every gen item as left out."""
+    for item in survey.items:
+        tally.drop(f"gen[{item.number}] makes {item.count:,} keys; {why}", item.count)
+
+
+class GenRules(Protocol):
+    """How a reader reads ``gen``; everything here raises `Refusal`."""
+
+    def axes(self, item: Mapping[str, object]) -> dict[str, Sequence[object]]:
+        """Return the values of each dimension."""
+
+    def check(self, item: WrittenItem, combinations: int, tally: Tally) -> None:
+        """Look at an item that makes keys, before any of them is made."""
+
+    def make(
+        self, item: Mapping[str, object], values: Mapping[str, object], survey: Survey
+    ) -> tuple[str, Theirs]:
+        """Return the key and the value of one combination."""
+
+
+def compare_items(rules: GenRules, survey: Survey, tally: Tally) -> None:
+    """Compare a sample of the combinations of every gen item."""
+    for item in survey.items:
+        if not isinstance(item.written, Mapping):
+            raise Refusal(f"gen[{item.number}] is no object.")
+        try:
+            axes = rules.axes(item.written)
+        except NotComputed:
+            why = f"gen[{item.number}] is read, with dimensions that the specification refuses."
+            tally.compare(f"gen[{item.number}]", None, unknown(why))
+            continue
+        combinations = prod(map(_size, axes.values()))
+        if combinations:
+            rules.check(item, combinations, tally)
+            _compare_sample(rules, item, axes, tally)
+
+
+def _compare_sample(
+    rules: GenRules, item: WrittenItem, axes: Mapping[str, Sequence[object]], tally: Tally
+) -> None:
+    assert isinstance(item.written, Mapping)
+    sample = [
+        Made(item, values, *rules.make(item.written, values, tally.survey))
+        for values in _combinations(axes)
+    ]
+    odd = [made for made in sample if made.differs]
+    total = item.count or prod(map(_size, axes.values()))
+    for number, made in enumerate(odd, 1):
+        rest = total - len(sample) if number == len(sample) else 0
+        tally.compare(made.key, made.ours, made.explained, 1 + max(rest, 0))
+
+
+class Made(NamedTuple):
+    """What a reader makes of one combination of a gen item."""
+
+    item: WrittenItem
+    values: Mapping[str, object]
+    key: str
+    theirs: Theirs
+
+    @property
+    def differs(self) -> bool:
+        """Whether the specification makes another key or value."""
+        expected = self.item.ours(self.values)
+        return self.theirs.state is not State.VALUE or expected != (self.key, self.theirs.value)
+
+    @property
+    def ours(self) -> V0Value | None:
+        """The value of the key by the specification."""
+        made = self.item.ours(self.values)
+        return made[1] if made is not None and made[0] == self.key else None
+
+    @property
+    def explained(self) -> Theirs:
+        """The reader's value; the reason is another one where the specification makes none."""
+        if self.item.read is not None:
+            return self.theirs
+        number = self.item.number
+        return self.theirs._replace(reason=f"gen[{number}] is read; the specification refuses it.")
+
+
+def _size(values: Sequence[object]) -> int:
+    """Return the length; exact also where `len` would overflow."""
+    if isinstance(values, range):
+        span = values.stop - values.start
+        return max(0, -(-span // values.step))
+    return len(values)
+
+
+def _combinations(axes: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
+    for places in spread([_size(values) for values in axes.values()]):
+        chosen = zip(axes.items(), places, strict=True)
+        yield {name: values[place] for (name, values), place in chosen}

@@ -1,0 +1,66 @@
+"""Kerchunk.jl's `ReferenceStore`: the rules of version 0.1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from refexplorer.spec.dialects.judging import Entry, Reader, Refusal, Tally, Theirs, unknown
+from refexplorer.spec.dialects.survey import Link, Shape, Survey
+
+PROTOCOLS = ("s3", "file")
+_TAG = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_MUSTACHE_ONLY = "#^/!>&={"
+_RENDERED = "URLs are rendered by Mustache: a tag that is no template's name leaves nothing."
+_ODD = "Only text, [url] and [url, offset, length] can be read; other values raise an error."
+
+
+class KerchunkJl(Reader):
+    """What Kerchunk.jl makes of the set."""
+
+    name = "Kerchunk.jl"
+
+    def open(self, survey: Survey, tally: Tally) -> None:
+        """Refuse V0, and ``gen`` even if it is empty."""
+        if not survey.document.version:
+            raise Refusal("There is no `version`: only V1 is read (AssertionError).")
+        if "gen" in survey.written:
+            raise Refusal("`gen` is not supported (AssertionError).")
+        if not isinstance(survey.written.get("refs"), Mapping):
+            raise Refusal("There is no object `refs` (KeyError).")
+
+    def read(self, entry: Entry, tally: Tally) -> Theirs:
+        """Read text and lists; templates are names that Mustache replaces."""
+        shape = entry.form.shape
+        if isinstance(entry.value, str):
+            is_odd = shape in (Shape.FOREIGN_BASE64, Shape.BROKEN_BASE64)
+            return unknown(_ODD) if is_odd else Theirs(entry.value)
+        if shape not in (Shape.WHOLE, Shape.RANGE, Shape.LONG_RANGE, Shape.EMPTY_RANGE):
+            return unknown(_ODD)
+        return self._read_list(entry, tally)
+
+    def _read_list(self, entry: Entry, tally: Tally) -> Theirs:
+        form = entry.form
+        assert isinstance(entry.value, list | tuple)
+        url, *numbers = entry.value
+        if form.link in (Link.NULL, Link.ODD) or form.shape is Shape.EMPTY_RANGE:
+            return unknown(_ODD)
+        if "templates" in tally.survey.written:
+            url = _render(str(url), tally.survey.written["templates"])
+        if url is None:
+            return unknown(_RENDERED)
+        if form.link is Link.ABSOLUTE and form.text not in PROTOCOLS:
+            tally.note(f"Targets at {form.text}:// are not read, only s3:// and local files.")
+        return Theirs([url, *numbers], _RENDERED)
+
+    def generate(self, survey: Survey, tally: Tally) -> None:
+        """There is no ``gen`` here: `open` refuses it."""
+
+
+def _render(text: str, templates: object) -> str | None:
+    """Return what Mustache makes of a URL; None where it has a syntax that is not computed."""
+    names = templates if isinstance(templates, Mapping) else {}
+    tags = [match.strip() for match in _TAG.findall(text)]
+    if any(not tag or tag[0] in _MUSTACHE_ONLY for tag in tags):
+        return None
+    return _TAG.sub(lambda match: str(names.get(match[1].strip(), "")), text)

@@ -1,0 +1,162 @@
+"""What a reader makes of a reference set, as data, as text and as HTML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from refexplorer.markup import code, counted, escape, items, shown
+from refexplorer.spec.references import V0Value
+
+SHOWN = 200
+
+
+class Outcome(StrEnum):
+    """What becomes of the set as a whole, the worst of what happens to its keys."""
+
+    SAME = "same"
+    """Every key as in the specification."""
+    DROPPED = "dropped"
+    """Keys are missing and nobody is told."""
+    DIFFERENT = "different"
+    """Keys refer to something else, or there are keys that the specification refuses."""
+    REFUSED = "refused"
+    """The reader raises an error, and no key can be read."""
+
+
+class State(StrEnum):
+    """What is known of a reader's value for a key."""
+
+    VALUE = "value"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+    """It is another one, but telling it would need running the reader's own code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One key that a reader reads in another way.
+
+    Attributes
+    ----------
+    ours
+        The V0 value by the specification; None if it has no such key.
+    theirs
+        The reader's value, where `state` is ``"value"``; may be what no V0 value can be.
+    """
+
+    key: str
+    ours: V0Value | None
+    theirs: object
+    state: State = State.VALUE
+
+    def __str__(self) -> str:
+        ours = "no such key" if self.ours is None else _json(self.ours)
+        return f"{escape(self.key, SHOWN)}: {ours}  →  {self._theirs}"
+
+    def _repr_html_(self) -> str:
+        ours = "no such key" if self.ours is None else code(_json(self.ours), SHOWN)
+        theirs = code(self._theirs) if self.state is State.VALUE else self._theirs
+        return f"{code(self.key, SHOWN)}: {ours} → {theirs}"
+
+    @property
+    def _theirs(self) -> str:
+        if self.state is State.VALUE:
+            return _json(self.theirs)
+        return "no such key" if self.state is State.ABSENT else "something else"
+
+
+def _json(value: object) -> str:
+    return escape(json.dumps(value, ensure_ascii=False, default=str), SHOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why, in one sentence, and how many keys it is about; 0 where it is about the whole set."""
+
+    sentence: str
+    keys: int = 0
+
+    def __str__(self) -> str:
+        about = f" ({counted(self.keys, 'key')})" if self.keys else ""
+        return f"{escape(self.sentence, 3 * SHOWN)}{about}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one reader makes of the set.
+
+    Attributes
+    ----------
+    reader
+        Its name, with the option where one decides.
+    different, dropped
+        How many keys; of a gen item only a sample is compared, so `different` is a lower bound.
+    reasons
+        Why they differ, or why the set is refused.
+    notes
+        What shows only when data is read.
+    examples
+        The first few keys that differ.
+    """
+
+    reader: str
+    outcome: Outcome
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+    different: int = 0
+    dropped: int = 0
+    examples: tuple[Difference, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The outcome, with numbers."""
+        if self.outcome in (Outcome.SAME, Outcome.REFUSED):
+            return str(self.outcome)
+        counts = [(self.different, "different"), (self.dropped, "dropped")]
+        return ", ".join(f"{counted(count, 'key')} {name}" for count, name in counts if count)
+
+    def __str__(self) -> str:
+        lines = [f"{self.reader}: {self.summary}", *(f"  {reason}" for reason in self.reasons)]
+        lines += [f"    {example}" for example in self.examples]
+        return "\n".join([*lines, *(f"  When data is read: {shorten(n)}" for n in self.notes)])
+
+    def _repr_html_(self) -> str:
+        parts = [shown(str(reason)) for reason in self.reasons]
+        parts += [example._repr_html_() for example in self.examples]
+        parts += [f"When data is read: {shown(note, 3 * SHOWN)}" for note in self.notes]
+        head = f"<b>{shown(self.reader)}</b>: {shown(self.summary)}"
+        return head + (items(parts) if parts else "")
+
+
+def shorten(sentence: str) -> str:
+    """Return a sentence that holds text of a file as text that can be printed."""
+    return escape(sentence, 3 * SHOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialects:
+    """What each reader makes of one set, the specification first."""
+
+    verdicts: tuple[Verdict, ...]
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __getitem__(self, reader: str) -> Verdict:
+        """Return the verdict of a reader by its name; KeyError if there is none."""
+        for verdict in self.verdicts:
+            if verdict.reader == reader:
+                return verdict
+        raise KeyError(reader)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.verdicts))
+
+    def _repr_html_(self) -> str:
+        return f"<div>{items(verdict._repr_html_() for verdict in self.verdicts)}</div>"

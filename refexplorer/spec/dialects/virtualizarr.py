@@ -1,0 +1,155 @@
+"""VirtualiZarr's `KerchunkJSONParser`: the rules of version 2.5.
+
+It reads ``refs`` alone: arrays directly below the root, whose Zarr v2 metadata is text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from refexplorer.spec.dialects.judging import (
+    Entry,
+    Reader,
+    Refusal,
+    Tally,
+    Theirs,
+    absent,
+    drop_gen,
+    unknown,
+)
+from refexplorer.spec.dialects.survey import Group, Link, Shape, Survey, form_of, group_entries
+
+_ROOT = (".zgroup", ".zattrs", ".zmetadata")
+_CHUNK = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
+_NESTED = "Only arrays directly below the root are read, and only those with a `.zarray`."
+_NOT_RENDERED = "Templates are not read: the braces stay as they are."
+_CUT = "Of a key only the first two segments are read, so x/0/1 becomes x/0."
+
+
+class Role(StrEnum):
+    """What a key is to VirtualiZarr."""
+
+    METADATA = "metadata"
+    CHUNK = "chunk"
+    CUT = "chunk with / between its numbers"
+    UNREAD = "not read"
+
+
+class VirtualiZarr(Reader):
+    """What VirtualiZarr makes of the set."""
+
+    name = "VirtualiZarr"
+
+    def open(self, survey: Survey, tally: Tally) -> None:
+        """Refuse V0, keys beside the metadata of the root, and arrays that it cannot describe."""
+        refs = survey.written.get("refs")
+        if not isinstance(refs, Mapping):
+            raise Refusal("There is no object `refs`: only V1 is read (KeyError).")
+        if not survey.document.version:
+            reason = "`refs` is read as in V1, also without `version`."
+            tally.compare("refs", survey.ours(*_group_of("refs", refs)), unknown(reason))
+            return
+        for key in refs:
+            if "/" not in str(key) and key not in _ROOT:
+                raise Refusal(f"The root has a key `{key}` that is no group metadata (ValueError).")
+        for key in _ROOT:
+            _metadata(key, refs)
+        for name in _arrays(refs):
+            _check_array(name, refs)
+
+    def groups(self, survey: Survey) -> Iterable[Group]:
+        """Group the entries also by what their key is."""
+        refs = survey.document.refs if survey.document.version else {}
+        arrays = _arrays(refs)
+        return group_entries(
+            (form_of(key, value, 1)._replace(role=_role(str(key), arrays)), key, value)
+            for key, value in refs.items()
+        )
+
+    def read(self, entry: Entry, tally: Tally) -> Theirs:
+        """Read metadata and chunks; the rest is left out."""
+        role = Role(entry.form.role)
+        if role is Role.UNREAD:
+            return absent(_NESTED)
+        if role is Role.METADATA:
+            return Theirs(entry.ours)
+        name = entry.key.split("/")[1]
+        if not _CHUNK.fullmatch(name):
+            raise Refusal(f"`{entry.key}` ends in no chunk index (ValueError).")
+        theirs = _chunk(entry, tally)
+        return absent(_CUT) if role is Role.CUT else theirs
+
+    def generate(self, survey: Survey, tally: Tally) -> None:
+        """Drop ``gen``."""
+        drop_gen(survey, tally, "`gen` is not read, and nothing is said of it.")
+
+
+def _group_of(key: str, value: object) -> tuple[Group, object]:
+    (group,) = group_entries([(form_of(key, value, 0), key, value)])
+    return group, value
+
+
+def _arrays(refs: Mapping[str, object]) -> set[str]:
+    parts = (str(key).split("/") for key in refs if "/.zarray" in str(key))
+    return {found[0] for found in parts if found[1] == ".zarray"}
+
+
+def _role(key: str, arrays: set[str]) -> Role:
+    first, slash, rest = key.partition("/")
+    if not slash:
+        return Role.METADATA
+    if first not in arrays:
+        return Role.UNREAD
+    if rest.startswith("."):
+        return Role.METADATA
+    return Role.CUT if "/" in rest else Role.CHUNK
+
+
+def _metadata(key: str, refs: Mapping[str, object]) -> Mapping[str, object]:
+    """Return parsed metadata; only text is parsed."""
+    value = refs.get(key, "{}")
+    if not isinstance(value, str):
+        raise Refusal(f"`{key}` is no text; metadata given as an object is not read (TypeError).")
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        raise Refusal(f"The text of `{key}` is no JSON (JSONDecodeError).") from None
+    return parsed if isinstance(parsed, Mapping) else {}
+
+
+def _check_array(name: str, refs: Mapping[str, object]) -> None:
+    if "_ARRAY_DIMENSIONS" not in _metadata(f"{name}/.zattrs", refs):
+        raise Refusal(f"The array `{name}` has no `_ARRAY_DIMENSIONS` (KeyError).")
+    array = _metadata(f"{name}/.zarray", refs)
+    for field in ("shape", "chunks", "dtype", "fill_value", "zarr_format"):
+        if field not in array:
+            raise Refusal(f"`{name}/.zarray` has no `{field}` (KeyError).")
+    if isinstance(array.get("compressor"), Mapping) and array["compressor"]:
+        raise Refusal(f"`{name}/.zarray` has a `compressor`; only `filters` are read (TypeError).")
+
+
+def _chunk(entry: Entry, tally: Tally) -> Theirs:
+    form, value = entry.form, entry.value
+    if isinstance(value, str):
+        raise Refusal(f"`{entry.key}` holds its data itself (NotImplementedError).")
+    if not isinstance(value, list) or len(value) not in (1, 3):
+        raise Refusal(f"`{entry.key}` is no list of one or three elements.")
+    if form.link in (Link.NULL, Link.ODD):
+        raise Refusal(f"`{entry.key}` has no text as its URL (TypeError).")
+    if not all(isinstance(number, int) and number >= 0 for number in value[1:]):
+        raise Refusal(f"`{entry.key}` has an offset or length that is no whole number.")
+    if form.shape is Shape.WHOLE:
+        tally.note("Opening asks the target of each [url] for its size, and fails without it.")
+    return _linked(entry)
+
+
+def _linked(entry: Entry) -> Theirs:
+    link, text = entry.form.link, entry.form.text
+    if link is Link.RELATIVE or (link is Link.TEMPLATE and not re.match(r"/|\w[\w+.\-]*:", text)):
+        raise Refusal(f"The URL of `{entry.key}` is relative, and no `fs_root` is given.")
+    if link is Link.EMPTY:
+        return absent("An empty URL stands for a chunk that is missing.")
+    return Theirs(entry.value, _NOT_RENDERED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from refexplorer import demo
@@ -21,6 +22,23 @@ def test_from_one_set_to_another(panel_page: PanelPage, page: Page) -> None:
     page.get_by_role("button", name="Open another set").click()
     page.get_by_role("button", name="The same as parquet").click()
     expect(page.get_by_role("region", name="Reference set sst.parq")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("chunk", "reason"),
+    [("1.0.0", "could not be decoded"), ("3.0.0", "sst_2025-10.nc")],
+    ids=["shifted offset", "missing target"],
+)
+def test_failed_chunk_says_why(panel_page: PanelPage, page: Page, chunk: str, reason: str) -> None:
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    page.get_by_role("treegrid").get_by_role("gridcell", name="sst", exact=True).click()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("gridcell", name=chunk, exact=True).click()
+    page.get_by_role("tab", name="Data").click()
+    panel = page.get_by_role("tabpanel", name="Data")
+    panel.get_by_role("button", name="Read").click()
+    expect(panel.get_by_role("alert")).to_contain_text(reason)
+    expect(panel.get_by_role("application")).not_to_be_attached()
 
 
 def test_unreadable_source_is_said(panel_page: PanelPage, page: Page) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -279,11 +280,29 @@ PARQUET = {
     "parquet-unsafe-path": _error("A path in `.zmetadata` leaves the store.", "../../x/.zarray"),
 }
 
-CATALOGUE: dict[str, Rule] = {
-    **DOCUMENT,
-    **REFERENCES,
-    **TEMPLATES,
-    **GEN,
-    **ARRAYS,
-    **PARQUET,
+SECTIONS = {
+    "The document": DOCUMENT,
+    "References": REFERENCES,
+    "Templates": TEMPLATES,
+    "gen": GEN,
+    "Arrays": ARRAYS,
+    "Parquet": PARQUET,
 }
+CATALOGUE: dict[str, Rule] = {
+    code: rule for part in SECTIONS.values() for code, rule in part.items()
+}
+
+
+def page() -> str:
+    """Return the catalogue as the text of ``DIAGNOSTICS.md``, which lies beside this module."""
+    lines = ["# Diagnostics", "", "Written by `python -m refexplorer.spec.catalogue`.", ""]
+    for title, rules in SECTIONS.items():
+        lines += [f"## {title}", ""]
+        for code, (severity, meaning, example) in rules.items():
+            lines += [f"### `{code}`", "", f"{severity.capitalize()}. {meaning}", ""]
+            lines += ["```", example, "```", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("DIAGNOSTICS.md").write_text(page(), encoding="utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.spec.catalogue import CATALOGUE, PARQUET
+from refexplorer.spec.catalogue import CATALOGUE, PARQUET, page
 from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Findings, pointer
 
 PACKAGE = Path(rx.__file__).parent
@@ -38,6 +38,12 @@ def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
     }
     built = {"bad-offset", "bad-length"}
     assert CATALOGUE.keys() - names - built == set()
+
+
+def test_the_page_of_the_catalogue_is_up_to_date() -> None:
+    written = (PACKAGE / "spec" / "DIAGNOSTICS.md").read_text(encoding="utf-8")
+    assert written == page()
+    assert all(f"### `{code}`" in written for code in CATALOGUE)
 
 
 def test_findings_of_one_kind_are_counted_beyond_the_first() -> None:

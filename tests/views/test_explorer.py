@@ -90,7 +90,8 @@ def test_a_search_without_end_gives_what_it_found() -> None:
     reply = host.ask("tree.find", text="needle", mode="substring", kinds=[])
     assert reply == {"total": 1, "capped": True}
     reply = host.ask("tree.find", text="v/", mode="substring", kinds=[])
-    assert reply == {"total": 100_000, "capped": True}
+    assert reply["capped"]
+    assert 0 < reply["total"] <= 100_000
 
 
 def test_an_array_and_a_chunk_key() -> None:

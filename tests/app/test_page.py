@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from panel.models.esm import DataEvent
@@ -16,9 +17,10 @@ from refexplorer.referenceset import open_references
 
 
 def choose(page: Page, source: str) -> None:
-    """Do what a click on the start screen does."""
+    """Do what a click on the start screen does, on a thread: browser tests keep a loop running."""
     click = DataEvent(None, {"op": "open", "source": source})  # type: ignore[no-untyped-call]
-    asyncio.run(page._chosen(click))
+    with ThreadPoolExecutor() as pool:
+        pool.submit(asyncio.run, page._chosen(click)).result()
 
 
 def test_a_chosen_set_is_shown_in_both_views() -> None:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser import launch_options
@@ -25,8 +24,6 @@ README_PICTURE = Path(__file__).parents[2] / "notebooks" / "explorer.png"
 WIDTHS = (600, 1400)
 HEIGHT = 900
 THEMES = ("light", "dark")
-COLOURS = 256
-"""Of a picture: a palette keeps it small."""
 
 
 @contextmanager
@@ -70,11 +67,9 @@ def show_in_lab(page: Page, lab: Lab, name: str, cell: str, theme: str) -> None:
 
 
 def save(page: Page, path: Path) -> None:
-    """Write a screenshot with a small palette."""
+    """Write a screenshot once the views have settled."""
     page.wait_for_timeout(800)
     page.screenshot(path=path)
-    with Image.open(path) as picture:
-        picture.convert("RGB").quantize(COLOURS).save(path, optimize=True)
     print(f"{path} {path.stat().st_size // 1000} kB")
 
 

@@ -15,7 +15,7 @@ from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Base64, Inline
 
-LISTED_CHUNKS = 100_000
+LISTED_CHUNKS = 10_000
 
 
 class ArrayIndex:

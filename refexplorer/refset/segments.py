@@ -123,6 +123,9 @@ class Generated:
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; those that fail are left out."""
+        if not self.hidden:
+            yield from self.item.iterate(start, stop)
+            return
         for row in range(start, self.count if stop is None else min(stop, self.count)):
             reference = self.reference_at(row)
             if reference is not None:

@@ -14,7 +14,7 @@ from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.tree import Folder, NodeType
 from refexplorer.spec.references import Kind, Range, Url
 
-COUNTED_KEYS = 100_000
+COUNTED_KEYS = 10_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ def code(refs: ReferenceSet, path: str, granted: Sequence[str] = ()) -> str:
         What reading it needed, as `AccessPolicy.granted`.
     """
     if path in refs.arrays():
-        allow = f"allow={list(granted)!r}" if granted else ""
+        named = [grant for grant in granted if grant != refs.source.location]
+        allow = f"allow={named!r}" if named else ""
         group = f"refs.to_zarr({allow})"
         return f"{group}[{path!r}]" if path else group
     if path and path in refs:

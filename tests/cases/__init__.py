@@ -27,7 +27,8 @@ class Case:
 
     @property
     def templates(self) -> dict[str, str] | None:
-        return self.fields.get("options", {}).get("template_overrides")
+        overrides: dict[str, str] | None = self.fields.get("options", {}).get("template_overrides")
+        return overrides
 
     @property
     def expect(self) -> Mapping[str, Any]:

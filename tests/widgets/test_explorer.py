@@ -15,6 +15,7 @@ def test_shows_a_set_that_is_open() -> None:
 
 def test_opens_what_open_references_takes() -> None:
     explorer = explore({"a": "text"})
+    assert explorer.references is not None
     assert list(explorer.references) == ["a"]
 
 

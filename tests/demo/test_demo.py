@@ -34,7 +34,11 @@ def by_fsspec(path: Path, monkeypatch: pytest.MonkeyPatch) -> xarray.Dataset:
     """Decode a set with nothing of ours; fsspec takes relative URLs from the working directory."""
     monkeypatch.chdir(path.parent)
     filesystem = fsspec.filesystem(
-        "reference", fo=str(path), simple_templates=False, skip_instance_cache=True
+        "reference",
+        fo=str(path),
+        remote_protocol="file",
+        simple_templates=False,
+        skip_instance_cache=True,
     )
     options = {"consolidated": False, "zarr_format": 2}
     return xarray.open_dataset(filesystem.get_mapper(), engine="zarr", backend_kwargs=options)

@@ -43,9 +43,9 @@ class _Fsspec(Reader):
             if not isinstance(value, str | list | Mapping):
                 raise Refusal(f"The template `{name}` is no text (TypeError).")
 
-    def read(self, entry: Entry, tally: Tally) -> Theirs:
+    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         """Take V0 as it is written; of V1 decode base64 and render URLs."""
-        shape, survey = entry.form.shape, tally.survey
+        shape = entry.form.shape
         if shape is Shape.OBJECT:
             return Theirs(entry.ours)
         if not survey.document.version:
@@ -91,7 +91,7 @@ class FsspecDefault(_Fsspec):
 
     def generate(self, survey: Survey, tally: Tally) -> None:
         """Drop ``gen``."""
-        drop_gen(survey, tally, "`simple_templates=True` reads no `gen` and does not say so.")
+        drop_gen(survey, tally, "no `gen` is read without `simple_templates=False`, silently.")
 
 
 class FsspecJinja(_Fsspec):
@@ -107,7 +107,7 @@ class FsspecJinja(_Fsspec):
     def generate(self, survey: Survey, tally: Tally) -> None:
         """Write out ``gen``."""
         section = survey.written.get("gen", []) if survey.document.version else []
-        if not isinstance(section, list | tuple) and (section or not isinstance(section, str)):
+        if not isinstance(section, list | tuple) and section not in ("", {}):
             raise Refusal("`gen` is no list of objects (TypeError).")
         compare_items(self, survey, tally)
 
@@ -118,10 +118,10 @@ class FsspecJinja(_Fsspec):
             raise Refusal("A gen item has no object `dimensions` (KeyError or AttributeError).")
         return {name: _axis(name, value) for name, value in dimensions.items()}
 
-    def check(self, item: WrittenItem, combinations: int, tally: Tally) -> None:
+    def check(self, item: WrittenItem, combinations: int, survey: Survey, tally: Tally) -> None:
         """Refuse what takes forever, and what Python cannot call."""
         assert isinstance(item.written, Mapping)
-        if combinations > tally.survey.document.limits.expanded_keys:
+        if combinations > survey.document.limits.expanded_keys:
             raise Refusal(
                 f"gen[{item.number}] makes {combinations:,} keys; all are rendered one by one when "
                 "the set is opened, which neither time nor memory allows."
@@ -129,8 +129,8 @@ class FsspecJinja(_Fsspec):
         if combinations > MANY_KEYS:
             minutes = combinations // (60 * KEYS_A_SECOND)
             tally.note(f"Opening renders {combinations:,} keys one by one: about {minutes} min.")
-        check_names({**tally.survey.templates, **_dimensions(item.written)})
-        for name in tally.survey.templates.keys() & _dimensions(item.written).keys():
+        check_names({**survey.templates, **_dimensions(item.written)})
+        for name in survey.templates.keys() & _dimensions(item.written).keys():
             raise Refusal(f"`{name}` is the name of a dimension and of a template (TypeError).")
         _check_fields(item.written, item.number)
 

@@ -14,14 +14,14 @@ from string import Formatter
 import jinja2
 from jinja2 import nodes
 
-from refexplorer.spec.dialects.judging import NotComputed, Refusal
+from refexplorer.spec.dialects.judging import NotComputed, Refusal, attempt, joined
 from refexplorer.spec.dialects.survey import Survey
 from refexplorer.spec.document import Document
 from refexplorer.spec.operations import TemplateProblem, Value
-from refexplorer.spec.templates import Scope, Template, UndefinedName, compile_template
+from refexplorer.spec.templates import Scope, Template, UndefinedName, compile_template, is_template
 
 _ENVIRONMENT = jinja2.Environment()
-_FIELD_END = re.compile(r"[.\[]")
+_FIELD = re.compile(r"([^.\[]*)(?:\[(\d+)\]|\.(\w+))?(.*)", re.DOTALL)
 NOTHING = Survey(Document(1, {}), {})
 """What a template sees when it is called: the arguments, and no other template."""
 
@@ -46,22 +46,38 @@ def format_text(text: str, templates: Mapping[str, object]) -> str:
         fields = list(Formatter().parse(text))
     except ValueError as error:
         raise Refusal(f"`str.format` cannot read {text!r}: {error} (ValueError).") from None
-    return "".join(
-        literal + ("" if name is None else _field(name, bool(spec or conversion), templates))
-        for literal, name, spec, conversion in fields
-    )
+    pieces: list[str | None] = []
+    for literal, name, spec, conversion in fields:
+        pieces.append(literal)
+        if name is not None:
+            pieces.append(attempt(_field, name, bool(spec or conversion), templates))
+    return joined(pieces)
 
 
 def _field(name: str, is_formatted: bool, templates: Mapping[str, object]) -> str:
-    first = _FIELD_END.split(name, maxsplit=1)[0]
+    match = _FIELD.fullmatch(name)
+    assert match is not None
+    first, index, attribute, rest = match.groups()
     if not first or first.isdigit():
         raise Refusal(f"`str.format` takes {{{{{name}}}}} for a position (IndexError).")
     if first not in templates:
-        raise Refusal(f"`str.format` looks for a template named {first!r} (KeyError).")
+        raise Refusal(
+            f"`str.format` looks for a template named {first!r} (KeyError); "
+            "`simple_templates=False` renders it."
+        )
     value = templates[first]
-    if first != name or is_formatted or not isinstance(value, str) or is_function(value):
+    if rest or is_formatted or not isinstance(value, str) or is_function(value):
         raise NotComputed
-    return value
+    return _part(name, value, index, attribute)
+
+
+def _part(name: str, value: str, index: str | None, attribute: str | None) -> str:
+    """Return a letter of a text, or all of it."""
+    if attribute is not None and hasattr(str, attribute):
+        raise NotComputed
+    if attribute is not None or (index is not None and int(index) >= len(value)):
+        raise Refusal(f"`str.format` asks a text for {name!r} (AttributeError or IndexError).")
+    return value if index is None else value[int(index)]
 
 
 class SandboxScope(Scope):
@@ -119,6 +135,8 @@ def render_text(text: str, values: Mapping[str, Value], survey: Survey) -> str:
     NotComputed
         If the text holds what the project does not evaluate.
     """
+    if not is_template(text):
+        return text.removesuffix("\n")
     try:
         return _render(compile_template(text), values, survey)
     except NotComputed:
@@ -128,19 +146,20 @@ def render_text(text: str, values: Mapping[str, Value], survey: Survey) -> str:
 
 
 def _render(template: Template, values: Mapping[str, Value], survey: Survey) -> str:
+    """Render part by part; a name that nothing defines makes a part be tried again."""
+    parts = (Template("", (part,), template.names) for part in template.parts)
+    return joined(attempt(_render_part, part, values, survey) for part in parts)
+
+
+def _render_part(part: Template, values: Mapping[str, Value], survey: Survey) -> str:
     try:
-        return template.render(SandboxScope(values, survey, lenient=False))
+        return part.render(SandboxScope(values, survey, lenient=False))
     except UndefinedName:
-        return _render_leniently(template, values, survey)
-
-
-def _render_leniently(template: Template, values: Mapping[str, Value], survey: Survey) -> str:
+        pass
     try:
-        return template.render(SandboxScope(values, survey, lenient=True))
+        return part.render(SandboxScope(values, survey, lenient=True))
     except UndefinedName as error:
-        raise Refusal(
-            f"jinja2 calls {error.name!r}, which is undefined (UndefinedError)."
-        ) from None
+        raise Refusal(f"jinja2 calls the undefined {error.name!r} (UndefinedError).") from None
 
 
 def _refusal_or_not_computed(
@@ -156,7 +175,7 @@ def _refusal_or_not_computed(
     undefined = _undefined_base(tree, known)
     if undefined:
         return Refusal(f"jinja2 asks the undefined name {undefined!r} for more (UndefinedError).")
-    if problem.code == "bad-template" and not _has_positional_call(tree):
+    if problem.code == "bad-template" and not _is_forgiven(tree):
         return Refusal(f"jinja2 cannot compute {text!r}: {problem}")
     return NotComputed()
 
@@ -170,5 +189,7 @@ def _undefined_base(tree: nodes.Template, known: set[str]) -> str | None:
     return None
 
 
-def _has_positional_call(tree: nodes.Template) -> bool:
-    return any(node.args for node in tree.find_all(nodes.Call))
+def _is_forgiven(tree: nodes.Template) -> bool:
+    """Say whether jinja2 prints something where the project refuses: f('x'), or [1][5]."""
+    calls = tree.find_all(nodes.Call)
+    return any(call.args for call in calls) or tree.find(nodes.Getitem) is not None

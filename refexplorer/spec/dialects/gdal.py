@@ -1,4 +1,4 @@
-"""GDAL's ``/vsikerchunk_json_ref/``: the rules of version 3.11 and later."""
+"""GDAL's ``/vsikerchunk_json_ref/``: the rules of versions 3.11 to 3.12."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from refexplorer.spec.dialects.judging import Entry, Reader, Refusal, Tally, Theirs, unknown
 from refexplorer.spec.dialects.survey import Link, Shape, Survey
 
-PROTOCOLS = ("s3", "gs", "http", "https")
+PROTOCOLS = ("s3", "gs", "http", "https", "file")
 _NOT_RENDERED = "Without `templates` the braces of a URL stay as they are."
+_LIST_OF_TWO = "A list of two is refused, or means a whole file, by how the text begins."
 _REFUSED = {
     Shape.EMPTY_BASE64: "is base64 of nothing, which is taken for a failure",
     Shape.LONG_RANGE: "has a length of 4 GiB or more",
@@ -28,7 +29,7 @@ class Gdal(Reader):
         """Refuse ``templates`` and ``gen``, even empty ones."""
         written = survey.written
         if not survey.document.version:
-            if ".zgroup" not in written:
+            if ".zgroup" not in written and next(iter(written), "") != ".zattrs":
                 raise Refusal("There is no `.zgroup`, by which it knows a V0 set.")
             return
         for name in ("templates", "gen"):
@@ -37,9 +38,11 @@ class Gdal(Reader):
         if not isinstance(written.get("refs"), Mapping):
             raise Refusal("There is no object `refs`.")
 
-    def read(self, entry: Entry, tally: Tally) -> Theirs:
+    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         """Read text, objects and lists."""
         form = entry.form
+        if form.shape is Shape.ODD_LIST and form.detail == 2:
+            return unknown(_LIST_OF_TWO)
         if form.shape in _REFUSED:
             raise Refusal(f"`{entry.key}` {_REFUSED[form.shape]}.")
         if isinstance(entry.value, list | tuple):

@@ -45,11 +45,11 @@ class JavaScript(Reader):
             for number, value in enumerate(refs if isinstance(refs, list | str) else ()):
                 tally.compare(str(number), None, Theirs(value, "`refs` is read though no object."))
 
-    def read(self, entry: Entry, tally: Tally) -> Theirs:
+    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         """Take V0 as it is written; of V1 render URLs and cut lists to three elements."""
         if entry.form.shape is Shape.WHOLE:
             tally.note("zarrita asks for 0 bytes of a [url], which is an error.")
-        if not tally.survey.document.version:
+        if not survey.document.version:
             is_object = entry.form.shape is Shape.OBJECT
             return Theirs(entry.ours if is_object else entry.value)
         if isinstance(entry.value, str):
@@ -58,7 +58,7 @@ class JavaScript(Reader):
             raise Refusal(f"`{entry.key}` is null (TypeError).")
         if not isinstance(entry.value, list | tuple) or not entry.value:
             return Theirs([None, None, None], _NO_LIST)
-        return self._read_list(entry.key, list(entry.value), tally.survey)
+        return self._read_list(entry.key, list(entry.value), survey)
 
     def _read_list(self, key: str, value: list[object], survey: Survey) -> Theirs:
         url = value[0]
@@ -92,7 +92,7 @@ class JavaScript(Reader):
             return {"": ()}
         return {name: axis(name, value) for name, value in dimensions.items()}
 
-    def check(self, item: WrittenItem, combinations: int, tally: Tally) -> None:
+    def check(self, item: WrittenItem, combinations: int, survey: Survey, tally: Tally) -> None:
         """Refuse what no `Map` holds; note where another key of equal ones is kept."""
         if max(item.count, combinations if item.read is None else 0) > MAP_ENTRIES:
             raise Refusal(
@@ -130,7 +130,11 @@ def _field(item: Mapping[str, object], name: str) -> str:
 
 
 def _collides(item: WrittenItem) -> bool:
-    """Say whether combinations that differ in a dimension of the key make the same key."""
-    assert item.read is not None
-    used = [d.size for d in item.read.dimensions if d.name in item.read.key.names]
-    return item.read.certain and item.count < prod(used)
+    """Say whether combinations make the same key, and perhaps not the same reference."""
+    read = item.read
+    assert read is not None
+    used = [dimension.size for dimension in read.dimensions if dimension.name in read.key.names]
+    others = (read.url, read.offset, read.length)
+    names = {name for template in others if template is not None for name in template.names}
+    varies = any(dimension.name in names for dimension in read.dimensions)
+    return varies and read.certain and item.count < prod(used)

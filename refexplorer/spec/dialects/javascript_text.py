@@ -7,10 +7,10 @@ jinja2 is unknown to it. It computes with JavaScript's numbers, 64-bit floats.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from refexplorer.spec.dialects.fsspec_text import is_function
-from refexplorer.spec.dialects.judging import NotComputed, Refusal
+from refexplorer.spec.dialects.judging import NotComputed, Refusal, attempt, joined
 from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.templates import Scope, compile_template
 
@@ -34,16 +34,12 @@ def render(text: str, context: Mapping[str, object]) -> str:
     NotComputed
         If it prints a function, or numbers in another way.
     """
-    return "".join(_pieces(text, context))
-
-
-def _pieces(text: str, context: Mapping[str, object]) -> Iterator[str]:
+    pieces: list[str | None] = []
     place = 0
     for match in _BRACES.finditer(text):
-        yield text[place : match.start()]
-        yield _value(match[1], context)
+        pieces += [text[place : match.start()], attempt(_value, match[1], context)]
         place = match.end()
-    yield text[place:]
+    return joined([*pieces, text[place:]])
 
 
 def _value(inside: str, context: Mapping[str, object]) -> str:
@@ -136,11 +132,18 @@ def axis(name: str, value: object) -> Sequence[object]:
 
 def _range(name: str, value: object) -> Sequence[object]:
     bounds = value if isinstance(value, Mapping) else {}
-    start, stop, step = bounds.get("start", 0), bounds.get("stop"), bounds.get("step", 1)
+    if bounds.get("stop") is None:
+        return ()
+    start, step = _bound(bounds.get("start", 0)), _bound(bounds.get("step", 1))
+    stop = parse_int(bounds["stop"]) if isinstance(bounds["stop"], str) else _bound(bounds["stop"])
     if stop is None:
         return ()
-    if not all(type(bound) is int for bound in (start, stop, step)):
-        raise NotComputed
     if start < stop and step <= 0:
         raise Refusal(f"The dimension `{name}` never reaches its end, since it only counts up.")
     return range(start, stop, step) if start < stop else ()
+
+
+def _bound(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise NotComputed
+    return int(value)

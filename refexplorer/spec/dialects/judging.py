@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, Protocol
 
@@ -25,6 +25,22 @@ class NotComputed(TemplateProblem):
 
     def __init__(self) -> None:
         super().__init__("unsafe-template", "This is not computed here.")
+
+
+def attempt(render: Callable[..., str], *arguments: object) -> str | None:
+    """Return a piece of a text; None if it is not computed."""
+    try:
+        return render(*arguments)
+    except NotComputed:
+        return None
+
+
+def joined(pieces: Iterable[str | None]) -> str:
+    """Join pieces; all are tried first, since a refusal outweighs what is not computed."""
+    made = list(pieces)
+    if None in made:
+        raise NotComputed
+    return "".join(piece for piece in made if piece is not None)
 
 
 class Theirs(NamedTuple):
@@ -57,8 +73,7 @@ class Entry(NamedTuple):
 class Tally:
     """Counts what differs."""
 
-    def __init__(self, survey: Survey) -> None:
-        self.survey = survey
+    def __init__(self) -> None:
         self._notes: dict[str, None] = {}
         self._counts = {Outcome.DIFFERENT: 0, Outcome.DROPPED: 0}
         self._reasons: dict[str, int] = {}
@@ -101,9 +116,10 @@ class Tally:
             tuple(self._examples),
         )
 
-    def refused(self, reader: str, why: Refusal) -> Verdict:
-        """Return the verdict of a reader that raises an error."""
-        return Verdict(reader, Outcome.REFUSED, (Reason(str(why)),))
+
+def refused(reader: str, why: Refusal) -> Verdict:
+    """Return the verdict of a reader that raises an error."""
+    return Verdict(reader, Outcome.REFUSED, (Reason(str(why)),))
 
 
 class Reader(ABC):
@@ -113,25 +129,25 @@ class Reader(ABC):
 
     def judge(self, survey: Survey) -> Verdict:
         """Return what the reader makes of a document."""
-        tally = Tally(survey)
+        tally = Tally()
         try:
             self.open(survey, tally)
             for group in self.groups(survey):
-                self._compare(group, tally)
+                self._compare(group, survey, tally)
             self.generate(survey, tally)
         except Refusal as refusal:
-            return tally.refused(self.name, refusal)
+            return refused(self.name, refusal)
         return tally.verdict(self.name)
 
     def groups(self, survey: Survey) -> Iterable[Group]:
         """Return the explicit entries that it looks at, grouped as it needs them."""
         return survey.groups
 
-    def _compare(self, group: Group, tally: Tally) -> None:
+    def _compare(self, group: Group, survey: Survey, tally: Tally) -> None:
         """Count the entries of one form; the last sample stands for all that are no sample."""
         for number, (key, value) in enumerate(group.samples, 1):
-            ours = tally.survey.ours(group, value)
-            theirs = self.read(Entry(group.form, key, value, ours), tally)
+            ours = survey.ours(group, value)
+            theirs = self.read(Entry(group.form, key, value, ours), survey, tally)
             rest = group.count - number if number == len(group.samples) else 0
             tally.compare(key, ours, theirs, 1 + rest)
 
@@ -140,7 +156,7 @@ class Reader(ABC):
         """Look at the version and the sections; raises `Refusal`."""
 
     @abstractmethod
-    def read(self, entry: Entry, tally: Tally) -> Theirs:
+    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         """Read one explicit entry; raises `Refusal`."""
 
     @abstractmethod
@@ -160,7 +176,7 @@ class GenRules(Protocol):
     def axes(self, item: Mapping[str, object]) -> dict[str, Sequence[object]]:
         """Return the values of each dimension."""
 
-    def check(self, item: WrittenItem, combinations: int, tally: Tally) -> None:
+    def check(self, item: WrittenItem, combinations: int, survey: Survey, tally: Tally) -> None:
         """Look at an item that makes keys, before any of them is made."""
 
     def make(
@@ -182,21 +198,25 @@ def compare_items(rules: GenRules, survey: Survey, tally: Tally) -> None:
             continue
         combinations = prod(map(_size, axes.values()))
         if combinations:
-            rules.check(item, combinations, tally)
-            _compare_sample(rules, item, axes, tally)
+            rules.check(item, combinations, survey, tally)
+            _compare_sample(rules, item, axes, survey, tally)
 
 
 def _compare_sample(
-    rules: GenRules, item: WrittenItem, axes: Mapping[str, Sequence[object]], tally: Tally
+    rules: GenRules,
+    item: WrittenItem,
+    axes: Mapping[str, Sequence[object]],
+    survey: Survey,
+    tally: Tally,
 ) -> None:
     assert isinstance(item.written, Mapping)
     sample = [
-        Made(item, values, *rules.make(item.written, values, tally.survey))
+        Made(item, values, *rules.make(item.written, values, survey))
         for values in _combinations(axes)
     ]
-    odd = [made for made in sample if made.differs]
+    odd = {made.key: made for made in sample if made.differs}
     total = item.count or prod(map(_size, axes.values()))
-    for number, made in enumerate(odd, 1):
+    for number, made in enumerate(odd.values(), 1):
         rest = total - len(sample) if number == len(sample) else 0
         tally.compare(made.key, made.ours, made.explained, 1 + max(rest, 0))
 

@@ -29,7 +29,7 @@ class KerchunkJl(Reader):
         if not isinstance(survey.written.get("refs"), Mapping):
             raise Refusal("There is no object `refs` (KeyError).")
 
-    def read(self, entry: Entry, tally: Tally) -> Theirs:
+    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         """Read text and lists; templates are names that Mustache replaces."""
         shape = entry.form.shape
         if isinstance(entry.value, str):
@@ -37,16 +37,16 @@ class KerchunkJl(Reader):
             return unknown(_ODD) if is_odd else Theirs(entry.value)
         if shape not in (Shape.WHOLE, Shape.RANGE, Shape.LONG_RANGE, Shape.EMPTY_RANGE):
             return unknown(_ODD)
-        return self._read_list(entry, tally)
+        return self._read_list(entry, survey, tally)
 
-    def _read_list(self, entry: Entry, tally: Tally) -> Theirs:
+    def _read_list(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         form = entry.form
         assert isinstance(entry.value, list | tuple)
         url, *numbers = entry.value
         if form.link in (Link.NULL, Link.ODD) or form.shape is Shape.EMPTY_RANGE:
             return unknown(_ODD)
-        if "templates" in tally.survey.written:
-            url = _render(str(url), tally.survey.written["templates"])
+        if "templates" in survey.written:
+            url = _render(str(url), survey.written["templates"])
         if url is None:
             return unknown(_RENDERED)
         if form.link is Link.ABSOLUTE and form.text not in PROTOCOLS:

@@ -93,7 +93,8 @@ class Verdict:
     reader
         Its name, with the option where one decides.
     different, dropped
-        How many keys; of a gen item only a sample is compared, so `different` is a lower bound.
+        How many keys. Of a gen item a sample is compared, so `different` is a lower bound; keys
+        that are made twice count twice in `dropped`.
     reasons
         Why they differ, or why the set is refused.
     notes

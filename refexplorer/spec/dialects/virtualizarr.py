@@ -52,13 +52,7 @@ class VirtualiZarr(Reader):
             reason = "`refs` is read as in V1, also without `version`."
             tally.compare("refs", survey.ours(*_group_of("refs", refs)), unknown(reason))
             return
-        for key in refs:
-            if "/" not in str(key) and key not in _ROOT:
-                raise Refusal(f"The root has a key `{key}` that is no group metadata (ValueError).")
-        for key in _ROOT:
-            _metadata(key, refs)
-        for name in _arrays(refs):
-            _check_array(name, refs)
+        _check_ranks(refs, check_metadata(refs))
 
     def groups(self, survey: Survey) -> Iterable[Group]:
         """Group the entries also by what their key is."""
@@ -69,7 +63,7 @@ class VirtualiZarr(Reader):
             for key, value in refs.items()
         )
 
-    def read(self, entry: Entry, tally: Tally) -> Theirs:
+    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         """Read metadata and chunks; the rest is left out."""
         role = Role(entry.form.role)
         if role is Role.UNREAD:
@@ -77,7 +71,7 @@ class VirtualiZarr(Reader):
         if role is Role.METADATA:
             return Theirs(entry.ours)
         name = entry.key.split("/")[1]
-        if not _CHUNK.fullmatch(name):
+        if not _CHUNK.fullmatch(name) and not (role is Role.CUT and name == "c"):
             raise Refusal(f"`{entry.key}` ends in no chunk index (ValueError).")
         theirs = _chunk(entry, tally)
         return absent(_CUT) if role is Role.CUT else theirs
@@ -85,6 +79,19 @@ class VirtualiZarr(Reader):
     def generate(self, survey: Survey, tally: Tally) -> None:
         """Drop ``gen``."""
         drop_gen(survey, tally, "`gen` is not read, and nothing is said of it.")
+
+
+def check_metadata(refs: Mapping[str, object]) -> set[str]:
+    """Return the arrays that are read; raises `Refusal` if the metadata of one is not read."""
+    for key in refs:
+        if "/" not in str(key) and key not in _ROOT:
+            raise Refusal(f"The root has a key `{key}` that is no group metadata (ValueError).")
+    for key in _ROOT:
+        _metadata(key, refs)
+    arrays = _arrays(refs)
+    for name in arrays:
+        _check_array(name, refs)
+    return arrays
 
 
 def _group_of(key: str, value: object) -> tuple[Group, object]:
@@ -129,6 +136,16 @@ def _check_array(name: str, refs: Mapping[str, object]) -> None:
             raise Refusal(f"`{name}/.zarray` has no `{field}` (KeyError).")
     if isinstance(array.get("compressor"), Mapping) and array["compressor"]:
         raise Refusal(f"`{name}/.zarray` has a `compressor`; only `filters` are read (TypeError).")
+
+
+def _check_ranks(refs: Mapping[str, object], arrays: set[str]) -> None:
+    ranks: dict[str, int] = {}
+    for key in refs:
+        first, _, rest = str(key).partition("/")
+        if first in arrays and not rest.startswith("."):
+            rank = rest.partition("/")[0].count(".")
+            if ranks.setdefault(first, rank) != rank:
+                raise Refusal(f"`{key}` has another number of indices than others (ValueError).")
 
 
 def _chunk(entry: Entry, tally: Tally) -> Theirs:

@@ -74,6 +74,17 @@ def test_keyboard_alone(explorer: Locator) -> None:
     expect(tree.get_by_role("row").nth(1)).to_have_attribute("aria-selected", SELECTED)
 
 
+def test_keys_in_quick_succession_act_in_order(explorer: Locator) -> None:
+    keyboard = explorer.page.keyboard
+    expect(row(explorer, "wind_lon")).to_be_visible()
+    explorer.get_by_role("treegrid").focus()
+    for key in ("End", "ArrowUp", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowUp"):
+        keyboard.press(key)
+    expect(row(explorer, "wind_lat")).to_have_attribute("aria-expanded", "false")
+    above = explorer.get_by_role("treegrid").get_by_role("row").nth(-3)
+    expect(above).to_have_attribute("aria-selected", SELECTED)
+
+
 def test_find_keys(explorer: Locator) -> None:
     box = explorer.get_by_role("searchbox", name="Find keys")
     box.fill("wind/1*")

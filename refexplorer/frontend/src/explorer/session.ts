@@ -65,6 +65,7 @@ const START: ExplorerState = {
 
 export class ExplorerSession extends Store<ExplorerState> {
   readonly rows: RowWindow<Row>;
+  private keys: Promise<void> = Promise.resolve();
   private readonly host: Host;
   private readonly wire: Wire;
   private readonly offs: Off[];
@@ -109,6 +110,12 @@ export class ExplorerSession extends Store<ExplorerState> {
     action.catch((error: Error) => this.set({ trouble: error.message }));
   }
 
+  /** Does what a key asks for after what the keys before it asked for. */
+  queue(action: () => Promise<void>): void {
+    this.keys = this.keys.then(action).catch((error: Error) => this.set({ trouble: error.message }));
+    if (this.state.trouble !== null) this.set({ trouble: null });
+  }
+
   /** Python, or another view of this widget, chose a key. */
   private follow(path: string): void {
     if (path !== this.state.selection) this.run(this.reveal(path));
@@ -124,7 +131,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.set({ search: START.search, searching: false, active: index });
     this.rows.reset(total, true);
     this.set({ revealed: this.state.revealed + 1 });
-    await this.select(path);
+    void this.select(path);
   }
 
   /** Selects a key: the notebook observes it, the inspector shows it. */
@@ -146,8 +153,14 @@ export class ExplorerSession extends Store<ExplorerState> {
   async goTo(index: number): Promise<void> {
     const active = Math.min(Math.max(0, index), this.rows.total - 1);
     this.set({ active, revealed: this.state.revealed + 1 });
-    const row = this.rows.at(active) ?? (await this.fetchRow(active));
-    if (row && this.state.active === active) await this.select(row.path);
+    const row = await this.activeRow();
+    if (row && this.state.active === active) void this.select(row.path);
+  }
+
+  /** The row that the keyboard is on, as it is by now. */
+  async activeRow(): Promise<Row | undefined> {
+    const { active } = this.state;
+    return this.rows.fresh(active) ?? (await this.fetchRow(active));
   }
 
   async toggle(row: Row, open = !row.open): Promise<void> {

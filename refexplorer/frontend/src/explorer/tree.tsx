@@ -145,27 +145,27 @@ function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null 
     const fresh = now - typed.current.at > TYPE_AHEAD_MS;
     const text = (fresh ? "" : typed.current.text) + character.toLowerCase();
     typed.current = { text, at: now };
-    session.run(session.typeAhead(text, session.state.active + (fresh ? 1 : 0)));
+    session.queue(() => session.typeAhead(text, session.state.active + (fresh ? 1 : 0)));
   };
 
   return (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { active } = session.state;
     const page = handle.current?.page() ?? 1;
-    const actions: Record<string, () => void> = {
-      ArrowDown: () => session.run(session.goTo(active + 1)),
-      ArrowUp: () => session.run(session.goTo(active - 1)),
-      PageDown: () => session.run(session.goTo(active + page)),
-      PageUp: () => session.run(session.goTo(active - page)),
-      Home: () => session.run(session.goTo(0)),
-      End: () => session.run(session.goTo(session.rows.total - 1)),
-      ArrowRight: () => session.run(inward(session)),
-      ArrowLeft: () => session.run(outward(session)),
-      Enter: () => session.run(activate(session)),
-      " ": () => session.run(activate(session)),
+    const by = (rows: number) => () => session.goTo(session.state.active + rows);
+    const actions: Record<string, () => Promise<void>> = {
+      ArrowDown: by(1),
+      ArrowUp: by(-1),
+      PageDown: by(page),
+      PageUp: by(-page),
+      Home: () => session.goTo(0),
+      End: () => session.goTo(session.rows.total - 1),
+      ArrowRight: () => inward(session),
+      ArrowLeft: () => outward(session),
+      Enter: () => activate(session),
+      " ": () => activate(session),
     };
     const action = actions[event.key];
-    if (action) action();
+    if (action) session.queue(action);
     else if (event.key.length === 1) type(event.key);
     else return;
     event.preventDefault();
@@ -174,20 +174,20 @@ function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null 
 }
 
 async function inward(session: ExplorerSession): Promise<void> {
-  const row = session.rows.at(session.state.active);
+  const row = await session.activeRow();
   if (!row || row.type === "key" || session.state.searching) return;
   await (row.open ? session.goTo(session.state.active + 1) : session.toggle(row, true));
 }
 
 async function outward(session: ExplorerSession): Promise<void> {
-  const row = session.rows.at(session.state.active);
+  const row = await session.activeRow();
   if (!row || session.state.searching) return;
   if (row.open) await session.toggle(row, false);
   else if (row.depth > 0) await session.reveal(row.path.slice(0, -(row.name.length + 1)));
 }
 
 async function activate(session: ExplorerSession): Promise<void> {
-  const row = session.rows.at(session.state.active);
+  const row = await session.activeRow();
   if (!row) return;
   if (session.state.searching) await session.reveal(row.path);
   else if (row.type !== "key") await session.toggle(row);

@@ -31,6 +31,11 @@ export class RowWindow<R> {
     return this.rows.get(index);
   }
 
+  /** The row, if it is here and not one of before the last `reset`. */
+  fresh(index: number): R | undefined {
+    return this.stale ? undefined : this.rows.get(index);
+  }
+
   /** Finds a row that is already here. */
   find(test: (row: R, index: number) => boolean): number {
     for (const [index, row] of this.rows) if (test(row, index)) return index;

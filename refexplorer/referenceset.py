@@ -19,12 +19,15 @@ from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.formats.positions import locate
 from refexplorer.formats.source import ZMETADATA, Source, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.refset.chunkgrid import ChunkGrid
 from refexplorer.refset.explaining import explain
+from refexplorer.refset.layout import TargetLayout, TargetSummary
 from refexplorer.refset.linting import lint
 from refexplorer.refset.opened import OpenedSet, open_document, open_store
 from refexplorer.refset.parquet_export import write_parquet
 from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, summarize
+from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate
@@ -220,6 +223,35 @@ class ReferenceSet(Mapping[str, Reference]):
         """Return the path of the array that a key is a chunk of, and the chunk's index."""
         found = self._opened.arrays.of_key(key)
         return None if found is None else (found[0].path, found[1])
+
+    def chunk_grid(self, path: str) -> ChunkGrid:
+        """Return what each chunk of the array at a path refers to, on the grid of its chunks.
+
+        Raises
+        ------
+        KeyError
+            If there is no array, or its metadata cannot be read.
+        """
+        return ChunkGrid(self._opened, self.array(path))
+
+    @cached_property
+    def target_index(self) -> TargetIndex:
+        """All references by their targets; of very large gen items only the first ones."""
+        return TargetIndex(self._opened)
+
+    def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
+        """Return the targets numbered `start` to `stop`, in the order of the set."""
+        return self.target_index.targets(start, stop)
+
+    def layout(self, url: str | None) -> TargetLayout:
+        """Return which byte ranges of a target are referenced, and by which keys.
+
+        Raises
+        ------
+        KeyError
+            If no reference names the target.
+        """
+        return self.target_index.layout(url)
 
     def origin(self, key: str) -> str:
         """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``.

@@ -1,0 +1,284 @@
+"""The chunks of an array on their grid: what each refers to, whole or cut down to a picture."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.refset.columns import KINDS, RANGE, URL, Columns
+from refexplorer.refset.gridview import GridView, Windows, blocks, reduce
+from refexplorer.refset.listing import EVALUATED_KEYS, code_targets, list_rows
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.records import Records
+from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.tree import prefix
+from refexplorer.spec.arrays import ArrayMeta
+
+STATES = ("absent", *KINDS)
+"""What a chunk can be; a state is a place in this."""
+DENSE_CHUNKS = 100_000_000
+EXAMINED_CHUNKS = 2_048
+"""Generated chunks that one picture looks at when there are too many to evaluate all."""
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """n chunks that have a reference.
+
+    Attributes
+    ----------
+    indices
+        Shape ``(n, rank)`` int64.
+    states
+        Places in `STATES`, uint8.
+    targets
+        Places in `ChunkGrid.urls`, -1 without a target, int64.
+    offsets, lengths
+        In bytes, -1 where there is none: no byte range, or the size of a whole file; int64.
+    """
+
+    indices: np.ndarray
+    states: np.ndarray
+    targets: np.ndarray
+    offsets: np.ndarray
+    lengths: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def select(self, chosen: np.ndarray) -> Chunks:
+        """Return the chunks where `chosen`, shape ``(n,)`` bool, is true."""
+        return Chunks(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+class ChunkGrid:
+    """The chunks of one array, read from columns when they are first asked for.
+
+    Parameters
+    ----------
+    opened
+        The set.
+    array
+        The metadata of the array.
+    """
+
+    def __init__(self, opened: OpenedSet, array: ArrayMeta) -> None:
+        self.array = array
+        self._opened = opened
+        self._codes: dict[str | None, int] = {}
+        self._listed, self._unlisted = _split(_segments_of(opened, array))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Chunks along each dimension."""
+        return self.array.grid
+
+    @property
+    def complete(self) -> bool:
+        """Whether all chunks are known; if not, gen items are evaluated picture by picture."""
+        return not self._unlisted
+
+    @property
+    def urls(self) -> tuple[str | None, ...]:
+        """The distinct targets met so far; None is the one that the reader names."""
+        self._all  # noqa: B018  the targets are met there
+        return tuple(self._codes)
+
+    @cached_property
+    def _all(self) -> Chunks:
+        rows, indices = self._opened.arrays.chunk_rows(self.array)
+        parts = [self._chunks(indices, self._opened.table.columns.select(rows))]
+        parts += [self._of_segment(segment) for segment in self._listed]
+        return _concatenated(parts)
+
+    @cached_property
+    def _is_inside(self) -> np.ndarray:
+        inside: np.ndarray = np.all(self._all.indices < np.array(self.shape, np.int64), axis=1)
+        return inside
+
+    @cached_property
+    def chunks(self) -> Chunks:
+        """The chunks inside the grid that have a reference."""
+        return self._all.select(self._is_inside)
+
+    @cached_property
+    def outside(self) -> Chunks:
+        """References of chunks that lie outside the grid: no reader looks at them."""
+        return self._all.select(~self._is_inside)
+
+    def _of_segment(self, segment: Segment) -> Chunks:
+        if isinstance(segment, Records):
+            loaded = segment.loaded
+            return self._chunks(_unravel(loaded.numbers, self.shape), loaded.columns)
+        assert isinstance(segment, Generated)
+        listing = list_rows(segment, range(segment.count))
+        found = [self.array.chunk_index(key) for key in listing.keys]
+        rank = len(self.shape)
+        places = [at for at, index in enumerate(found) if index is not None and len(index) == rank]
+        indices = np.array([found[at] for at in places], np.int64).reshape(-1, rank)
+        return self._chunks(indices, listing.columns.select(np.array(places, np.int64)))
+
+    def _chunks(self, indices: np.ndarray, columns: Columns) -> Chunks:
+        kinds, is_range = columns.kinds, columns.kinds == RANGE
+        return Chunks(
+            indices,
+            (kinds + 1).astype(np.uint8),
+            code_targets(columns, self._codes),
+            np.where(is_range, columns.offsets, -1),
+            np.where(kinds == URL, -1, columns.lengths),
+        )
+
+    @property
+    def states(self) -> np.ndarray:
+        """The state of every chunk, a place in `STATES`, shape `shape` uint8."""
+        return self._dense(self.chunks.states, 0)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The target of every chunk, a place in `urls` or -1, shape `shape` int64."""
+        return self._dense(self.chunks.targets, -1)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """The offset of every chunk in bytes or -1, shape `shape` int64."""
+        return self._dense(self.chunks.offsets, -1)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The length of every chunk in bytes or -1, shape `shape` int64."""
+        return self._dense(self.chunks.lengths, -1)
+
+    def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:
+        if self.array.chunk_count > DENSE_CHUNKS or not self.complete:
+            raise LimitError(
+                f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many to "
+                "be written out; `view` gives a part of them."
+            )
+        steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        grid = np.full(self.array.chunk_count, absent, values.dtype)
+        grid[self.chunks.indices @ np.array(steps, np.int64)] = values
+        return grid.reshape(self.shape)
+
+    def view(
+        self,
+        axes: Sequence[int] | None = None,
+        window: Windows | None = None,
+        cells: int = 256,
+    ) -> GridView:
+        """Return a picture of the grid, or of a part of it.
+
+        Parameters
+        ----------
+        axes
+            Up to two dimensions, for rows and columns; by default the last two that have more
+            than one chunk. What lies along the others is counted together.
+        window
+            ``(start, stop)`` for each dimension, in chunks; by default all.
+        cells
+            Most rows and most columns; where there are more chunks, they share cells.
+
+        Raises
+        ------
+        RefexplorerError
+            If an axis or a window is not one of the grid.
+        LimitError
+            If a gen item must be evaluated that cannot be searched.
+        """
+        drawn = self._axes(axes)
+        windows = self._windows(window)
+        total = math.prod(stop - start for start, stop in windows)
+        partly = not self.complete and total > EXAMINED_CHUNKS
+        sides = blocks(drawn, windows, min(cells, math.isqrt(EXAMINED_CHUNKS)) if partly else cells)
+        picture = reduce(self.chunks, sides, windows, len(STATES))
+        if self.complete:
+            return picture.with_absent()
+        ranges = [range(*window) for window in windows]
+        if partly:
+            ranges = [each[:1] for each in ranges]
+            for side in sides:
+                ranges[side.axis] = range(side.start, side.stop, side.step)
+        found, missing = self._examine(itertools.product(*ranges))
+        return picture.examined(reduce(found, sides, windows, len(STATES)), missing, partly)
+
+    def _examine(self, indices: Iterator[tuple[int, ...]]) -> tuple[Chunks, np.ndarray]:
+        """Look chunks up one by one; return those of the unlisted gen items, and the absent."""
+        parts: list[Chunks] = []
+        absent: list[tuple[int, ...]] = []
+        for index in indices:
+            found = self._opened.find(self.array.chunk_key(index))
+            if found is None:
+                absent.append(index)
+            elif isinstance(found[0], Generated) and any(found[0] is s for s in self._unlisted):
+                columns = list_rows(found[0], [found[1]]).columns
+                place = np.array([index] * len(columns), np.int64).reshape(-1, len(self.shape))
+                parts.append(self._chunks(place, columns))
+        none = self.chunks.select(np.zeros(len(self.chunks), np.bool_))
+        missing = np.array(absent, np.int64).reshape(-1, len(self.shape))
+        return _concatenated([none, *parts]), missing
+
+    def _axes(self, axes: Sequence[int] | None) -> tuple[int, ...]:
+        rank = len(self.shape)
+        if axes is None:
+            several = [axis for axis, size in enumerate(self.shape) if size > 1]
+            return tuple(several[-2:] or range(rank)[-1:])
+        if len(set(axes)) != len(axes) or len(axes) > 2 or any(a not in range(rank) for a in axes):
+            raise RefexplorerError(
+                f"Choose up to two of the {rank} dimensions to draw, not {list(axes)}."
+            )
+        return tuple(axes)
+
+    def _windows(self, window: Windows | None) -> list[tuple[int, int]]:
+        if window is None:
+            return [(0, size) for size in self.shape]
+        fits = len(window) == len(self.shape) and all(
+            0 <= start < stop <= size
+            for (start, stop), size in zip(window, self.shape, strict=True)
+        )
+        if not fits:
+            raise RefexplorerError(f"{list(window)} is no part of a grid of {self.shape} chunks.")
+        return [(start, stop) for start, stop in window]
+
+
+def _segments_of(opened: OpenedSet, array: ArrayMeta) -> list[Segment]:
+    """Return the segments that may hold chunks of an array."""
+    path = prefix(array.path)
+    return [
+        segment
+        for segment in opened.segments
+        if (isinstance(segment, Records) and segment.array.path == array.path)
+        or (
+            isinstance(segment, Generated)
+            and (path.startswith(prefix(segment.folder)) or segment.folder.startswith(path))
+        )
+    ]
+
+
+def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
+    """Return what is read as a whole, and the gen items that are too large for it."""
+    listed: list[Segment] = []
+    unlisted: list[Segment] = []
+    left = EVALUATED_KEYS
+    for segment in segments:
+        cost = segment.count if isinstance(segment, Generated) else 0
+        (listed if cost <= left else unlisted).append(segment)
+        left -= cost if cost <= left else 0
+    return listed, unlisted
+
+
+def _concatenated(parts: Sequence[Chunks]) -> Chunks:
+    names = Chunks.__dataclass_fields__
+    return Chunks(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _unravel(numbers: np.ndarray, grid: tuple[int, ...]) -> np.ndarray:
+    """Return the index of each chunk number, C order; the grid may be too large for numpy."""
+    indices = np.empty((len(numbers), len(grid)), np.int64)
+    for axis in reversed(range(len(grid))):
+        numbers, indices[:, axis] = np.divmod(numbers, grid[axis])
+    return indices

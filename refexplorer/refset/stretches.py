@@ -1,0 +1,55 @@
+"""Stretches of bytes that do not touch each other, in order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Stretches(NamedTuple):
+    """n stretches.
+
+    Attributes
+    ----------
+    starts, ends
+        First byte, and the first byte after it, shape ``(n,)`` int64.
+    """
+
+    starts: np.ndarray
+    ends: np.ndarray
+
+    @property
+    def total(self) -> int:
+        """Bytes of all stretches."""
+        return int((self.ends - self.starts).sum())
+
+    def within(self, edges: np.ndarray) -> np.ndarray:
+        """Return how many bytes between neighbouring edges they cover, shape ``(m - 1,)``."""
+        before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
+        place = np.searchsorted(self.starts, edges, side="right")
+        last = np.maximum(place - 1, 0)
+        if not len(self.starts):
+            return np.zeros(len(edges) - 1, np.int64)
+        beyond = np.where(place > 0, np.maximum(self.ends[last] - edges, 0), 0)
+        covered: np.ndarray = np.diff(before[place] - beyond)
+        return covered
+
+
+def merge(starts: np.ndarray, ends: np.ndarray) -> Stretches:
+    """Merge ranges, ordered by their starts, that overlap or touch; empty ones vanish."""
+    full = ends > starts
+    starts, ends = starts[full], ends[full]
+    if not len(starts):
+        return Stretches(starts, ends)
+    reach = np.maximum.accumulate(ends)
+    first = np.concatenate([[True], starts[1:] > reach[:-1]])
+    last = np.concatenate([first[1:], [True]])
+    return Stretches(starts[first], reach[last])
+
+
+def uncovered(stretches: Stretches, end: int) -> Stretches:
+    """Return what lies between the stretches, from 0 to `end`."""
+    starts = np.concatenate([[0], stretches.ends]).astype(np.int64)
+    ends = np.concatenate([stretches.starts, [end]]).astype(np.int64)
+    return Stretches(starts[ends > starts], ends[ends > starts])

@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from refexplorer.formats.json_text import decode_text, parse_json
 from refexplorer.formats.parquet import ParquetStore
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.dialects import SPECIFICATION, Dialects, Outcome, Reason, Verdict
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.gdal import Gdal
@@ -37,7 +39,9 @@ def store_dialects(store: ParquetStore) -> Dialects:
     Record files are not read, so rows are not judged.
     """
     with store.filesystem.open(f"{store.root.rstrip('/')}/{ZMETADATA}", "rb") as file:
-        written = json.load(file)["metadata"]
+        document = parse_json(decode_text(file.read()), store.limits, Findings())
+    assert isinstance(document, dict)
+    written = document["metadata"]
     chunks = sum(array.chunk_count for array in store.arrays)
     reason = Reason(f"It has {len(store.metadata):,} metadata keys and up to {chunks:,} chunks.")
     verdicts = [Verdict(SPECIFICATION, Outcome.SAME, (reason,))]
@@ -164,7 +168,7 @@ def _parsed(value: object) -> object:
     if isinstance(value, str) and value.startswith("{"):
         try:
             return json.loads(value, parse_constant=str)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value
 

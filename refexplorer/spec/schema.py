@@ -1,8 +1,8 @@
 """JSON Schema of reference sets, so that editors complete and check them.
 
 The schemas say what the specification says of structure. What only reading can tell, such as
-whether a template renders, is left to `refexplorer.expand`; JSON Schema also takes 3.0 for an
-integer, which in a dimension it is not.
+whether a template renders or base64 has the right length, is left to `refexplorer.expand`; JSON
+Schema also takes 3.0 for an integer, which in a dimension it is not.
 """
 
 from __future__ import annotations

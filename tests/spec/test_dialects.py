@@ -20,6 +20,7 @@ from refexplorer.formats.parquet import read_store
 from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.dialects import READERS, SPECIFICATION, Dialects, Outcome, dialects_of
+from refexplorer.spec.dialects.survey import FORMS
 from refexplorer.spec.dialects.verdicts import State
 from refexplorer.spec.document import Document, read_document
 from tests.cases import Case, comparable, conformance
@@ -190,6 +191,38 @@ def test_no_template_of_a_stranger_is_run() -> None:
         for verdict in judged({"version": 1, "templates": {"u": "h"}, "refs": refs}):
             assert all(len(str(found)) < 1000 for found in verdict.examples)
             assert not any("object" in str(found.theirs) for found in verdict.examples)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{" * 200_000,
+        "{{" + "a" * 400_000 + "}}",
+        "{{" + "a(" * 200_000 + "}}",
+        "{{" + "=" * 400_000 + "}}",
+        "{{f(" + " =" * 200_000 + ")}}",
+        "{{ 1" + " - 1" * 100_000 + " }}",
+        "{{" + "(" * 100_000 + "}}",
+        "{{" + "9" * 10_000 + "}}",
+        "{{u[" + "9" * 10_000 + "]}}",
+    ],
+    ids=lambda text: text[:8],
+)
+def test_a_long_text_is_judged_in_a_moment(text: str) -> None:
+    axes = {"i": [1]}
+    item = {"key": text, "url": text, "offset": text, "length": "9" * 10_000, "dimensions": axes}
+    templates = {"u": "h", "f": "{{c}}"}
+    for gen in ([], [item]):
+        refs = {"k": [text, 0, 4], "x/.zarray": "[" * 100_000, "x/0": [[[[text]]]]}
+        found = judged({"version": 1, "templates": templates, "refs": refs, "gen": gen})
+        assert len(str(found)) < 20_000
+
+
+def test_many_ways_of_writing_are_one_group_beyond_a_number() -> None:
+    refs = {f"k/{n}": [f"s3://{{{{u}}}}/{n}", 0, 4] for n in range(FORMS + 1000)}
+    found = judged({"version": 1, "templates": {"u": "b"}, "refs": refs})
+    assert found[DEFAULT].outcome is found[JINJA].outcome is SAME
+    assert (found[VIRTUALIZARR].outcome, found[VIRTUALIZARR].dropped) == (DROPPED, FORMS + 1000)
 
 
 def test_text_of_a_file_is_shown_and_does_nothing() -> None:

@@ -34,7 +34,12 @@ STRUCTURAL = {
     "gen-offset-length-pair",
 }
 """Codes of errors that a schema can tell; `bad-offset`, `bad-length` and `gen-bad-int` by place."""
-NOT_BY_SCHEMA = {"g-stop-float": "JSON Schema takes 3.0 for an integer."}
+_LENGTH = "A pattern that counts the letters of base64 overflows in JavaScript on long texts."
+NOT_BY_SCHEMA = {
+    "g-stop-float": "JSON Schema takes 3.0 for an integer.",
+    "v0-base64-padding": _LENGTH,
+    "v1-base64-bad": _LENGTH,
+}
 
 
 def is_json(case: Case) -> bool:
@@ -103,14 +108,13 @@ def test_a_case_is_accepted_or_refused_as_the_engine_does(case: Case) -> None:
         ("base64:", True),
         ("base64:aGk=", True),
         ("base64: aG\nk =\n", True),
-        ("base64:aGk", False),
         ("base64:aGk=aGk=", False),
         ("base64:-_-_", False),
         ("base64", True),
         (" base64:!", True),
     ],
 )
-def test_base64_is_checked(text: str, expected: bool) -> None:
+def test_the_letters_of_base64_are_checked(text: str, expected: bool) -> None:
     for document in ({"a": text}, {"version": 1, "refs": {"a": text}}):
         assert is_valid(document) is expected
         assert (not _errors(document)) is expected

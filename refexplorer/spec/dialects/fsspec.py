@@ -24,7 +24,7 @@ from refexplorer.spec.dialects.survey import Shape, Survey, WrittenItem
 
 KEYS_A_SECOND = 400
 """How many keys of ``gen`` fsspec renders, measured."""
-MANY_KEYS = 20_000
+MANY_KEYS = 60 * KEYS_A_SECOND
 _OTHER_RENDERING = "Templates are rendered in another way than the specification asks for."
 _NOT_RENDERED = "Without `templates` nothing is rendered, and values are taken as they are written."
 
@@ -127,7 +127,7 @@ class FsspecJinja(_Fsspec):
                 "the set is opened, which neither time nor memory allows."
             )
         if combinations > MANY_KEYS:
-            minutes = combinations // (60 * KEYS_A_SECOND)
+            minutes = combinations // MANY_KEYS
             tally.note(f"Opening renders {combinations:,} keys one by one: about {minutes} min.")
         check_names({**survey.templates, **_dimensions(item.written)})
         for name in survey.templates.keys() & _dimensions(item.written).keys():

@@ -21,7 +21,7 @@ from refexplorer.spec.operations import TemplateProblem, Value
 from refexplorer.spec.templates import Scope, Template, UndefinedName, compile_template, is_template
 
 _ENVIRONMENT = jinja2.Environment()
-_FIELD = re.compile(r"([^.\[]*)(?:\[(\d+)\]|\.(\w+))?(.*)", re.DOTALL)
+_FIELD = re.compile(r"([^.\[]*)(?:\[([0-9]{1,9})\]|\.(\w+))?(.*)", re.DOTALL)
 NOTHING = Survey(Document(1, {}), {})
 """What a template sees when it is called: the arguments, and no other template."""
 
@@ -166,6 +166,8 @@ def _refusal_or_not_computed(
     text: str, known: set[str], problem: TemplateProblem
 ) -> Refusal | NotComputed:
     """Tell an error that jinja2 raises too from what it would run."""
+    if problem.code == "template-limit":
+        return NotComputed()
     try:
         tree = _ENVIRONMENT.parse(text)
     except jinja2.TemplateSyntaxError:

@@ -58,7 +58,7 @@ class Gdal(Reader):
         if form.shape is Shape.EMPTY_RANGE:
             return unknown("A length of 0 is taken for the whole file.")
         if form.link is Link.ABSOLUTE and form.text not in PROTOCOLS:
-            tally.note(f"No file system is known for {form.text}://, so its targets do not open.")
+            tally.note(f"No data is read from {form.text}://, for which no file system is known.")
         return Theirs(entry.value, _NOT_RENDERED)
 
     def generate(self, survey: Survey, tally: Tally) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from refexplorer.spec.dialects.javascript_text import axis, parse_int, render
+from refexplorer.spec.dialects.javascript_text import axis, parse_int, printed, render
 from refexplorer.spec.dialects.judging import (
     Entry,
     NotComputed,
@@ -48,7 +48,7 @@ class JavaScript(Reader):
     def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         """Take V0 as it is written; of V1 render URLs and cut lists to three elements."""
         if entry.form.shape is Shape.WHOLE:
-            tally.note("zarrita asks for 0 bytes of a [url], which is an error.")
+            tally.note("When data is read, zarrita asks for 0 bytes of a [url], which is an error.")
         if not survey.document.version:
             is_object = entry.form.shape is Shape.OBJECT
             return Theirs(entry.ours if is_object else entry.value)
@@ -107,9 +107,9 @@ class JavaScript(Reader):
     ) -> tuple[str, Theirs]:
         """Render the fields."""
         context = {**self._context(survey), **values}
-        key = _field(item, "key")
+        key = str(item["key"]) if isinstance(item.get("key"), str) else ""
         try:
-            key = render(key, context)
+            key = render(_field(item, "key"), context)
             url = render(_field(item, "url"), context)
             if "offset" not in item or "length" not in item:
                 return key, Theirs([url], _RENDERED)
@@ -125,8 +125,8 @@ def _field(item: Mapping[str, object], name: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return ",".join(map(str, value))
-    return str(value) if isinstance(value, int) and value else ""
+        return ",".join(map(printed, value))
+    return printed(value) if value else ""
 
 
 def _collides(item: WrittenItem) -> bool:

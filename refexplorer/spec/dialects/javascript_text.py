@@ -7,21 +7,22 @@ jinja2 is unknown to it. It computes with JavaScript's numbers, 64-bit floats.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Mapping, Sequence
 
 from refexplorer.spec.dialects.fsspec_text import is_function
-from refexplorer.spec.dialects.judging import NotComputed, Refusal, attempt, joined
+from refexplorer.spec.dialects.judging import NotComputed, Refusal, attempt, joined, tags
 from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.templates import Scope, compile_template
 
 EXACT = 2**53
-_BRACES = re.compile(r"\{\{(.*?)\}\}")
-_CALL = re.compile(r"([A-Z_][A-Z_1-9]*)\(([^)]+)\)", re.IGNORECASE)
-_ARGUMENT = re.compile(r"""([a-z_0-9]*)\s*=\s*(?:([0-9.]+)|['"](.*)['"])""", re.IGNORECASE)
+_CALLED = re.compile(r"(?<![A-Za-z_1-9])([A-Za-z_1-9]+)\(")
+_LITERAL = re.compile(r"""\s*(?:([0-9.]+)|['"](.*)['"])""")
+_KEYWORD = string.ascii_letters + string.digits + "_"
 _ARITHMETIC = re.compile(r"[A-Za-z0-9()*/+\- ]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NO_JAVASCRIPT = re.compile(r"//|/\*|--|\+\+|(?:^|[(*/+-])\s*-\s*\d+\s*\*\*")
-_WHOLE = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|\d+)")
+_WHOLE = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]{1,20}|[0-9]{1,20})")
 
 
 def render(text: str, context: Mapping[str, object]) -> str:
@@ -36,37 +37,60 @@ def render(text: str, context: Mapping[str, object]) -> str:
     """
     pieces: list[str | None] = []
     place = 0
-    for match in _BRACES.finditer(text):
-        pieces += [text[place : match.start()], attempt(_value, match[1], context)]
-        place = match.end()
+    for start, end in tags(text):
+        pieces += [text[place:start], attempt(_value, text[start + 2 : end - 2], context)]
+        place = end
     return joined([*pieces, text[place:]])
 
 
 def _value(inside: str, context: Mapping[str, object]) -> str:
-    name = next(filter(None, re.split(r"\{\{", inside)), "").strip()
+    if "\n" in inside:
+        raise NotComputed
+    name = next(filter(None, inside.split("{{")), "").strip()
     if name in context:
         if is_function(context[name]):
             raise NotComputed
         return printed(context[name])
-    call = _CALL.search(name)
-    if call:
-        return _call(call[1], call[2], context)
+    call = _find_call(name)
+    if call is not None:
+        return _call(*call, context)
     if not _ARITHMETIC.fullmatch(name):
         raise Refusal(f"{{{{{inside}}}}} is no name, call or arithmetic that it knows.")
     return _compute(_NAME.sub(lambda match: _number(match[0], context), name))
 
 
+def _find_call(text: str) -> tuple[str, str] | None:
+    """Return the name and the arguments of the first call, wherever it stands."""
+    for match in _CALLED.finditer(text):
+        name = match[1].lstrip("123456789")
+        end = text.find(")", match.end())
+        if end < 0:
+            return None
+        if name and end > match.end():
+            return name, text[match.end() : end]
+    return None
+
+
 def _call(name: str, arguments: str, context: Mapping[str, object]) -> str:
-    values: dict[str, object] = {}
-    for argument in arguments.split(","):
-        match = _ARGUMENT.search(argument)
-        if match is None or not match[1] or not (match[2] or match[3]):
-            raise Refusal(f"The argument {argument.strip()!r} is neither a number nor a text.")
-        values[match[1]] = _literal(match[2]) if match[2] else match[3]
+    values = dict(map(_argument, arguments.split(",")))
     template = context.get(name)
     if not is_function(template):
         raise Refusal(f"There is no template {name!r} that takes arguments.")
     return render(str(template), values)
+
+
+def _argument(text: str) -> tuple[str, object]:
+    """Return the keyword and the literal of an argument; what follows the literal is not read."""
+    for equals in re.finditer("=", text):
+        match = _LITERAL.match(text, equals.end())
+        if match is None:
+            continue
+        before = text[: equals.start()].rstrip()
+        keyword = before[len(before.rstrip(_KEYWORD)) :]
+        if keyword and (match[1] or match[2]):
+            return keyword, _literal(match[1]) if match[1] else match[2]
+        break
+    raise Refusal(f"The argument {text.strip()!r} is neither a number nor a text.")
 
 
 def _literal(text: str) -> float:
@@ -89,8 +113,10 @@ def _compute(expression: str) -> str:
     if _NO_JAVASCRIPT.search(expression):
         raise Refusal(f"{expression!r} is no JavaScript: `//` is a comment there (SyntaxError).")
     try:
-        template = compile_template(f"{{{{{expression}}}}}")
-    except TemplateProblem:
+        template = compile_template(f"{{{{ {expression} }}}}")
+    except TemplateProblem as problem:
+        if problem.code != "bad-template":
+            raise NotComputed from None
         raise Refusal(f"{expression!r} is no expression (SyntaxError).") from None
     try:
         (part,) = template.parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
@@ -13,6 +14,7 @@ from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.references import V0Value
 
 EXAMPLES = 5
+LONGEST_EXAMPLE = 10_000
 AS_WRITTEN = "Values are taken as they are written; what breaks a rule shows when the key is read."
 
 
@@ -41,6 +43,14 @@ def joined(pieces: Iterable[str | None]) -> str:
     if None in made:
         raise NotComputed
     return "".join(piece for piece in made if piece is not None)
+
+
+def tags(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each ``{{ … }}`` begins and ends, up to the next ``}}`` whatever it holds."""
+    start = text.find("{{")
+    while start >= 0 and (end := text.find("}}", start + 2)) >= 0:
+        yield start, end + 2
+        start = text.find("{{", end + 2)
 
 
 class Theirs(NamedTuple):
@@ -80,7 +90,7 @@ class Tally:
         self._examples: list[Difference] = []
 
     def note(self, sentence: str) -> None:
-        """Keep what shows only when data is read; of equal notes one."""
+        """Keep what is worth knowing besides; of equal notes one."""
         self._notes[sentence] = None
 
     def compare(self, key: str, ours: V0Value | None, theirs: Theirs, count: int = 1) -> None:
@@ -92,7 +102,8 @@ class Tally:
             return
         self._count(Outcome.DROPPED if is_absent else Outcome.DIFFERENT, theirs.reason, count)
         if len(self._examples) < EXAMPLES:
-            self._examples.append(Difference(key, ours, theirs.value, theirs.state))
+            shown = theirs if _is_shown(theirs.value) else unknown(theirs.reason)
+            self._examples.append(Difference(key, ours, shown.value, shown.state))
 
     def drop(self, reason: str, count: int) -> None:
         """Count keys that are left out without looking at them."""
@@ -115,6 +126,14 @@ class Tally:
             self._counts[Outcome.DROPPED],
             tuple(self._examples),
         )
+
+
+def _is_shown(value: object) -> bool:
+    """Say whether a value can be written down: not too deep, too long, or no JSON."""
+    try:
+        return len(json.dumps(value)) <= LONGEST_EXAMPLE
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def refused(reader: str, why: Refusal) -> Verdict:

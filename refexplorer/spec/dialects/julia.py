@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from refexplorer.spec.dialects.judging import Entry, Reader, Refusal, Tally, Theirs, unknown
+from refexplorer.spec.dialects.judging import (
+    Entry,
+    Reader,
+    Refusal,
+    Tally,
+    Theirs,
+    tags,
+    unknown,
+)
 from refexplorer.spec.dialects.survey import Link, Shape, Survey
 
 PROTOCOLS = ("s3", "file")
-_TAG = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _MUSTACHE_ONLY = "#^/!>&={"
 _RENDERED = "URLs are rendered by Mustache: a tag that is no template's name leaves nothing."
 _ODD = "Only text, [url] and [url, offset, length] can be read; other values raise an error."
@@ -50,7 +56,7 @@ class KerchunkJl(Reader):
         if url is None:
             return unknown(_RENDERED)
         if form.link is Link.ABSOLUTE and form.text not in PROTOCOLS:
-            tally.note(f"Targets at {form.text}:// are not read, only s3:// and local files.")
+            tally.note(f"No data is read from {form.text}://, only from s3:// and local files.")
         return Theirs([url, *numbers], _RENDERED)
 
     def generate(self, survey: Survey, tally: Tally) -> None:
@@ -60,7 +66,12 @@ class KerchunkJl(Reader):
 def _render(text: str, templates: object) -> str | None:
     """Return what Mustache makes of a URL; None where it has a syntax that is not computed."""
     names = templates if isinstance(templates, Mapping) else {}
-    tags = [match.strip() for match in _TAG.findall(text)]
-    if any(not tag or tag[0] in _MUSTACHE_ONLY for tag in tags):
-        return None
-    return _TAG.sub(lambda match: str(names.get(match[1].strip(), "")), text)
+    pieces, place = [], 0
+    for start, end in tags(text):
+        tag = text[start + 2 : end - 2].strip()
+        value = names.get(tag, "")
+        if not tag or tag[0] in _MUSTACHE_ONLY or not isinstance(value, str):
+            return None
+        pieces += [text[place:start], value]
+        place = end
+    return "".join([*pieces, text[place:]])

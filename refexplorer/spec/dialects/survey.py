@@ -21,6 +21,8 @@ from refexplorer.spec.references import BASE64_PREFIX, Base64, V0Value
 from refexplorer.spec.templates import is_template
 
 SAMPLES = 3
+FORMS = 5_000
+"""Beyond so many ways of writing, those that differ in their texts alone are one group."""
 LONGEST_UINT32 = 2**32 - 1
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 
@@ -172,7 +174,8 @@ def group_entries(entries: Iterable[tuple[Form, str, object]]) -> tuple[Group, .
     for form, key, value in entries:
         group = groups.get(form)
         if group is None:
-            group = groups[form] = Group(form)
+            form = form if len(groups) < FORMS else form._replace(text="")
+            group = groups.setdefault(form, Group(form))
         group.count += 1
         if group.count <= SAMPLES:
             group.samples.append((key, value))

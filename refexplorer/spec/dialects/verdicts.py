@@ -98,7 +98,7 @@ class Verdict:
     reasons
         Why they differ, or why the set is refused.
     notes
-        What shows only when data is read.
+        What is worth knowing besides, such as what opening costs.
     examples
         The first few keys that differ.
     """
@@ -122,19 +122,14 @@ class Verdict:
     def __str__(self) -> str:
         lines = [f"{self.reader}: {self.summary}", *(f"  {reason}" for reason in self.reasons)]
         lines += [f"    {example}" for example in self.examples]
-        return "\n".join([*lines, *(f"  When data is read: {shorten(n)}" for n in self.notes)])
+        return "\n".join([*lines, *(f"  {escape(note, 3 * SHOWN)}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         parts = [shown(str(reason)) for reason in self.reasons]
         parts += [example._repr_html_() for example in self.examples]
-        parts += [f"When data is read: {shown(note, 3 * SHOWN)}" for note in self.notes]
+        parts += [shown(note, 3 * SHOWN) for note in self.notes]
         head = f"<b>{shown(self.reader)}</b>: {shown(self.summary)}"
         return head + (items(parts) if parts else "")
-
-
-def shorten(sentence: str) -> str:
-    """Return a sentence that holds text of a file as text that can be printed."""
-    return escape(sentence, 3 * SHOWN)
 
 
 @dataclass(frozen=True, slots=True)

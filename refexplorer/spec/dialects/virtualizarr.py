@@ -24,6 +24,7 @@ from refexplorer.spec.dialects.survey import Group, Link, Shape, Survey, form_of
 
 _ROOT = (".zgroup", ".zattrs", ".zmetadata")
 _CHUNK = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
+_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:")
 _NESTED = "Only arrays directly below the root are read, and only those with a `.zarray`."
 _NOT_RENDERED = "Templates are not read: the braces stay as they are."
 _CUT = "Of a key only the first two segments are read, so x/0/1 becomes x/0."
@@ -122,7 +123,7 @@ def _metadata(key: str, refs: Mapping[str, object]) -> Mapping[str, object]:
         raise Refusal(f"`{key}` is no text; metadata given as an object is not read (TypeError).")
     try:
         parsed = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Refusal(f"The text of `{key}` is no JSON (JSONDecodeError).") from None
     return parsed if isinstance(parsed, Mapping) else {}
 
@@ -164,8 +165,9 @@ def _chunk(entry: Entry, tally: Tally) -> Theirs:
 
 
 def _linked(entry: Entry) -> Theirs:
-    link, text = entry.form.link, entry.form.text
-    if link is Link.RELATIVE or (link is Link.TEMPLATE and not re.match(r"/|\w[\w+.\-]*:", text)):
+    assert isinstance(entry.value, list)
+    link, url = entry.form.link, entry.value[0]
+    if link is Link.RELATIVE or (link is Link.TEMPLATE and not _ABSOLUTE.match(url)):
         raise Refusal(f"The URL of `{entry.key}` is relative, and no `fs_root` is given.")
     if link is Link.EMPTY:
         return absent("An empty URL stands for a chunk that is missing.")

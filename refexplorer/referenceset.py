@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text
 from refexplorer.errors import SpecError
-from refexplorer.formats.json_text import parse_json
+from refexplorer.formats.json_blocks import Entries, NotInBlocks, read_in_blocks
+from refexplorer.formats.json_text import Noting, parse_json
 from refexplorer.formats.parquet import read_store
 from refexplorer.formats.parquet_writing import RECORD_SIZE
-from refexplorer.formats.positions import locate
+from refexplorer.formats.positions import locate, locate_quickly
 from refexplorer.formats.source import ZMETADATA, Source, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.refset.chunkgrid import ChunkGrid
 from refexplorer.refset.explaining import explain
 from refexplorer.refset.layout import TargetLayout, TargetSummary
 from refexplorer.refset.linting import lint
+from refexplorer.refset.numbering import number_of, numbers_from
 from refexplorer.refset.opened import OpenedSet, open_document, open_store
 from refexplorer.refset.parquet_export import write_parquet
 from refexplorer.refset.search import find_keys
@@ -132,6 +134,20 @@ class ReferenceSet(Mapping[str, Reference]):
     def keys_at(self, start: int, stop: int) -> list[str]:
         """Return the keys numbered `start` to `stop`, in the order of the set."""
         return [key for key, _ in self._opened.iterate(start, stop)]
+
+    def number(self, key: str) -> int:
+        """Return the number of a key, from 0, in the order of the set.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        """
+        return number_of(self._opened, key)
+
+    def numbers(self, origin: str) -> range:
+        """Return the numbers of all keys of one origin, such as ``"gen[0]"``."""
+        return numbers_from(self._opened, origin)
 
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
         """Return one page of one tree level; ``""`` is the root.
@@ -388,10 +404,11 @@ def open_references(
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
-    document = _read(read, templates, limits, findings, trusted)
+    large = _read_large(read, templates, limits, findings, trusted)
+    document, entries = large or (_read(read, templates, limits, findings, trusted), None)
     form = "V1" if document.version else "V0"
     named = replace(read, form=form)
-    opened = open_document(document)
+    opened = open_document(document, entries)
     return ReferenceSet(
         named, opened, findings, limits, document.templates, trusted, storage_options
     )
@@ -429,9 +446,8 @@ def expand(
         If there are more than `Limits.expanded_keys` keys.
     """
     if isinstance(document, str):
-        source = Source("text", "JSON", text=document)
-    else:
-        source = read_source(document, None, DEFAULT_LIMITS)
+        document = document.encode("utf-8", "surrogatepass")
+    source = read_source(document, None, DEFAULT_LIMITS)
     read = _read(source, templates, DEFAULT_LIMITS, Findings())
     return expand_document(read, _locator(source))
 
@@ -445,12 +461,36 @@ def _read(
 ) -> Document:
     try:
         value = source.value
-        if source.text is not None:
-            value = parse_json(source.text, limits, findings)  # type: ignore[assignment]
+        if (text := source.text) is not None:
+            value = parse_json(text, limits, findings)  # type: ignore[assignment]
         value = _part_of(value, source)  # type: ignore[assignment]
         return read_document(value, templates, limits, findings, _compiler(trusted))
     except SpecError as error:
         raise _placed(error, source) from None
+
+
+def _read_large(
+    source: Source,
+    templates: Mapping[str, str] | None,
+    limits: Limits,
+    findings: Findings,
+    trusted: bool,
+) -> tuple[Document, Entries] | None:
+    """Read a large document in blocks; None if it is small, or in any doubt."""
+    if not source.is_large or source.content is None or source.part is not None:
+        return None
+    noting = Noting()
+    try:
+        with source.content() as stream:
+            entries = read_in_blocks(stream, noting)
+        outer = {**entries.outer, "refs": {}} if entries.is_v1 else {}
+        document = read_document(outer, templates, limits, findings, _compiler(trusted))
+    except SpecError as error:
+        raise _placed(error, source) from None
+    except NotInBlocks:
+        return None
+    noting.report(entries.outer, findings)
+    return document, entries
 
 
 def _part_of(value: object, source: Source) -> object:
@@ -494,13 +534,17 @@ def _placed(error: SpecError, source: Source) -> SpecError:
 
 
 def _locator(source: Source) -> Locate | None:
-    if (text := source.text) is None:
+    """Return what finds a pointer in the text of a source, which is read when it is needed."""
+    if source.content is None:
         return None
+    texts: list[str] = []
 
     def place(pointer: str) -> tuple[int, int] | None:
         if pointer and not pointer.startswith("/"):
             return None
-        found = locate(text, source.base + pointer)
+        if not texts:
+            texts.append(source.text or "")
+        found = (locate_quickly if source.is_large else locate)(texts[0], source.base + pointer)
         return None if found is None else (found.line, found.column)
 
     return place

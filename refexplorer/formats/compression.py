@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import Protocol
+from typing import BinaryIO, cast
+
+import zstandard
 
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.limits import Limits
@@ -14,47 +16,51 @@ GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 
 
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
+def plain(stream: BinaryIO, name: str, limits: Limits) -> BinaryIO:
+    """Return a stream of the plain bytes of a document that may be gzip or zstd.
 
-
-def decompress(data: bytes, name: str, limits: Limits) -> bytes:
-    """Return the plain bytes of a document that may be gzip or zstd.
-
-    Raises
-    ------
-    SourceError
-        If the compressed data is damaged.
-    LimitError
-        If there would be more than `Limits.document_bytes`.
+    Reading from it raises `SourceError` where the compressed data is damaged, and `LimitError`
+    after `Limits.document_bytes`.
     """
-    if data.startswith(GZIP):
-        plain = _read(gzip.GzipFile(fileobj=io.BytesIO(data)), name, "gzip", limits)
-    elif data.startswith(ZSTD):
-        import zstandard
-
-        reader = zstandard.ZstdDecompressor().stream_reader(
-            io.BytesIO(data), read_across_frames=True
-        )
-        plain = _read(reader, name, "zstd", limits)
-    else:
-        plain = data
-    return _within(plain, name, limits)
+    start = stream.read(len(ZSTD))
+    stream.seek(0)
+    opened, form = stream, "plain"
+    if start.startswith(GZIP):
+        opened, form = cast(BinaryIO, gzip.GzipFile(fileobj=stream)), "gzip"
+    elif start == ZSTD:
+        reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+        opened, form = cast(BinaryIO, reader), "zstd"
+    return cast(BinaryIO, _Plain(opened, stream, f"{name} is damaged {form} data", name, limits))
 
 
-def _read(stream: _Readable, name: str, form: str, limits: Limits) -> bytes:
-    import zstandard
+class _Plain(io.RawIOBase):
+    """A stream under the limit, whose errors name the source."""
 
-    try:
-        return stream.read(limits.document_bytes + 1)
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
-        raise SourceError(f"{name} is damaged {form} data: {error}.") from None
+    def __init__(
+        self, opened: BinaryIO, inner: BinaryIO, damaged: str, name: str, limits: Limits
+    ) -> None:
+        self._opened = opened
+        self._inner = inner
+        self._damaged = damaged
+        self._name = name
+        self._limit = limits.document_bytes
+        self._given = 0
 
+    def read(self, size: int = -1) -> bytes:
+        rest = self._limit - self._given + 1
+        try:
+            data = self._opened.read(rest if size < 0 else min(size, rest))
+        except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+            raise SourceError(f"{self._damaged}: {error}.") from None
+        self._given += len(data)
+        if self._given > self._limit:
+            raise LimitError(
+                f"{self._name} holds more than {self._limit:,} bytes; "
+                "`Limits.document_bytes` raises the limit."
+            )
+        return data
 
-def _within(data: bytes, name: str, limits: Limits) -> bytes:
-    if len(data) > limits.document_bytes:
-        raise LimitError(
-            f"{name} holds more than {limits.document_bytes:,} bytes; "
-            "`Limits.document_bytes` raises the limit."
-        )
-    return data
+    def close(self) -> None:
+        self._opened.close()
+        self._inner.close()
+        super().close()

@@ -49,41 +49,51 @@ def parse_json(text: str, limits: Limits, findings: Findings) -> object:
         raise SpecError("The document is empty.", code="not-json")
     _check_lists(text, limits)
     _check_depth(text, limits)
-    parser = _Noting()
+    noting = Noting()
     try:
-        value = json.loads(text, object_pairs_hook=parser.pairs, parse_constant=parser.constant)
+        value = noting.decoder().decode(text)
     except json.JSONDecodeError as error:
         raise _not_json(text, error) from None
     except ValueError as error:  # a whole number of more digits than Python reads
         raise SpecError(f"The document cannot be read: {error}.", code="not-json") from None
     except RecursionError:
         raise _too_deep(limits) from None
-    parser.report(value, findings)
+    noting.report(value, findings)
     return value
 
 
-class _Noting:
-    """The hooks of the parser, with what they met."""
+class Noting:
+    """The hooks of a parser, with what they met.
+
+    Attributes
+    ----------
+    repeated
+        Keys that stood in one object more than once, and how often.
+    """
 
     def __init__(self) -> None:
-        self._repeated: dict[str, int] = {}
+        self.repeated: dict[str, int] = {}
         self._constants: dict[str, int] = {}
 
-    def pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def decoder(self) -> json.JSONDecoder:
+        """Return a parser that notes into this."""
+        return json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=self._constant)
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             for key, times in Counter(key for key, _ in pairs).items():
                 if times > 1:
-                    self._repeated[key] = self._repeated.get(key, 0) + times
+                    self.repeated[key] = self.repeated.get(key, 0) + times
         return found
 
-    def constant(self, name: str) -> float:
+    def _constant(self, name: str) -> float:
         self._constants[name] = self._constants.get(name, 0) + 1
         return float(name)
 
     def report(self, value: object, findings: Findings) -> None:
         """Note what was met; the parser does not say where, so the place is looked for."""
-        for key, times in self._repeated.items():
+        for key, times in self.repeated.items():
             shown = key if len(key) < 100 else key[:100] + "…"
             message = f"`{shown}` stands {times:,} times in one object; the last one counts."
             findings.add("duplicate-key", _place_of(key, value), message, key=key)

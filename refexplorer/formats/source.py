@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from refexplorer.errors import LimitError, SourceError
-from refexplorer.formats.compression import decompress
+from refexplorer.formats.compression import plain
 from refexplorer.formats.json_text import decode_text
 from refexplorer.limits import Limits
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 ZMETADATA = ".zmetadata"
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
+LARGE = 2**20
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
@@ -35,12 +38,14 @@ class Source:
     location
         The absolute folder or URL that relative targets resolve against; None for a source
         that was given as a value.
-    text
-        The JSON text, if there is one.
+    content
+        Opens the plain bytes of the JSON document from their start; None where there are none.
     value
         The parsed document, if it was given so.
     store
         The folder of a parquet store, with its filesystem.
+    is_large
+        Whether the document is worth reading in blocks.
     part
         Which set of a JSON list of sets, from 0; None for a document that is one set.
     """
@@ -48,10 +53,19 @@ class Source:
     name: str
     form: str
     location: str | None = None
-    text: str | None = field(default=None, repr=False)
+    content: Callable[[], BinaryIO] | None = field(default=None, repr=False)
     value: Mapping[str, Any] | None = field(default=None, repr=False)
     store: tuple[AbstractFileSystem, str] | None = field(default=None, repr=False)
+    is_large: bool = False
     part: int | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The JSON text, read anew each time it is asked for; None where there is none."""
+        if self.content is None:
+            return None
+        with self.content() as stream:
+            return decode_text(stream.read())
 
     @property
     def base(self) -> str:
@@ -85,7 +99,7 @@ def read_source(
         if not source.strip():
             raise SourceError("The source is an empty text.")
         if source.lstrip().startswith(_TEXT_STARTS) or "\n" in source:
-            return Source("text", "JSON", text=source)
+            return _from_bytes(source.encode("utf-8", "surrogatepass"), "text", None, limits)
         place, part = _split_part(source)
         if "://" in source:
             found = _from_url(place, dict(storage_options or {}), limits)
@@ -109,10 +123,17 @@ def _split_part(source: str) -> tuple[str, int | None]:
 
 
 def _from_bytes(data: bytes, name: str, location: str | None, limits: Limits) -> Source:
-    plain = decompress(data, name, limits)
-    if not plain.strip():
-        raise SourceError(f"{name} is empty.")
-    return Source(name, "JSON", location, text=decode_text(plain))
+    return _checked(Source(name, "JSON", location, lambda: plain(io.BytesIO(data), name, limits)))
+
+
+def _checked(source: Source) -> Source:
+    """Return the source if there is anything in it, knowing whether it is large."""
+    assert source.content is not None
+    with source.content() as stream:
+        start = stream.read(LARGE)
+    if not start.strip():
+        raise SourceError(f"{source.name} is empty.")
+    return replace(source, is_large=len(start) == LARGE)
 
 
 def _from_path(path: Path, limits: Limits) -> Source:
@@ -124,12 +145,17 @@ def _from_path(path: Path, limits: Limits) -> Source:
         if not path.is_file():
             raise SourceError(f"{str(path)!r} is not a regular file.")
         _check_size(path.name, path.stat().st_size, limits)
-        data = path.read_bytes()
+        if path.name == ZMETADATA:
+            return _from_folder(path.parent)
+        location = str(path.resolve().parent)
+        content = partial(_open_plain, path.resolve(), path.name, limits)
+        return _checked(Source(path.name, "JSON", location, content))
     except (OSError, ValueError) as error:
         raise SourceError(f"{str(path)!r} cannot be read: {_cause(error)}.") from None
-    if path.name == ZMETADATA:
-        return _from_folder(path.parent)
-    return _from_bytes(data, path.name, str(path.resolve().parent), limits)
+
+
+def _open_plain(path: Path, name: str, limits: Limits) -> BinaryIO:
+    return plain(path.open("rb"), name, limits)
 
 
 def _from_folder(path: Path) -> Source:

@@ -70,6 +70,17 @@ class Columns:
             {new: self.large[old] for new, old in enumerate(rows.tolist()) if old in self.large},
         )
 
+    def replaced(self, rows: np.ndarray, others: Columns) -> Columns:
+        """Return the columns with other references in some rows; `others` holds all texts."""
+        codes = {url: code for code, url in enumerate(self.urls)}
+        places = [codes.setdefault(url, len(codes)) for url in others.urls]
+        kinds, targets = self.kinds.copy(), self.targets.copy()
+        offsets, lengths = self.offsets.copy(), self.lengths.copy()
+        kinds[rows], offsets[rows], lengths[rows] = others.kinds, others.offsets, others.lengths
+        targets[rows] = np.array([*places, -1], np.int32)[others.targets]
+        large = {int(rows[row]): reference for row, reference in others.large.items()}
+        return Columns(kinds, targets, tuple(codes), offsets, lengths, others.texts, large)
+
 
 class ColumnsBuilder:
     """Takes references one by one."""

@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.errors import LimitError
+from refexplorer.formats.arrow import flags_of
+from refexplorer.formats.json_blocks import Entries
 from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
-from refexplorer.refset.arrow import flags_of
+from refexplorer.refset.entries import table_of_entries
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
@@ -149,9 +151,18 @@ def _ancestors(path: str) -> Iterator[str]:
         yield path
 
 
-def open_document(document: Document) -> OpenedSet:
-    """Lay out a document; its findings gain what only shows in the whole set."""
-    table = build_table(document.entries())
+def open_document(document: Document, entries: Entries | None = None) -> OpenedSet:
+    """Lay out a document; its findings gain what only shows in the whole set.
+
+    Parameters
+    ----------
+    entries
+        The references, where they were read in blocks and are not in the document.
+    """
+    if entries is None:
+        table = build_table(document.entries())
+    else:
+        table = table_of_entries(entries, document)
     segments: list[Generated] = []
     for item in document.gen:
         made = Generated(item)

@@ -8,9 +8,13 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from refexplorer.refset.arrow import number_column, text_column
+from refexplorer.formats.arrow import flags_of, number_column, text_column
 from refexplorer.refset.columns import Columns, ColumnsBuilder
+from refexplorer.refset.key_index import KeyIndex
+from refexplorer.spec.arrays import METADATA_NAMES
+from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Reference
 
 
@@ -58,12 +62,19 @@ class Table:
         return self.columns.reference_at(row)
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {key: row for row, key in enumerate(self.keys.to_pylist())}
+    def metadata(self) -> dict[str, int]:
+        """The rows of the metadata keys."""
+        ends = [flags_of(pc.ends_with(self.keys, name)) for name in METADATA_NAMES]
+        rows = np.flatnonzero(np.any(ends, axis=0)).tolist()
+        return {key: row for row in rows if is_metadata(key := self.key_at(row))}
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
 
     def find(self, key: str) -> int | None:
         """Return the row of a key, or None."""
-        return self._rows.get(key)
+        return self.metadata.get(key) if is_metadata(key) else self._index.find(key)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order."""

@@ -75,7 +75,7 @@ class Document:
         """Yield the explicit references in order; bad ones are noted and left out."""
         urls = UrlReader(self)
         for key, value in self.refs.items():
-            notes = _EntryNotes(self, key)
+            notes = EntryNotes(self, key)
             try:
                 yield _good_key(key), read_reference(value, urls.read, notes.add)
             except BadReference as bad:
@@ -83,13 +83,14 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class _EntryNotes:
+class EntryNotes:
     """Notes findings of one entry; the pointer is written only when there is one."""
 
     document: Document
     key: str
 
     def add(self, code: str, message: str, hint: str = "") -> None:
+        """Note one finding of this entry."""
         place = self.document.base + pointer(self.key)
         self.document.findings.add(code, place, message, hint, key=self.key)
 

@@ -1,0 +1,278 @@
+"""Reads the references of a large JSON document in blocks, without a Python object for each.
+
+Most of a large set is ``"key": ["url", offset, length]``. The text is split at ``],`` and each
+piece is held against a strict pattern of one such entry; pieces that do not match are joined
+again with their neighbours and go to a real parser. A piece that lies inside a text or a nested
+value leaves the pieces around it unbalanced, so that parser fails, and with it this whole way:
+what is accepted is exactly JSON, and any doubt ends in `NotInBlocks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.arrow import flags_of, number_column, numbers_of, text_column
+from refexplorer.formats.json_text import Noting
+from refexplorer.formats.positions import Broken, first_member
+
+BLOCK = 4 * 2**20
+HEAD = 64 * 2**20
+_CUT = b"],"
+_SECTIONS = ("version", "templates", "gen", "refs")
+_TEXT = r'(?:[^"\\\x00-\x1f]|\\/)*'
+_BLANK = r"[ \t\r\n]*"
+_NUMBER = r"0|[1-9][0-9]{0,17}"
+_ENTRY = (
+    rf'^{_BLANK}"(?P<key>{_TEXT})"{_BLANK}:{_BLANK}\[{_BLANK}"(?P<url>{_TEXT})"'
+    rf"{_BLANK},{_BLANK}(?P<offset>{_NUMBER}){_BLANK},{_BLANK}(?P<length>{_NUMBER}){_BLANK}$"
+)
+
+
+class NotInBlocks(Exception):
+    """The document cannot be read this way; a real parser must have all of it."""
+
+
+@dataclass
+class Entries:
+    """The references of a document, in its order.
+
+    Attributes
+    ----------
+    outer
+        The document without its references: V1's other sections, or nothing for V0.
+    is_v1
+        Whether the references are those of ``refs``.
+    keys
+        Columns of texts, one for each block.
+    urls
+        The distinct URLs as they are written.
+    codes
+        Places in `urls` for byte ranges, -1 for the rows of `values`, int32, shape ``(n,)``.
+    offsets, lengths
+        Bytes, int64, shape ``(n,)``; 0 for the rows of `values`.
+    values
+        The JSON values of the rows that are no byte range.
+    """
+
+    outer: dict[str, Any]
+    is_v1: bool
+    keys: list[pa.Array]
+    urls: list[str]
+    codes: np.ndarray
+    offsets: np.ndarray
+    lengths: np.ndarray
+    values: dict[int, Any]
+
+
+def read_in_blocks(stream: BinaryIO, noting: Noting) -> Entries:
+    """Read a V0 or V1 document from a stream of plain UTF-8.
+
+    Parameters
+    ----------
+    stream
+        At its start; it is read to its end, a few megabytes at a time.
+    noting
+        Takes equal keys and NaN inside the values of `Entries.values` and of the outer document.
+
+    Raises
+    ------
+    NotInBlocks
+        If there is any doubt; the stream is somewhere in the middle then.
+    """
+    head, body, is_v1 = _read_head(stream)
+    reader = _Reader(noting)
+    buffer = head[body + 1 :]
+    while more := stream.read(BLOCK):
+        buffer += more
+        cut = buffer.rfind(_CUT)
+        if cut >= 0:
+            reader.read(buffer[:cut])
+            buffer = buffer[cut + len(_CUT) :]
+        elif len(buffer) > HEAD:
+            raise NotInBlocks
+    tail = reader.finish(buffer)
+    outer = _read_outer(head[:body], tail, noting) if is_v1 else {}
+    if not is_v1 and tail.strip(" \t\r\n"):
+        raise NotInBlocks
+    return reader.entries(outer, is_v1)
+
+
+def _read_head(stream: BinaryIO) -> tuple[bytes, int, bool]:
+    """Read until the references begin; return what was read, that place, and if it is V1."""
+    head = b""
+    while len(head) < HEAD and (more := stream.read(BLOCK)):
+        head += more
+        try:
+            # every mark of JSON is ascii, so latin-1 keeps the places of bytes
+            name, place = first_member(head.decode("latin-1"), _is_section)
+        except Broken:
+            continue
+        if place == len(head):
+            continue
+        if name == "refs":
+            if head[place : place + 1] != b"{":
+                break
+            return head, place, True
+        return head, head.index(b"{"), False
+    raise NotInBlocks
+
+
+def _is_section(name: str) -> bool:
+    return name != "refs" and name in _SECTIONS
+
+
+def _read_outer(head: bytes, tail: str, noting: Noting) -> dict[str, Any]:
+    """Parse the document around its references."""
+    try:
+        outer = noting.decoder().decode(_decoded(head) + "{}" + tail)
+    except (ValueError, RecursionError):
+        raise NotInBlocks from None
+    if "version" not in outer or "refs" in noting.repeated:
+        raise NotInBlocks
+    found: dict[str, Any] = outer
+    return found
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise NotInBlocks from None
+
+
+class _Reader:
+    """Turns blocks into columns; an unfinished run of pieces waits for the next block."""
+
+    def __init__(self, noting: Noting) -> None:
+        self._decoder = noting.decoder()
+        self._keys: list[pa.Array] = []
+        self._urls: dict[str, int] = {}
+        self._columns: list[np.ndarray] = []
+        self._values: dict[int, Any] = {}
+        self._rows = 0
+        self._waiting: list[str] = []
+
+    def read(self, block: bytes) -> None:
+        """Read the text between two cuts."""
+        pieces = pc.list_flatten(pc.split_pattern(_text_column(block), _CUT.decode()))
+        fields = pc.extract_regex(pieces, _ENTRY)
+        matched = flags_of(fields.is_valid())
+        runs = self._parse_runs(pieces, matched)
+        entries = fields.filter(fields.is_valid()) if not matched.all() else fields
+        escaped = b"\\" in block
+        keys = entries.field("key")
+        if escaped:
+            keys = pc.replace_substring(keys, "\\/", "/")
+        self._append(keys, self._ranges(entries, escaped), matched, runs)
+
+    def _parse_runs(self, pieces: pa.Array, matched: np.ndarray) -> dict[int, dict[str, Any]]:
+        """Parse the runs of pieces that do not match, each by the place of its first piece.
+
+        A run that waited and does not go on stands at -1, before all pieces.
+        """
+        parsed: dict[int, dict[str, Any]] = {}
+        if self._waiting and matched[0]:
+            parsed[-1], self._waiting = self._parse(self._waiting), []
+        for first, last in _runs(matched):
+            texts = pieces.slice(first, last - first + 1).to_pylist()
+            if first == 0:
+                texts, self._waiting = self._waiting + texts, []
+            if last == len(matched) - 1:
+                self._waiting = texts
+            else:
+                parsed[first] = self._parse(texts)
+        return parsed
+
+    def _parse(self, texts: list[str]) -> dict[str, Any]:
+        """Parse a run of whole entries."""
+        try:
+            entries: dict[str, Any] = self._decoder.decode("{" + "],".join(texts) + "]}")
+        except (ValueError, RecursionError):
+            raise NotInBlocks from None
+        return entries
+
+    def _ranges(self, entries: pa.StructArray, escaped: bool) -> np.ndarray:
+        """Return code of the URL, offset and length of the entries that matched, (3, n) int64."""
+        urls = entries.field("url").dictionary_encode()
+        texts = urls.dictionary.to_pylist()
+        if escaped:
+            texts = [text.replace("\\/", "/") for text in texts]
+        codes = [self._urls.setdefault(text, len(self._urls)) for text in texts]
+        places = numbers_of(urls.indices)
+        numbers = (numbers_of(entries.field(n).cast(pa.int64())) for n in ("offset", "length"))
+        return np.stack([np.array(codes, np.int64)[places], *numbers])
+
+    def _append(
+        self,
+        keys: pa.Array,
+        ranges: np.ndarray,
+        matched: np.ndarray,
+        runs: dict[int, dict[str, Any]],
+    ) -> None:
+        """Append a block, the entries of runs at their places among those that matched."""
+        if runs:
+            counts = np.concatenate([[0], matched.astype(np.int64)])
+            for place, entries in runs.items():
+                counts[place + 1] = len(entries)
+            starts = np.cumsum(counts) - counts
+            order = np.empty(int(counts.sum()), np.int64)
+            order[starts[1:][matched]] = np.arange(len(keys))
+            texts: list[str] = []
+            for place, entries in runs.items():
+                rows = starts[place + 1] + np.arange(len(entries))
+                order[rows] = len(keys) + len(texts) + np.arange(len(entries))
+                self._values.update(
+                    zip((self._rows + rows).tolist(), entries.values(), strict=True)
+                )
+                texts += entries
+            more = np.tile(np.array([[-1], [0], [0]], np.int64), len(texts))
+            ranges = np.concatenate([ranges, more], axis=1)[:, order]
+            keys = pa.concat_arrays([keys, text_column(texts)]).take(number_column(order))
+        self._keys.append(keys)
+        self._columns.append(ranges)
+        self._rows += len(keys)
+
+    def finish(self, buffer: bytes) -> str:
+        """Read what follows the last cut; return the text behind the references."""
+        text = "{" + "],".join([*self._waiting, _decoded(buffer)])
+        try:
+            entries, end = self._decoder.raw_decode(text)
+        except (ValueError, RecursionError):
+            raise NotInBlocks from None
+        self._append(text_column([]), np.empty((3, 0), np.int64), np.empty(0, bool), {-1: entries})
+        return text[end:]
+
+    def entries(self, outer: dict[str, Any], is_v1: bool) -> Entries:
+        """Return all that was read; without ``refs``, no key may be called as a section."""
+        sections = text_column(_SECTIONS)
+        if not is_v1 and any(pc.any(pc.is_in(k, sections)).as_py() for k in self._keys):
+            raise NotInBlocks
+        codes, offsets, lengths = np.concatenate(self._columns, axis=1)
+        urls = list(self._urls)
+        return Entries(
+            outer, is_v1, self._keys, urls, codes.astype(np.int32), offsets, lengths, self._values
+        )
+
+
+def _runs(matched: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield first and last place of each run of pieces that do not match."""
+    places = np.flatnonzero(~matched)
+    if len(places):
+        ends = np.flatnonzero(np.diff(places) > 1)
+        firsts = places[np.concatenate([[0], ends + 1])]
+        lasts = places[np.concatenate([ends, [len(places) - 1]])]
+        yield from zip(firsts.tolist(), lasts.tolist(), strict=True)
+
+
+def _text_column(block: bytes) -> pa.Array:
+    """Return a column of one text, the block itself."""
+    if not block.isascii():
+        _decoded(block)
+    offsets = pa.py_buffer(np.array([0, len(block)], np.int64))
+    return pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(block))

@@ -6,13 +6,15 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
-from refexplorer.errors import RefexplorerError, SpecError
-from refexplorer.formats.positions import Span, locate, span
+from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.referenceset import ReferenceSet, open_references
 from refexplorer.spec.references import Base64, Inline, Range, Url
-from refexplorer.views.models import Entry, Mark, Note
-from refexplorer.views.notes import SHOWN, mark, notes
+from refexplorer.views.derivation import derive
+from refexplorer.views.marks import mark_of_error, marks_of_set, sentence_of
+from refexplorer.views.models import Entry, Mark
+from refexplorer.views.places import Places
+from refexplorer.views.uses import uses
 from refexplorer.views.wire import Buffers, Message, Post, answer, nowhere
 
 if TYPE_CHECKING:
@@ -54,7 +56,13 @@ class EditorController:
         self._error: RefexplorerError | None = None
         self._document = ""
         self._follow(_as_text(document))
-        self._operations = {"hello": self._hello, "edit": self._edit, "rows": self._rows}
+        self._operations = {
+            "hello": self._hello,
+            "edit": self._edit,
+            "rows": self._rows,
+            "explain": self._explain,
+            "uses": self._uses,
+        }
 
     @property
     def document(self) -> str:
@@ -99,6 +107,23 @@ class EditorController:
         rows = [self._entry(self._good, key) for key in keys if self._good is not None]
         return {"version": self.version, "start": start, "total": self._total, "rows": rows}
 
+    def _explain(self, message: Message) -> Message:
+        refs, key = self._opened(), str(message["key"])
+        # places are those of the good text, so they fit no other
+        places = Places(self._document) if self._error is None else None
+        try:
+            return {"version": self.version, "derivation": derive(refs, key, places)}
+        except KeyError:
+            raise RefexplorerError(f"`{key}` is no key of the last good text.") from None
+
+    def _uses(self, message: Message) -> Message:
+        return {"version": self.version, "uses": uses(self._opened(), str(message["pointer"]))}
+
+    def _opened(self) -> ReferenceSet:
+        if self._good is None:
+            raise RefexplorerError("There was no text yet that makes keys.")
+        return self._good
+
     def _follow(self, text: str) -> None:
         """Open the text; keep the set before it as what the rows are compared with."""
         self._document = text
@@ -132,17 +157,15 @@ class EditorController:
 
     def _sentence(self) -> str:
         if self._error is not None:
-            return _without_source(self._error)
+            return sentence_of(self._error)
         errors = [note for note in self._marks() if note.severity == "error"]
         keys = f"{self._total:,} {'key' if self._total == 1 else 'keys'}"
         return f"{keys}; {errors[0].message}" if errors else keys
 
     def _marks(self) -> list[Mark]:
         if self._error is not None:
-            return [_mark_of_error(self._document, self._error)]
-        found = notes(self._good)[:SHOWN] if self._good is not None else ()
-        places = [(note, locate(self._document, note.pointer)) for note in found]
-        return [_mark(self._document, note, place) for note, place in places]
+            return [mark_of_error(self._document, self._error)]
+        return [] if self._good is None else marks_of_set(self._document, self._good)
 
     def _entry(self, refs: ReferenceSet, key: str) -> Entry:
         reference = refs[key]
@@ -170,28 +193,3 @@ def _as_text(document: str | Mapping[str, object]) -> str:
     if isinstance(document, str):
         return document
     return json.dumps(document, indent=2, ensure_ascii=False)
-
-
-def _mark(text: str, note: Note, place: Span | None) -> Mark:
-    return mark(note, text, place.start if place else 0, place.end if place else 0)
-
-
-def _mark_of_error(text: str, error: RefexplorerError) -> Mark:
-    """Place an error that refuses the whole text: at its line, else at its pointer."""
-    sentence = _without_source(error)
-    if not isinstance(error, SpecError):
-        note = Note("not-json", "error", sentence, None, "", None, None, 1, None)
-        return mark(note, text, 0, 0)
-    note = Note(
-        error.code, "error", sentence, None, error.pointer, error.line, error.column, 1, None
-    )
-    if error.line is None or error.column is None:
-        return _mark(text, note, locate(text, error.pointer))
-    lines = text.splitlines(keepends=True)
-    start = min(sum(map(len, lines[: error.line - 1])) + error.column - 1, max(len(text) - 1, 0))
-    return _mark(text, note, span(text, start, min(start + 1, len(text))))
-
-
-def _without_source(error: RefexplorerError) -> str:
-    """Leave out the name of the source: there is only one text."""
-    return str(error).removeprefix("bytes: ")

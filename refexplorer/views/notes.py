@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from refexplorer.views.models import Mark, Note
+from refexplorer.views.places import utf16_length
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -70,7 +71,7 @@ def mark(note: Note, text: str, start: int, end: int) -> Mark:
     start, end
         Offsets of characters, end exclusive; the mark has UTF-16 code units, as editors count.
     """
-    at = _utf16_length(text[:start])
+    at = utf16_length(text[:start])
     return Mark(
         note.code,
         note.severity,
@@ -82,9 +83,5 @@ def mark(note: Note, text: str, start: int, end: int) -> Mark:
         note.count,
         note.key,
         at,
-        at + _utf16_length(text[start:end]),
+        at + utf16_length(text[start:end]),
     )
-
-
-def _utf16_length(text: str) -> int:
-    return len(text) + sum(character > "\uffff" for character in text)

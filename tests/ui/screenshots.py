@@ -83,7 +83,7 @@ def photograph_page(browser: Browser, url: str, folder: Path, theme: str, width:
         read_a_chunk(page)
         save(page, folder / f"page-explorer-{theme}-{width}.png")
         page.get_by_role("button", name="Template editor").click()
-        expect(page.get_by_role("table", name="V0 keys")).to_be_visible()
+        expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         save(page, folder / f"page-editor-{theme}-{width}.png")
 
 
@@ -94,7 +94,7 @@ def photograph_lab(browser: Browser, lab: Lab, folder: Path, theme: str, width: 
         read_a_chunk(page)
         save(page, folder / f"lab-explorer-{theme}-{width}.png")
         show_in_lab(page, lab, "editor", EDIT, theme)
-        expect(page.get_by_role("table", name="V0 keys")).to_be_visible()
+        expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         save(page, folder / f"lab-editor-{theme}-{width}.png")
 
 

@@ -34,12 +34,13 @@ def test_page(panel_page: PanelPage, page: Page, dark: bool) -> None:
         page.get_by_role("tab", name=tab).click()
         assert violations(page) == []
     page.get_by_role("button", name="Template editor").click()
-    expect(page.get_by_role("table", name="V0 keys")).to_be_visible()
+    page.get_by_role("grid", name="V0 keys").get_by_role("gridcell").first.click()
+    expect(page.get_by_role("region", name="How this key came about")).to_be_visible()
     assert violations(page) == []
 
 
 def test_notebook(lab: Lab, page: Page) -> None:
     lab.open(page, "accessible", [EXPLORE, EDIT])
     expect(page.get_by_role("treegrid")).to_contain_text("sst")
-    expect(page.get_by_role("table", name="V0 keys")).to_be_visible()
+    expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
     assert violations(page, within=".jp-OutputArea-output") == []

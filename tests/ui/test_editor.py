@@ -21,14 +21,14 @@ def replace_text(editor: Locator, text: str) -> None:
 
 
 def test_shows_what_the_spec_prints(editor: Locator) -> None:
-    table = editor.get_by_role("table", name="V0 keys")
+    table = editor.get_by_role("grid", name="V0 keys")
     expect(editor).to_contain_text("9 keys")
     for text in ("key3", "http://text", "gen_key4", "http://server.domain/path_4", "5,000"):
         expect(table).to_contain_text(text)
 
 
 def test_follows_each_keystroke(editor: Locator) -> None:
-    table = editor.get_by_role("table", name="V0 keys")
+    table = editor.get_by_role("grid", name="V0 keys")
     replace_text(editor, GOOD)
     expect(editor).to_contain_text("3 keys")
     expect(table).to_contain_text("s3://bucket/2.nc")
@@ -37,7 +37,7 @@ def test_follows_each_keystroke(editor: Locator) -> None:
 
 
 def test_marks_an_error_and_keeps_the_last_good_rows(editor: Locator) -> None:
-    table = editor.get_by_role("table", name="V0 keys")
+    table = editor.get_by_role("grid", name="V0 keys")
     replace_text(editor, GOOD)
     expect(table).to_contain_text("s3://bucket/2.nc")
     replace_text(editor, GOOD.replace('"length": "100",', '"length": "100"'))
@@ -49,4 +49,31 @@ def test_marks_an_error_and_keeps_the_last_good_rows(editor: Locator) -> None:
 def test_one_bad_template_leaves_the_others(editor: Locator) -> None:
     replace_text(editor, GOOD.replace('"gen"', '"refs": {"a": ["{{nosuch}}"], "b": "text"}, "gen"'))
     expect(editor).to_contain_text("nosuch is not defined")
-    expect(editor.get_by_role("table", name="V0 keys")).to_contain_text("s3://bucket/2.nc")
+    expect(editor.get_by_role("grid", name="V0 keys")).to_contain_text("s3://bucket/2.nc")
+
+
+def test_a_row_unfolds_and_lights_up_its_source(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    grid = editor.get_by_role("grid", name="V0 keys")
+    grid.get_by_role("gridcell", name="x/1", exact=True).click()
+    panel = editor.get_by_role("region", name="How this key came about")
+    for text in ("i = 1", "{{u}}/{{i}}.nc → s3://bucket/1.nc", "{{i * 100}} → 100"):
+        expect(panel).to_contain_text(text)
+    expect(editor.locator(".trace-value")).to_have_text(["{{i}}", "{{u}}", "{{i}}", "{{i * 100}}"])
+    editor.page.keyboard.press("ArrowDown")
+    expect(panel).to_contain_text("s3://bucket/2.nc")
+    expect(grid.locator("[aria-selected=true]")).to_contain_text("x/2")
+    replace_text(editor, GOOD.replace("bucket", "other"))
+    expect(panel).to_contain_text("s3://other/2.nc")
+
+
+def test_the_cursor_lights_up_the_rows_of_its_part(editor: Locator) -> None:
+    replace_text(editor, GOOD.replace('"gen"', '"refs": {"a": ["{{u}}/a"], "b": "text"}, "gen"'))
+    expect(editor).to_contain_text("5 keys")
+    used = editor.get_by_role("grid", name="V0 keys").locator(".used")
+    editor.get_by_text('"s3://bucket"').click()
+    expect(used).to_have_count(4)
+    editor.get_by_text('"{{i * 100}}"').click()
+    expect(used).to_have_count(3)
+    editor.get_by_text('"version"').click()
+    expect(used).to_have_count(0)

@@ -1,34 +1,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import refexplorer as rx
-from refexplorer.views.editor import EditorController
-from refexplorer.views.wire import Message
-
-GOOD = {
-    "version": 1,
-    "templates": {"u": "s3://b"},
-    "gen": [{"key": "x/{{i}}", "url": "{{u}}/{{i}}", "dimensions": {"i": {"stop": 3}}}],
-    "refs": {"a": "text", "b": ["{{u}}/f", 1, 2]},
-}
-
-
-class Host:
-    def __init__(self, document: Any = GOOD) -> None:
-        self.controller = EditorController(document)
-        self.posted: list[Message] = []
-        self.controller.post = lambda message, buffers: self.posted.append(message)
-
-    def ask(self, op: str, **fields: Any) -> Message:
-        ((message, _),) = self.controller.handle({"id": "t:1", "op": op, **fields})
-        received: Message = json.loads(json.dumps(message, allow_nan=False))
-        assert received.pop("id") == "t:1"
-        return received
-
-    def rows(self) -> dict[str, Message]:
-        return {row["key"]: row for row in self.ask("rows", start=0, n=100)["rows"]}
+from tests.views.editing import GOOD, Host
 
 
 def test_a_document_and_its_table() -> None:

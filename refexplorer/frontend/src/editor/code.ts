@@ -30,6 +30,7 @@ import {
 import { tags } from "@lezer/highlight";
 
 import type { Mark } from "../shared/wire.ts";
+import { tracing } from "./traces.ts";
 
 const highlight = HighlightStyle.define([
   { tag: tags.propertyName, color: "var(--syn-name)" },
@@ -63,9 +64,11 @@ interface Options {
   root: ShadowRoot;
   text: string;
   edited(text: string): void;
+  /** The cursor rests in the part of the document that this JSON pointer names. */
+  moved(pointer: string): void;
 }
 
-export function createEditor({ parent, root, text, edited }: Options): EditorView {
+export function createEditor({ parent, root, text, edited, moved }: Options): EditorView {
   const state = EditorState.create({
     doc: text,
     extensions: [
@@ -84,6 +87,7 @@ export function createEditor({ parent, root, text, edited }: Options): EditorVie
       json(),
       syntaxHighlighting(highlight),
       templates,
+      tracing(moved),
       EditorView.contentAttributes.of({ "aria-label": "The reference set, version 1", tabindex: "0" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) edited(update.state.doc.toString());
@@ -122,7 +126,7 @@ export function showMarks(view: EditorView, marks: Mark[], text: string): void {
   view.dispatch(setDiagnostics(view.state, diagnostics));
 }
 
-export function jumpTo(view: EditorView, { from, to }: Mark): void {
+export function jumpTo(view: EditorView, { from, to }: { from: number; to: number }): void {
   const end = view.state.doc.length;
   view.dispatch({
     selection: { anchor: Math.min(from, end), head: Math.min(to, end) },

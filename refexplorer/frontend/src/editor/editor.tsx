@@ -9,8 +9,10 @@ import { Blank, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditReply, Mark, Note } from "../shared/wire.ts";
 import { createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
+import { DerivationPanel } from "./derivation.tsx";
 import { EditorSession } from "./session.ts";
 import { Table } from "./table.tsx";
+import { revealTraces, showTraces } from "./traces.ts";
 
 export function Editor({ host, root }: ViewProps) {
   const [session] = useState(() => new EditorSession(host));
@@ -24,6 +26,7 @@ export function Editor({ host, root }: ViewProps) {
       <Blank sentence={failure} retry={() => session.open()} />
     );
   }
+  const jump = (place: { from: number; to: number }) => view.current && jumpTo(view.current, place);
   return (
     <section class="view editor" aria-label="Template editor">
       <header class="bar head">
@@ -33,10 +36,13 @@ export function Editor({ host, root }: ViewProps) {
       </header>
       <div class="two">
         <Code session={session} root={root} view={view} />
-        <Table session={session} stale={reply?.good === false} />
+        <div class="results">
+          <Table session={session} stale={reply?.good === false} />
+          <DerivationPanel tracing={session.tracing} jump={jump} />
+        </div>
       </div>
       {reply && (
-        <Footer reply={reply} failure={failure} jump={(mark) => view.current && jumpTo(view.current, mark)} />
+        <Footer reply={reply} failure={failure} jump={jump} />
       )}
     </section>
   );
@@ -61,12 +67,14 @@ interface CodeProps {
 function Code({ session, root, view }: CodeProps) {
   const box = useRef<HTMLDivElement>(null);
   const { marks } = useStore(session);
+  const { derivation } = useStore(session.tracing);
   useLayoutEffect(() => {
     const editor = createEditor({
       parent: box.current!,
       root,
       text: session.document,
       edited: (text) => session.edited(text),
+      moved: (pointer) => session.tracing.at(pointer),
     });
     view.current = editor;
     session.replace = (text) => replaceText(editor, text);
@@ -75,6 +83,12 @@ function Code({ session, root, view }: CodeProps) {
   useEffect(() => {
     if (view.current) showMarks(view.current, marks.notes, marks.text);
   }, [marks]);
+  useEffect(() => {
+    if (view.current) showTraces(view.current, derivation, marks.text);
+  }, [derivation, marks]);
+  useEffect(() => {
+    if (view.current && derivation) revealTraces(view.current, derivation);
+  }, [derivation?.key, derivation?.number]);
   return <div class="code-box" ref={box} />;
 }
 

@@ -5,6 +5,7 @@ import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { Wire } from "../shared/wire.ts";
 import type { Count, EditorRow, EditReply, Mark } from "../shared/wire.ts";
+import { Tracing } from "./tracing.ts";
 
 export interface EditorState {
   ready: boolean;
@@ -16,6 +17,7 @@ export interface EditorState {
 
 export class EditorSession extends Store<EditorState> {
   readonly rows: RowWindow<EditorRow>;
+  readonly tracing: Tracing;
   /** Called when the text was set elsewhere: from Python, or in another view. */
   replace: (text: string) => void = () => undefined;
   /** What is in the editor now. */
@@ -37,6 +39,7 @@ export class EditorSession extends Store<EditorState> {
       (start, n) => this.wire.request<RowsReply<EditorRow>>("rows", { start, n }),
       () => this.set({}),
     );
+    this.tracing = new Tracing(this.wire, this.rows);
     this.offs = [
       host.onChange("document", (text) => this.follow(String(text))),
       this.wire.on("document", (message) => this.follow(String(message["document"]))),
@@ -114,5 +117,6 @@ export class EditorSession extends Store<EditorState> {
     if (version === this.version) return;
     this.version = version;
     this.rows.reset(total, true);
+    this.tracing.refresh();
   }
 }

@@ -1,7 +1,7 @@
 /** The V0 keys that the text makes, of any number. */
 
 import type { CSSProperties } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 
 import { count, printable } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
@@ -9,6 +9,7 @@ import { Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditorRow } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
+import { isUsed } from "./tracing.ts";
 
 interface Props {
   session: EditorSession;
@@ -18,22 +19,27 @@ interface Props {
 
 export function Table({ session, stale }: Props) {
   useStore(session);
+  const { active, uses, target } = useStore(session.tracing);
+  const id = useId();
   const handle = useRef<RowsHandle>(null);
-  const { rows } = session;
+  const { rows, tracing } = session;
+  useEffect(() => {
+    if (target) handle.current?.reveal(target.index);
+  }, [target]);
   const onKeyDown = (event: KeyboardEvent) => {
     const page = handle.current?.page() ?? 1;
-    const moves: Record<string, number> = {
-      ArrowDown: 1,
-      ArrowUp: -1,
-      PageDown: page,
-      PageUp: -page,
-      Home: -rows.total,
-      End: rows.total,
+    const goals: Record<string, number> = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + page,
+      PageUp: active - page,
+      Home: 0,
+      End: rows.total - 1,
     };
-    const move = moves[event.key];
-    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const goal = goals[event.key];
+    if (goal === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    handle.current?.move(move);
+    tracing.choose(goal);
   };
   return (
     <Rows
@@ -41,14 +47,26 @@ export function Table({ session, stale }: Props) {
       handle={handle}
       attributes={{
         class: stale ? "table stale" : "table",
-        role: "table",
+        role: "grid",
         "aria-label": stale ? "V0 keys of the last good text" : "V0 keys",
+        "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
         onKeyDown,
       }}
       header={<Columns />}
       footer={<Absence session={session} />}
     >
-      {(row, index, style) => <TableRow key={index} row={row} index={index} style={style} />}
+      {(row, index, style) => (
+        <TableRow
+          key={index}
+          id={`${id}-${index}`}
+          row={row}
+          index={index}
+          style={style}
+          selected={index === active}
+          used={isUsed(uses, index)}
+          choose={() => tracing.choose(index)}
+        />
+      )}
     </Rows>
   );
 }
@@ -71,7 +89,7 @@ function Absence({ session: { rows } }: { session: EditorSession }) {
   if (rows.error === null && rows.total > 0) return null;
   return (
     <div role="row">
-      <div role="cell">
+      <div role="gridcell">
         {rows.error === null ? (
           <Blank sentence="This text makes no keys yet." />
         ) : (
@@ -83,28 +101,42 @@ function Absence({ session: { rows } }: { session: EditorSession }) {
 }
 
 interface RowProps {
+  id: string;
   row: EditorRow | undefined;
   index: number;
   style: CSSProperties;
+  selected: boolean;
+  /** The text at the cursor makes this row, or takes part in it. */
+  used: boolean;
+  choose(): void;
 }
 
-function TableRow({ row, index, style }: RowProps) {
+function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
   if (!row) {
     return (
       <div class="row waiting" role="row" aria-rowindex={index + 2} style={style}>
-        <span role="cell">…</span>
+        <span role="gridcell">…</span>
       </div>
     );
   }
   const content = printable(row.url ?? row.text ?? "");
+  const marks = `${row.state}${selected ? " selected" : ""}${used ? " used" : ""}`;
   return (
-    <div class={`row ${row.state}`} role="row" aria-rowindex={index + 2} style={style}>
-      <span role="cell"><Badge kind={row.kind} /></span>
-      <span role="cell" title={row.key}>{row.key}</span>
-      <span role="cell" class={row.url === null ? "quiet" : ""} title={content}>{content}</span>
-      <span role="cell" class="number">{row.offset === null ? "" : count(row.offset)}</span>
-      <span role="cell" class="number">{row.length === null ? "" : count(row.length)}</span>
-      <span role="cell" class="quiet">
+    <div
+      id={id}
+      class={`row ${marks}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={selected}
+      style={style}
+      onClick={choose}
+    >
+      <span role="gridcell"><Badge kind={row.kind} /></span>
+      <span role="gridcell" title={row.key}>{row.key}</span>
+      <span role="gridcell" class={row.url === null ? "quiet" : ""} title={content}>{content}</span>
+      <span role="gridcell" class="number">{row.offset === null ? "" : count(row.offset)}</span>
+      <span role="gridcell" class="number">{row.length === null ? "" : count(row.length)}</span>
+      <span role="gridcell" class="quiet">
         {row.origin}
         {row.state !== "same" && <span class="unseen"> {row.state}</span>}
       </span>

@@ -1,0 +1,87 @@
+/** Lights up in the text what the chosen row comes from, and shows what each expression gave. */
+
+import { StateEffect, StateField, type Extension, type Range } from "@codemirror/state";
+import { Decoration, EditorView, hoverTooltip, type DecorationSet } from "@codemirror/view";
+
+import type { Derivation, Piece } from "./messages.ts";
+import { pathAt, pointerOf } from "./pointer.ts";
+
+const setTraces = StateEffect.define<DecorationSet>();
+const SOURCE = Decoration.mark({ class: "trace" });
+
+/** The marks move along with what is typed, until the next ones come. */
+const traces = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, transaction) {
+    const set = transaction.effects.find((effect) => effect.is(setTraces));
+    return set ? set.value : marks.map(transaction.changes);
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+const values = hoverTooltip((view, place) => {
+  let found: { from: number; to: number; result: string } | null = null;
+  view.state.field(traces).between(place, place, (from, to, mark) => {
+    if (typeof mark.spec["result"] === "string") found = { from, to, result: mark.spec["result"] };
+  });
+  if (found === null) return null;
+  const { from, to, result } = found as { from: number; to: number; result: string };
+  return { pos: from, end: to, above: true, create: () => ({ dom: tooltip(`= ${result}`) }) };
+});
+
+function tooltip(text: string): HTMLElement {
+  const dom = document.createElement("div");
+  dom.className = "value-tip";
+  dom.textContent = text;
+  return dom;
+}
+
+/** Says in which part of the document the cursor is, whenever it rests. */
+function followCursor(moved: (pointer: string) => void): Extension {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return EditorView.updateListener.of((update) => {
+    if (!update.selectionSet) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const { state } = update.view;
+      moved(pointerOf(pathAt(state, state.selection.main.head)));
+    }, 120);
+  });
+}
+
+export function tracing(moved: (pointer: string) => void): Extension {
+  return [traces, values, followCursor(moved)];
+}
+
+/** Shows where a row comes from, unless the text has moved on; null clears it. */
+export function showTraces(view: EditorView, derivation: Derivation | null, text: string): void {
+  if (derivation !== null && view.state.doc.toString() !== text) return;
+  const marks = derivation === null ? [] : marksOf(derivation);
+  view.dispatch({ effects: setTraces.of(Decoration.set(marks, true)) });
+}
+
+/** Scrolls so that the first source of a row is seen, if it is not yet. */
+export function revealTraces(view: EditorView, derivation: Derivation): void {
+  const first = derivation.steps.find(isTraced);
+  if (first?.from == null || first.from > view.state.doc.length) return;
+  view.dispatch({ effects: EditorView.scrollIntoView(first.from, { y: "nearest", yMargin: 40 }) });
+}
+
+/** Steps that stand for many lines, which would light up too much. */
+const WIDE = ["dimensions", "reference"];
+
+function isTraced(step: Derivation["steps"][number]): boolean {
+  return step.from !== null && !WIDE.includes(step.name);
+}
+
+function marksOf(derivation: Derivation): Range<Decoration>[] {
+  return derivation.steps.filter(isTraced).flatMap((step) => [
+    SOURCE.range(step.from!, step.to!),
+    ...step.pieces.flatMap(markOf),
+  ]);
+}
+
+function markOf({ from, to, result }: Piece): Range<Decoration>[] {
+  if (from === null || to === null || result === null) return [];
+  return [Decoration.mark({ class: "trace-value", result }).range(from, to)];
+}

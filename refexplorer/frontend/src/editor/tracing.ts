@@ -1,0 +1,98 @@
+/** From a row to the text that it comes from, and from a place in the text to its rows. */
+
+import { Newest } from "../shared/newest.ts";
+import { Store } from "../shared/store.ts";
+import type { RowsReply, RowWindow } from "../shared/window.ts";
+import type { EditorRow } from "../shared/wire.ts";
+import type { Wire } from "../shared/wire.ts";
+import type { Derivation, Uses } from "./messages.ts";
+
+export interface TracingState {
+  /** The chosen row; −1 for none. */
+  active: number;
+  derivation: Derivation | null;
+  /** Why the chosen row is not explained. */
+  trouble: string | null;
+  uses: Uses | null;
+  /** A row to scroll to; another object each time. */
+  target: { index: number } | null;
+}
+
+const NOTHING: TracingState = { active: -1, derivation: null, trouble: null, uses: null, target: null };
+
+export class Tracing extends Store<TracingState> {
+  private readonly wire: Wire;
+  private readonly rows: RowWindow<EditorRow>;
+  private readonly explained = new Newest<string | number>((row) => this.explain(row));
+  private readonly used = new Newest<boolean>((moved) => this.find(moved));
+  private pointer = "";
+
+  constructor(wire: Wire, rows: RowWindow<EditorRow>) {
+    super(NOTHING);
+    this.wire = wire;
+    this.rows = rows;
+  }
+
+  /** Chooses a row by its number, and scrolls to it. */
+  choose(index: number): void {
+    if (this.rows.total === 0) return;
+    const active = Math.min(Math.max(0, index), this.rows.total - 1);
+    this.set({ active, target: { index: active } });
+    void this.explained.ask(active);
+  }
+
+  close(): void {
+    this.set({ active: -1, derivation: null, trouble: null });
+  }
+
+  /** The cursor is in another part of the text. */
+  at(pointer: string): void {
+    if (pointer === this.pointer) return;
+    this.pointer = pointer;
+    void this.used.ask(true);
+  }
+
+  /** The text makes other rows by now: what is shown of the old ones is asked for again. */
+  refresh(): void {
+    const { derivation } = this.state;
+    if (derivation !== null) void this.explained.ask(derivation.key);
+    if (this.pointer !== "") void this.used.ask(false);
+  }
+
+  private async explain(row: string | number): Promise<void> {
+    try {
+      const key = typeof row === "string" ? row : await this.keyAt(row);
+      if (key === undefined) return;
+      const { derivation } = await this.wire.request<{ derivation: Derivation }>("explain", { key });
+      const isCurrent = typeof row === "string" || row === this.state.active;
+      if (this.state.active < 0 || !isCurrent) return;
+      this.set({ derivation, trouble: null, active: Number(derivation.number) });
+    } catch (error) {
+      this.set({ derivation: null, trouble: (error as Error).message });
+    }
+  }
+
+  private async keyAt(index: number): Promise<string | undefined> {
+    const row = this.rows.fresh(index);
+    if (row) return row.key;
+    const reply = await this.wire.request<RowsReply<EditorRow>>("rows", { start: index, n: 1 });
+    return reply.rows[0]?.key;
+  }
+
+  private async find(moved: boolean): Promise<void> {
+    try {
+      const { uses } = await this.wire.request<{ uses: Uses }>("uses", { pointer: this.pointer });
+      const first = uses.ranges[0];
+      const target = moved && first ? { index: Number(first[0]) } : this.state.target;
+      this.set({ uses, target });
+    } catch {
+      // Nothing lights up: the text has made no rows yet, or they cannot be told apart.
+      this.set({ uses: null });
+    }
+  }
+}
+
+/** Whether a row is one of those that the text at the cursor makes. */
+export function isUsed(uses: Uses | null, index: number): boolean {
+  return uses !== null && uses.ranges.some(([first, end]) => Number(first) <= index && index < Number(end));
+}

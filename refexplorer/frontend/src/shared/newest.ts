@@ -1,0 +1,24 @@
+/** Questions of which only the newest matters. */
+
+/** Runs one at a time; of those that came meanwhile, the last one is run next and the rest never. */
+export class Newest<A> {
+  private readonly run: (asked: A) => Promise<void>;
+  private busy = false;
+  private next: { asked: A } | null = null;
+
+  constructor(run: (asked: A) => Promise<void>) {
+    this.run = run;
+  }
+
+  async ask(asked: A): Promise<void> {
+    this.next = { asked };
+    if (this.busy) return;
+    this.busy = true;
+    while (this.next !== null) {
+      const { asked: newest }: { asked: A } = this.next;
+      this.next = null;
+      await this.run(newest);
+    }
+    this.busy = false;
+  }
+}

@@ -177,7 +177,8 @@ class ChunkGrid:
         ----------
         axes
             Up to two dimensions, for rows and columns; by default the last two that have more
-            than one chunk. What lies along the others is counted together.
+            than one chunk, the longer one for the columns. What lies along the others is
+            counted together.
         window
             ``(start, stop)`` for each dimension, in chunks; by default all.
         cells
@@ -225,8 +226,9 @@ class ChunkGrid:
     def _axes(self, axes: Sequence[int] | None) -> tuple[int, ...]:
         rank = len(self.shape)
         if axes is None:
-            several = [axis for axis, size in enumerate(self.shape) if size > 1]
-            return tuple(several[-2:] or range(rank)[-1:])
+            several = [axis for axis, size in enumerate(self.shape) if size != 1]
+            drawn = several[-2:] or list(range(rank)[-1:])
+            return tuple(sorted(drawn, key=lambda axis: self.shape[axis]))
         if len(set(axes)) != len(axes) or len(axes) > 2 or any(a not in range(rank) for a in axes):
             raise RefexplorerError(
                 f"Choose up to two of the {rank} dimensions to draw, not {list(axes)}."

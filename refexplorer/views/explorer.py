@@ -1,4 +1,4 @@
-"""The controller of the explorer: tree, search, inspector and preview behind one `handle`."""
+"""The controller of the explorer: tree, search, inspector, maps and preview."""
 
 from __future__ import annotations
 
@@ -10,14 +10,26 @@ from refexplorer.data.access import AccessPolicy
 from refexplorer.data.targets import StorageOptions, Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.spec.references import Kind
+from refexplorer.views.chunkmap import ChunkMap
 from refexplorer.views.code import code
 from refexplorer.views.inspector import item
 from refexplorer.views.models import Row, to_wire
 from refexplorer.views.notes import notes
 from refexplorer.views.preview import preview
 from refexplorer.views.search import collect
+from refexplorer.views.targetmap import TargetMap
 from refexplorer.views.tree import Tree, row
-from refexplorer.views.wire import Buffers, Message, Post, answer, failure, nowhere
+from refexplorer.views.wire import (
+    Buffers,
+    Message,
+    Operation,
+    Post,
+    Work,
+    answer,
+    answer_later,
+    failure,
+    nowhere,
+)
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -65,13 +77,18 @@ class ExplorerController:
         self._found: list[str] | None = None
         self._lock = threading.RLock()
         self._jobs: dict[str, threading.Event] = {}
-        self._operations = {
+        self._mapping = threading.Lock()
+        chunks, targets = ChunkMap(refs), TargetMap(refs)
+        self._operations: dict[str, Operation] = {
             "hello": self._hello,
             "tree.rows": self._rows,
             "tree.toggle": self._toggle,
             "tree.reveal": self._reveal,
             "tree.find": self._find,
             "key.show": self._show,
+            "grid.show": self._later(chunks.show),
+            "targets.rows": self._later(targets.rows),
+            "target.show": self._later(targets.show),
             "chunk.read": self._read,
             "allow": self._allow,
             "cancel": self._cancel,
@@ -146,6 +163,14 @@ class ExplorerController:
         path = self._path(message)
         self.selection = path
         return {"item": item(self.references, path, self.policy)}
+
+    def _later(self, work: Work) -> Operation:
+        """Make an operation of what may take long; the maps are drawn one after the other."""
+
+        def start(message: Message) -> None:
+            answer_later(message, work, self.post, self._mapping)
+
+        return start
 
     def _allow(self, message: Message) -> Message:
         self.policy.grant(str(message["grant"]))

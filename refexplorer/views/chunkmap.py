@@ -1,0 +1,83 @@
+"""The map of chunks: one array's grid as cells that a screen can show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.refset.chunkgrid import STATES, ChunkGrid
+from refexplorer.refset.gridview import GridView
+from refexplorer.views.map_models import Grid, MapTarget
+from refexplorer.views.wire import Buffers, Message, floats
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+CELLS = 120
+"""Most rows and most columns of a picture."""
+ARRAYS_LISTED = 500
+
+
+class ChunkMap:
+    """Answers what a map of chunks asks; keeps the grid of the last array."""
+
+    def __init__(self, refs: ReferenceSet) -> None:
+        self._refs = refs
+        self._kept: tuple[str, ChunkGrid] | None = None
+
+    def show(self, message: Message) -> tuple[Message, Buffers]:
+        """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
+        path = message["array"]
+        if path is None:
+            path = self._largest()
+        if path is None:
+            return {"map": None}, []
+        grid = self._grid(str(path))
+        window = message["window"]
+        windows = None if window is None else [(int(a), int(b)) for a, b in window]
+        view = grid.view(message["axes"], windows, CELLS)
+        codes, places = np.unique(view.targets, return_inverse=True)
+        places = places.reshape(view.shape) - int(-1 in codes)
+        buffers = [floats(each) for each in (view.counts, places, view.offsets, view.sizes)]
+        return {"map": self._model(grid, view, codes[codes >= 0].tolist())}, buffers
+
+    def _largest(self) -> str | None:
+        """Return the array of most chunks, the first look at a set."""
+        paths = self._refs.arrays()
+        return max(paths, key=lambda path: self._refs.array(path).chunk_count, default=None)
+
+    def _grid(self, path: str) -> ChunkGrid:
+        if self._kept is None or self._kept[0] != path:
+            try:
+                self._kept = path, self._refs.chunk_grid(path)
+            except KeyError:
+                raise RefexplorerError(f"There is no array at {path!r}.") from None
+        return self._kept[1]
+
+    def _model(self, grid: ChunkGrid, view: GridView, codes: list[int]) -> Grid:
+        array, urls = grid.array, grid.urls
+        rank = len(array.grid)
+        rows, columns = view.shape
+        return Grid(
+            array.path,
+            self._refs.arrays()[:ARRAYS_LISTED],
+            array.grid,
+            tuple(
+                (array.dimensions or ("",) * rank)[axis] or f"axis {axis}" for axis in range(rank)
+            ),
+            array.folder + array.prefix if rank else array.chunk_key(()),
+            array.separator,
+            tuple(side.axis for side in view.sides),
+            view.window,
+            tuple(side.step for side in view.sides),
+            rows,
+            columns,
+            STATES,
+            tuple(int(count) for count in view.counts.sum(axis=(1, 2))),
+            tuple(MapTarget(urls[code], code) for code in codes),
+            len(urls),
+            len(grid.outside),
+            view.sampled,
+        )

@@ -1,0 +1,100 @@
+"""The map of a target: which of its bytes are referenced, and the table of all targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.refset.layout import TargetLayout, TargetRange
+from refexplorer.views.map_models import Layout, MapArray, MapRange, TargetRow
+from refexplorer.views.wire import Buffers, Message, floats
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+ROWS = 1000
+"""Most rows that one answer carries."""
+BINS = 400
+RANGES_SHOWN = 400
+WHOLE_KEYS_SHOWN = 20
+_ARRAYS_NAMED = 4
+
+
+class TargetMap:
+    """Answers what the table and the map of targets ask."""
+
+    def __init__(self, refs: ReferenceSet) -> None:
+        self._refs = refs
+
+    def rows(self, message: Message) -> tuple[Message, Buffers]:
+        """Answer ``targets.rows``."""
+        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
+        index = self._refs.target_index
+        rows = [
+            TargetRow(
+                target.url,
+                target.ranges,
+                target.whole,
+                target.bytes,
+                target.end,
+                target.arrays[:_ARRAYS_NAMED],
+                len(target.arrays),
+            )
+            for target in index.targets(start, start + n)
+        ]
+        return {"start": start, "total": index.count, "rows": rows}, []
+
+    def show(self, message: Message) -> tuple[Message, Buffers]:
+        """Answer ``target.show``; ``layout`` is None if the set has no targets."""
+        first = self._refs.targets(0, 1)
+        if not first:
+            return {"layout": None}, []
+        layout = self._layout(message.get("url", first[0].url))
+        start, stop = _window(message["window"], layout.end)
+        bins = layout.bins(start, stop, BINS)
+        arrays = (bins.edges, bins.covered, bins.shared, bins.ranges, bins.arrays)
+        return {"layout": self._model(layout, start, stop)}, [floats(each) for each in arrays]
+
+    def _layout(self, url: str | None) -> TargetLayout:
+        try:
+            return self._refs.layout(url)
+        except KeyError:
+            raise RefexplorerError(f"No reference names the target {url!r}.") from None
+
+    def _model(self, layout: TargetLayout, start: int, stop: int) -> Layout:
+        shown = layout.ranges(start, stop, RANGES_SHOWN)
+        return Layout(
+            layout.url,
+            start,
+            stop,
+            layout.end,
+            len(layout),
+            layout.whole,
+            tuple(layout.whole_keys(WHOLE_KEYS_SHOWN)),
+            layout.covered.total,
+            len(layout.gaps.starts),
+            layout.gaps.total,
+            len(layout.shared.starts),
+            layout.shared.total,
+            tuple(MapArray(path, self._number(path)) for path in layout.arrays),
+            None if shown is None else tuple(_range(each, layout) for each in shown),
+            self._refs.target_index.unlisted,
+        )
+
+    def _number(self, path: str | None) -> int:
+        """Return the number of an array in the set, so that it has one colour in all targets."""
+        return -1 if path is None else self._refs.arrays().index(path)
+
+
+def _range(found: TargetRange, layout: TargetLayout) -> MapRange:
+    return MapRange(found.key, layout.arrays.index(found.array), found.offset, found.length)
+
+
+def _window(window: list[int] | None, end: int) -> tuple[int, int]:
+    """Return the window within the target; all of it by default."""
+    if window is None:
+        return 0, max(end, 1)
+    start, stop = (int(each) for each in window)
+    if not 0 <= start < stop:
+        raise RefexplorerError(f"There are no bytes from {start:,} to {stop:,}.")
+    return start, stop

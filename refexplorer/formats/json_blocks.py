@@ -1,10 +1,11 @@
 """Reads the references of a large JSON document in blocks, without a Python object for each.
 
 Most of a large set is ``"key": ["url", offset, length]``. The text is split at ``],`` and each
-piece is held against a strict pattern of one such entry; pieces that do not match are joined
-again with their neighbours and go to a real parser. A piece that lies inside a text or a nested
-value leaves the pieces around it unbalanced, so that parser fails, and with it this whole way:
-what is accepted is exactly JSON, and any doubt ends in `NotInBlocks`.
+piece is held against the strict form of one such entry (`refexplorer.formats.json_ranges`);
+pieces that do not match are joined again with their neighbours and go to a real parser. A piece
+that lies inside a text or a nested value leaves the pieces around it unbalanced, so that parser
+fails, and with it this whole way: what is accepted is exactly JSON, and any doubt ends in
+`NotInBlocks`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import flags_of, number_column, numbers_of, text_column
+from refexplorer.formats.arrow import number_column, text_column
+from refexplorer.formats.json_ranges import match_ranges
 from refexplorer.formats.json_text import Noting
 from refexplorer.formats.positions import Broken, first_member
 
@@ -25,13 +27,6 @@ BLOCK = 4 * 2**20
 HEAD = 64 * 2**20
 _CUT = b"],"
 _SECTIONS = ("version", "templates", "gen", "refs")
-_TEXT = r'(?:[^"\\\x00-\x1f]|\\/)*'
-_BLANK = r"[ \t\r\n]*"
-_NUMBER = r"0|[1-9][0-9]{0,17}"
-_ENTRY = (
-    rf'^{_BLANK}"(?P<key>{_TEXT})"{_BLANK}:{_BLANK}\[{_BLANK}"(?P<url>{_TEXT})"'
-    rf"{_BLANK},{_BLANK}(?P<offset>{_NUMBER}){_BLANK},{_BLANK}(?P<length>{_NUMBER}){_BLANK}$"
-)
 
 
 class NotInBlocks(Exception):
@@ -161,15 +156,11 @@ class _Reader:
     def read(self, block: bytes) -> None:
         """Read the text between two cuts."""
         pieces = pc.list_flatten(pc.split_pattern(_text_column(block), _CUT.decode()))
-        fields = pc.extract_regex(pieces, _ENTRY)
-        matched = flags_of(fields.is_valid())
-        runs = self._parse_runs(pieces, matched)
-        entries = fields.filter(fields.is_valid()) if not matched.all() else fields
-        escaped = b"\\" in block
-        keys = entries.field("key")
-        if escaped:
-            keys = pc.replace_substring(keys, "\\/", "/")
-        self._append(keys, self._ranges(entries, escaped), matched, runs)
+        ranges = match_ranges(pieces, block)
+        runs = self._parse_runs(pieces, ranges.matched)
+        codes = [self._urls.setdefault(url, len(self._urls)) for url in ranges.urls]
+        columns = [np.array(codes, np.int64)[ranges.codes], ranges.offsets, ranges.lengths]
+        self._append(ranges.keys, np.stack(columns), ranges.matched, runs)
 
     def _parse_runs(self, pieces: pa.Array, matched: np.ndarray) -> dict[int, dict[str, Any]]:
         """Parse the runs of pieces that do not match, each by the place of its first piece.
@@ -196,17 +187,6 @@ class _Reader:
         except (ValueError, RecursionError):
             raise NotInBlocks from None
         return entries
-
-    def _ranges(self, entries: pa.StructArray, escaped: bool) -> np.ndarray:
-        """Return code of the URL, offset and length of the entries that matched, (3, n) int64."""
-        urls = entries.field("url").dictionary_encode()
-        texts = urls.dictionary.to_pylist()
-        if escaped:
-            texts = [text.replace("\\/", "/") for text in texts]
-        codes = [self._urls.setdefault(text, len(self._urls)) for text in texts]
-        places = numbers_of(urls.indices)
-        numbers = (numbers_of(entries.field(n).cast(pa.int64())) for n in ("offset", "length"))
-        return np.stack([np.array(codes, np.int64)[places], *numbers])
 
     def _append(
         self,

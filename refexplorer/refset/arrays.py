@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.refset.arrow import chunk_numbers, flags_of, number_column, without_start
+from refexplorer.formats.arrow import chunk_numbers, flags_of, number_column, without_start
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree import Folder, Tree, prefix

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import number_column, numbers_of
 from refexplorer.formats.json_blocks import Entries
@@ -30,9 +29,10 @@ def table_of_entries(entries: Entries, document: Document) -> Table:
     urls = UrlReader(document)
     rows, values = _values(entries, keys, document, urls)
     columns = _ranges(entries, keys, document, urls).replaced(rows, values)
-    rows = _kept(keys, columns.targets, document)
+    table = Table(keys, columns)
+    rows = _kept(keys, columns.targets, table.index.unique, document)
     if len(rows) == len(keys):
-        return Table(keys, columns)
+        return table
     return Table(keys.take(number_column(rows)), columns.select(rows))
 
 
@@ -75,10 +75,10 @@ def _values(
     return np.array(rows, np.int64), builder.build()
 
 
-def _kept(keys: pa.Array, targets: np.ndarray, document: Document) -> np.ndarray:
+def _kept(keys: pa.Array, targets: np.ndarray, unique: bool, document: Document) -> np.ndarray:
     """Return the rows that stay: of equal keys the last one, at the place of the first."""
     rows = np.arange(len(keys))
-    if pc.count_distinct(keys).as_py() < len(keys):
+    if not unique:
         codes = numbers_of(keys.dictionary_encode().indices)
         counts = np.bincount(codes)
         rows = np.zeros(len(counts), np.int64)
@@ -87,4 +87,5 @@ def _kept(keys: pa.Array, targets: np.ndarray, document: Document) -> np.ndarray
             key = keys[int(rows[code])].as_py()
             message = f"`{key}` stands {counts[code]:,} times in one object; the last one counts."
             EntryNotes(document, key).add("duplicate-key", message)
-    return rows[targets[rows] != _LEFT_OUT]
+    kept: np.ndarray = rows[targets[rows] != _LEFT_OUT]
+    return kept

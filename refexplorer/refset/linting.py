@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.refset.arrow import flags_of
+from refexplorer.formats.arrow import flags_of
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.linting_grids import lint_arrays
 from refexplorer.refset.linting_ranges import lint_ranges

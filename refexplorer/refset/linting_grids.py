@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.refset.arrow import flags_of
+from refexplorer.formats.arrow import flags_of
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Findings, pointer

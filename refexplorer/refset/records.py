@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.formats.arrow import flags_of, number_column, numbers_of
 from refexplorer.formats.parquet import BadRecords, ParquetStore
-from refexplorer.refset.arrow import flags_of, number_column, numbers_of
 from refexplorer.refset.columns import BASE64, INLINE, RANGE, URL, Columns
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.reading import read_bytes

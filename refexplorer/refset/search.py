@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Collection, Iterator
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.refset.arrow import flags_of
+from refexplorer.formats.arrow import flags_of
 from refexplorer.refset.columns import KINDS
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.segments import Generated, Segment
@@ -19,6 +18,8 @@ from refexplorer.refset.table import Table
 from refexplorer.spec.references import Kind
 
 MODES = ("glob", "regex", "substring")
+_GLOB = re.compile(r"(\[!?\]?[^\]]+\]|[*?])")
+_GLOB_MARKS = {"*": ".*", "?": "."}
 SEARCHED_KEYS = 1_000_000
 """Generated keys of one segment that a search goes through."""
 
@@ -51,7 +52,7 @@ def _pattern(text: str, mode: str) -> re.Pattern[str]:
     if mode == "substring":
         return re.compile(re.escape(text))
     if mode == "glob":
-        return re.compile(rf"\A{fnmatch.translate(text)}")
+        text, mode = _regex_of_glob(text), "regex"
     if mode != "regex":
         raise RefexplorerError(f"There is no search mode {mode!r}; use one of {', '.join(MODES)}.")
     try:
@@ -67,8 +68,7 @@ def _rows(
         fits = pc.match_substring(table.keys, text)
     else:
         try:
-            regex = text if mode == "regex" else _re2_glob(text)
-            fits = pc.match_substring_regex(table.keys, regex)
+            fits = pc.match_substring_regex(table.keys, pattern.pattern)
         except pa.ArrowInvalid:  # RE2 knows less than Python, such as back references
             yield from _rows_one_by_one(table, pattern, kinds)
             return
@@ -86,11 +86,17 @@ def _rows_one_by_one(
             yield row
 
 
-def _re2_glob(text: str) -> str:
-    """Translate a glob for RE2, which does not know the ends that `fnmatch` writes."""
-    translated = fnmatch.translate(text)
-    body = re.sub(r"\\[zZ]$", "", translated)
-    return f"^(?:{body})$"
+def _regex_of_glob(text: str) -> str:
+    """Translate a glob to what Python and RE2 both read, which `fnmatch.translate` is not."""
+    parts = _GLOB.split(text)
+    return "(?s)^" + "".join(_GLOB_MARKS.get(part) or _glob_part(part) for part in parts) + "$"
+
+
+def _glob_part(part: str) -> str:
+    if len(part) > 2 and part[0] == "[" and part[-1] == "]":
+        inside = part[1:-1].replace("\\", "\\\\")
+        return f"[^{inside[1:]}]" if inside[0] == "!" else f"[{inside}]"
+    return re.escape(part)
 
 
 def _search_segment(

@@ -69,12 +69,13 @@ class Table:
         return {key: row for row in rows if is_metadata(key := self.key_at(row))}
 
     @cached_property
-    def _index(self) -> KeyIndex:
+    def index(self) -> KeyIndex:
+        """Finds the row of a key."""
         return KeyIndex(self.keys)
 
     def find(self, key: str) -> int | None:
         """Return the row of a key, or None."""
-        return self.metadata.get(key) if is_metadata(key) else self._index.find(key)
+        return self.metadata.get(key) if is_metadata(key) else self.index.find(key)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order."""

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.refset.arrow import (
+from refexplorer.formats.arrow import (
     chunk_numbers,
     flags_of,
     number_column,
@@ -353,9 +353,12 @@ def _target(reference: Reference | None) -> str | None:
 
 def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
     """Return the distinct folders of the keys, and for each key the place of its folder."""
-    folders = pc.replace_substring_regex(keys, r"/?[^/]*$", "", max_replacements=1)
-    encoded = folders.dictionary_encode()
-    return encoded.dictionary.to_pylist(), numbers_of(encoded.indices)
+    inside = pc.match_substring(keys, "/")
+    halves = pc.split_pattern(keys.filter(inside), "/", max_splits=1, reverse=True)
+    parents = pc.list_element(halves, 0).dictionary_encode()
+    codes = np.zeros(len(keys), np.int64)
+    codes[flags_of(inside)] = numbers_of(parents.indices) + 1
+    return ["", *parents.dictionary.to_pylist()], codes
 
 
 def _is_in(names: pa.Array, wanted: list[str]) -> np.ndarray:

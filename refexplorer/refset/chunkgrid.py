@@ -176,9 +176,8 @@ class ChunkGrid:
         Parameters
         ----------
         axes
-            Up to two dimensions, for rows and columns; by default the last two that have more
-            than one chunk, the longer one for the columns. What lies along the others is
-            counted together.
+            Up to two dimensions, for rows and columns; by default the two with most chunks. What
+            lies along the others is counted together.
         window
             ``(start, stop)`` for each dimension, in chunks; by default all.
         cells
@@ -227,8 +226,8 @@ class ChunkGrid:
         rank = len(self.shape)
         if axes is None:
             several = [axis for axis, size in enumerate(self.shape) if size != 1]
-            drawn = several[-2:] or list(range(rank)[-1:])
-            return tuple(sorted(drawn, key=lambda axis: self.shape[axis]))
+            longest = sorted(several or range(rank)[-1:], key=lambda axis: self.shape[axis])
+            return tuple(longest[-2:])
         if len(set(axes)) != len(axes) or len(axes) > 2 or any(a not in range(rank) for a in axes):
             raise RefexplorerError(
                 f"Choose up to two of the {rank} dimensions to draw, not {list(axes)}."

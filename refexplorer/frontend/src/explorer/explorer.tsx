@@ -7,15 +7,23 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Copy, SeverityMark } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
+import { Chunks } from "./chunks.tsx";
 import { Data } from "./data.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchBox } from "./search.tsx";
 import { ExplorerSession, type Tab } from "./session.ts";
 import { Tabs } from "./tabs.tsx";
+import { Targets } from "./targets.tsx";
 import { Tree } from "./tree.tsx";
 
-const TABS: Record<Tab, string> = { overview: "Overview", key: "Key", data: "Data" };
+const TABS: Record<Tab, string> = {
+  overview: "Overview",
+  key: "Key",
+  data: "Data",
+  chunks: "Chunks",
+  targets: "Targets",
+};
 
 export function Explorer({ host }: ViewProps) {
   const [session] = useState(() => new ExplorerSession(host));
@@ -27,6 +35,8 @@ export function Explorer({ host }: ViewProps) {
     overview: <Overview hello={hello} reveal={(path) => session.run(session.reveal(path))} />,
     key: <Inspector session={session} />,
     data: <Data session={session} />,
+    chunks: <Chunks session={session} />,
+    targets: <Targets session={session} />,
   };
   return (
     <section class="view explorer" aria-label={`Reference set ${hello.title}`}>

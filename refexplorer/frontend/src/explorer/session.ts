@@ -5,8 +5,9 @@ import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
 import type { Count, Hello, Item, Kind, Progress, Reading, Row } from "../shared/wire.ts";
+import { Maps } from "./maps.ts";
 
-export type Tab = "overview" | "key" | "data";
+export type Tab = "overview" | "key" | "data" | "chunks" | "targets";
 export type Mode = "glob" | "substring" | "regex";
 
 export interface Search {
@@ -65,6 +66,7 @@ const START: ExplorerState = {
 
 export class ExplorerSession extends Store<ExplorerState> {
   readonly rows: RowWindow<Row>;
+  readonly maps: Maps;
   private keys: Promise<void> = Promise.resolve();
   private readonly host: Host;
   private readonly wire: Wire;
@@ -74,6 +76,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     super(START);
     this.host = host;
     this.wire = new Wire(host);
+    this.maps = new Maps(this.wire);
     this.rows = new RowWindow(
       (start, n) => this.wire.request<RowsReply<Row>>("tree.rows", { start, n }),
       () => this.set({}),

@@ -210,7 +210,7 @@ function total({ shape }: Reading): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-function useWidth(element: { current: HTMLElement | null }): number {
+export function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry!.contentRect.width)));

@@ -1,0 +1,98 @@
+/** A map: Plot draws frame and axes, a canvas over them the many cells; one stop for the keyboard. */
+
+import * as Plot from "@observablehq/plot";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+import { inksOf, type Inks } from "./palette.ts";
+import { useWidth } from "./values.tsx";
+
+/** From values to pixels of the figure. */
+export interface Frame {
+  x(value: number): number;
+  y(value: number): number;
+  inks: Inks;
+}
+
+interface Props {
+  label: string;
+  /** Of the figure, for the width that there is. */
+  options(width: number): Plot.PlotOptions;
+  paint(context: CanvasRenderingContext2D, frame: Frame): void;
+  /** Where the pointer is, in values of the axes; null when it leaves. */
+  point(at: [number, number] | null): void;
+  pick(): void;
+  onKeyDown(event: KeyboardEvent): void;
+  readout: ComponentChildren;
+}
+
+type Plotted = SVGSVGElement & Plot.Plot;
+
+export function Board({ label, options, paint, point, pick, onKeyDown, readout }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plotted | null>(null);
+  const width = useWidth(box);
+  const theme = useTheme(box);
+
+  useLayoutEffect(() => {
+    if (width === 0) return;
+    plot.current = Plot.plot(options(width)) as Plotted;
+    const canvas = document.createElement("canvas");
+    draw(canvas, plot.current, box.current!, paint);
+    // What they show is said below the picture, cell by cell.
+    for (const part of [plot.current, canvas]) part.setAttribute("aria-hidden", "true");
+    box.current!.replaceChildren(plot.current, canvas);
+  }, [width, theme, options, paint]);
+
+  const onPointerMove = (event: PointerEvent) => {
+    const frame = box.current!.getBoundingClientRect();
+    point(valueAt(plot.current, event.clientX - frame.left, event.clientY - frame.top));
+  };
+  return (
+    <div class="board">
+      <div
+        class="figure map"
+        ref={box}
+        role="application"
+        tabIndex={0}
+        aria-label={label}
+        onPointerMove={onPointerMove}
+        onPointerLeave={() => point(null)}
+        onClick={pick}
+        onKeyDown={onKeyDown}
+      />
+      <p class="readout" role="status">{readout}</p>
+    </div>
+  );
+}
+
+function draw(canvas: HTMLCanvasElement, plot: Plotted, box: HTMLElement, paint: Props["paint"]): void {
+  const [width, height] = [Number(plot.getAttribute("width")), Number(plot.getAttribute("height"))];
+  canvas.width = width * devicePixelRatio;
+  canvas.height = height * devicePixelRatio;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d")!;
+  context.scale(devicePixelRatio, devicePixelRatio);
+  const scale = (name: "x" | "y") => (value: number) => Number(plot.scale(name)!.apply(value));
+  paint(context, { x: scale("x"), y: scale("y"), inks: inksOf(box) });
+}
+
+function valueAt(plot: Plotted | null, x: number, y: number): [number, number] | null {
+  if (plot === null) return null;
+  return [Number(plot.scale("x")!.invert!(x)), Number(plot.scale("y")!.invert!(y))];
+}
+
+/** Changes with light and dark, which a canvas has to be told. */
+export function useTheme(element: { current: Element | null }): string {
+  const [theme, setTheme] = useState("");
+  useEffect(() => {
+    const view = element.current!.closest<HTMLElement>(".rx")!;
+    const tell = () => setTheme(view.dataset["theme"] ?? "");
+    const observer = new MutationObserver(tell);
+    observer.observe(view, { attributes: true, attributeFilter: ["data-theme"] });
+    tell();
+    return () => observer.disconnect();
+  }, []);
+  return theme;
+}

@@ -1,0 +1,210 @@
+/** The picture of a map of chunks, with its cursor. */
+
+import type { PlotOptions } from "@observablehq/plot";
+import * as Plot from "@observablehq/plot";
+import { useMemo, useState } from "preact/hooks";
+
+import { Board, type Frame } from "./board.tsx";
+import { cellAt, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
+import type { GridPicture, Span } from "./maps.ts";
+import { fill, hatching, series } from "./palette.ts";
+import { range } from "./slices.ts";
+
+const MARGINS = { marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 36 };
+const LARGEST_CELL = 34;
+const HEIGHT = 340;
+/** From this size on, px, a cell has a gap to the next, and a letter. */
+const GAPPED = 4;
+const LETTERED = 13;
+
+interface Props {
+  picture: GridPicture;
+  by: By;
+  /** Index of the selected chunk if it is one of this array. */
+  selected: number[] | null;
+  select(key: string): void;
+  zoomTo(spans: Span[]): void;
+}
+
+export function ChunkBoard({ picture, by, selected, select, zoomTo }: Props) {
+  const [cursor, setCursor] = useState<Place | null>(null);
+  const shown = cursor && cursor[0] < picture.rows && cursor[1] < picture.columns ? cursor : null;
+  const chosen = selected && placeOf(picture, selected);
+  const options = useMemo(() => (width: number) => frameOf(picture, width), [picture]);
+  const paint = useMemo(
+    () => (context: CanvasRenderingContext2D, frame: Frame) => {
+      paintCells(context, frame, picture, by);
+      if (chosen) outline(context, frame, picture, chosen, frame.inks.ink, 2.5);
+      if (shown) outline(context, frame, picture, shown, frame.inks.accent, 2);
+    },
+    [picture, by, shown?.join(), chosen?.join()],
+  );
+  const pick = (place: Place | null) => {
+    if (place === null) return;
+    const key = keyOf(picture, place);
+    if (key === null) zoomTo(spansOf(picture, place));
+    else if (presence(picture, cellAt(picture, place)).present > 0) select(key);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" || event.key === " ") pick(shown);
+    else if (MOVES[event.key]) setCursor(moved(shown ?? chosen, event.key, picture));
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Board
+      label={`Chunks of ${picture.array || "/"}: ${summary(picture)}. Arrow keys move, Enter selects.`}
+      options={options}
+      paint={paint}
+      point={(at) => setCursor(at && placeAt(picture, at))}
+      pick={() => pick(shown)}
+      onKeyDown={onKeyDown}
+      readout={shown ? said(picture, shown) : hint(picture, chosen)}
+    />
+  );
+}
+
+function hint(picture: GridPicture, chosen: Place | null): string {
+  if (chosen) return `Selected: ${said(picture, chosen)}`;
+  return "Point at a chunk, or move with the arrow keys; a click or Enter selects it.";
+}
+
+const MOVES: Record<string, Place> = {
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+};
+
+function moved(from: Place | null, key: string, { rows, columns }: GridPicture): Place {
+  if (from === null) return [0, 0];
+  const [down, right] = MOVES[key]!;
+  const clamp = (at: number, size: number) => Math.min(size - 1, Math.max(0, at));
+  return [clamp(from[0] + down, rows), clamp(from[1] + right, columns)];
+}
+
+/** The drawn dimension of rows (0) or columns (1), its window and step; of none, a single cell. */
+function side(picture: GridPicture, which: 0 | 1) {
+  const at = which - (2 - picture.axes.length);
+  const axis = picture.axes[at];
+  if (axis === undefined) return { name: null, start: 0, stop: 1, step: 1 };
+  const [start, stop] = picture.window[axis]!;
+  return { name: picture.dimensions[axis]!, start, stop, step: picture.steps[at]! };
+}
+
+function frameOf(picture: GridPicture, width: number): PlotOptions {
+  const [rows, columns] = [side(picture, 0), side(picture, 1)];
+  const room = width - MARGINS.marginLeft - MARGINS.marginRight;
+  const across = Math.min(LARGEST_CELL, room / picture.columns) * picture.columns;
+  const down = Math.min(LARGEST_CELL, HEIGHT / picture.rows) * picture.rows;
+  return {
+    ...MARGINS,
+    width: across + MARGINS.marginLeft + MARGINS.marginRight,
+    height: down + MARGINS.marginTop + MARGINS.marginBottom,
+    x: axis(columns, Math.max(1, across / 52)),
+    y: { ...axis(rows, Math.max(1, down / 22)), reverse: true },
+    marks: [Plot.frame({ stroke: "var(--line)" })],
+  };
+}
+
+/** Chunks are counted, so a tick stands in the middle of its chunk. */
+function axis({ name, start, stop }: ReturnType<typeof side>, most: number) {
+  const step = [1, 2, 5].flatMap((n) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].map((power) => n * power));
+  const every = step.sort((a, b) => a - b).find((each) => (stop - start) / each <= most) ?? stop - start;
+  const ticks = [];
+  for (let at = Math.ceil(start / every) * every; at < stop; at += every) ticks.push(at);
+  return {
+    domain: [start - 0.5, stop - 0.5],
+    label: name,
+    labelArrow: "none" as const,
+    labelAnchor: "center" as const,
+    ticks: name === null ? [] : ticks,
+    tickFormat: (at: number) => at.toLocaleString("en"),
+  };
+}
+
+function placeAt(picture: GridPicture, [x, y]: [number, number]): Place | null {
+  const [rows, columns] = [side(picture, 0), side(picture, 1)];
+  const row = Math.floor((y + 0.5 - rows.start) / rows.step);
+  const column = Math.floor((x + 0.5 - columns.start) / columns.step);
+  return row >= 0 && row < picture.rows && column >= 0 && column < picture.columns ? [row, column] : null;
+}
+
+/** Left, top, width and height of a cell, px. */
+function rectangle({ x, y }: Frame, picture: GridPicture, [row, column]: Place): [number, number, number, number] {
+  const [rows, columns] = [side(picture, 0), side(picture, 1)];
+  const left = x(columns.start + column * columns.step - 0.5);
+  const top = y(rows.start + row * rows.step - 0.5);
+  const right = x(Math.min(columns.stop, columns.start + (column + 1) * columns.step) - 0.5);
+  const bottom = y(Math.min(rows.stop, rows.start + (row + 1) * rows.step) - 0.5);
+  return [left, top, right - left, bottom - top];
+}
+
+function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: GridPicture, by: By): void {
+  const nothing = hatching(context, frame.inks);
+  const colour = colours(context, frame, picture, by);
+  for (let row = 0; row < picture.rows; row++) {
+    for (let column = 0; column < picture.columns; column++) {
+      const cell = cellAt(picture, [row, column]);
+      const [left, top, width, height] = rectangle(frame, picture, [row, column]);
+      const gap = Math.min(width, height) >= GAPPED ? 1 : 0;
+      const { seen, present } = presence(picture, cell);
+      context.fillStyle = nothing;
+      if (present < seen) context.fillRect(left, top, width - gap, height - gap);
+      if (present === 0) continue;
+      // A cell of several chunks is filled as far as they have references.
+      const full = Math.max(Math.min(2, height), (height - gap) * (present / seen));
+      context.fillStyle = colour(cell);
+      context.fillRect(left, top + height - gap - full, width - gap, full);
+      if (by === "kind" && Math.min(width, height) >= LETTERED) {
+        letter(context, frame, picture.states[stateOf(picture, cell)]!, left + (width - gap) / 2, top + (height - gap) / 2);
+      }
+    }
+  }
+}
+
+function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: string, x: number, y: number): void {
+  context.fillStyle = inks.paper;
+  context.font = "700 10px ui-monospace, Menlo, Consolas, monospace";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(state[0]!.toUpperCase(), x, y + 0.5);
+}
+
+type Colour = (cell: number) => string | CanvasPattern;
+
+function colours(context: CanvasRenderingContext2D, { inks }: Frame, picture: GridPicture, by: By): Colour {
+  if (by === "kind") return (cell) => inks.of(`--${picture.states[stateOf(picture, cell)]!}`);
+  if (by === "target") {
+    const fills = picture.targets.map(({ number }) => fill(context, series(number), inks));
+    return (cell) => fills[picture.target[cell]!] ?? series(-1).colour;
+  }
+  const numbers = by === "size" ? picture.size : picture.offset;
+  const scale = Plot.scale({ color: { type: "linear", scheme: "viridis", domain: domainOf(picture, by) ?? [0, 1] } });
+  return (cell) => (numbers[cell]! < 0 ? series(-1).colour : String(scale.apply(numbers[cell])));
+}
+
+/** Least and greatest of the sizes or offsets that are drawn; null if there is none. */
+export function domainOf(picture: GridPicture, by: By): Span | null {
+  const numbers = by === "size" ? picture.size : picture.offset;
+  const found = range(numbers.filter((number, cell) => number >= 0 && presence(picture, cell).present > 0));
+  return found && (found[0] === found[1] ? [found[0], found[0] + 1] : found);
+}
+
+function outline(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  picture: GridPicture,
+  place: Place,
+  colour: string,
+  line: number,
+): void {
+  const [left, top, width, height] = rectangle(frame, picture, place);
+  const most = (size: number) => Math.max(size, 5);
+  context.lineWidth = line + 2;
+  context.strokeStyle = frame.inks.paper;
+  context.strokeRect(left - 1, top - 1, most(width) + 1, most(height) + 1);
+  context.lineWidth = line;
+  context.strokeStyle = colour;
+  context.strokeRect(left - 1, top - 1, most(width) + 1, most(height) + 1);
+}

@@ -1,0 +1,219 @@
+/** The chunks of an array as a map: what each refers to, how far, and what is missing. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+import { bytes, count, counted, fileName, KIND_NAMES } from "../shared/format.ts";
+import { Blank } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { Kind } from "../shared/wire.ts";
+import { LOOKS, targetName, type By } from "./cells.ts";
+import { ChunkBoard, domainOf } from "./chunkboard.tsx";
+import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
+import type { GridPicture, Span } from "./maps.ts";
+import { series } from "./palette.ts";
+import { legend } from "./plot.ts";
+import type { ExplorerSession } from "./session.ts";
+
+export function Chunks({ session }: { session: ExplorerSession }) {
+  const { item } = useStore(session);
+  const { grid, gridError } = useStore(session.maps);
+  const [by, setBy] = useState<By>("target");
+  const wanted = item?.array?.path ?? null;
+  useEffect(() => {
+    if (grid === undefined || (wanted !== null && wanted !== grid?.array)) session.maps.showGrid(wanted);
+  }, [wanted]);
+  if (gridError !== null) return <Blank sentence={gridError} retry={() => session.maps.showGrid(wanted)} />;
+  if (grid === undefined) return <Blank sentence="Counting the chunks …" />;
+  if (grid === null) return <Blank sentence="This set has no arrays, so there are no chunks to map." />;
+  const { array, axes, window } = grid;
+  const redraw = (spans: Span[] | null, drawn = axes) => session.maps.showGrid(array, drawn, spans);
+  const selected = item?.chunk?.array === array ? item.chunk.index : null;
+  return (
+    <>
+      <Heading grid={grid} />
+      {grid.rows * grid.columns === 0 ? (
+        <Blank sentence={`${array || "/"} has a length of 0: there are no chunks.`} />
+      ) : (
+        <>
+          <Controls grid={grid} by={by} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
+          <Others grid={grid} redraw={redraw} />
+          <ChunkBoard
+            key={array}
+            picture={grid}
+            by={by}
+            selected={selected}
+            select={(key) => session.run(session.reveal(key))}
+            zoomTo={(spans) => redraw(deeper(grid, spans, window))}
+          />
+          <Legend grid={grid} by={by} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The window of a cell, widened to a hundred chunks or so: a single one says too little. */
+function deeper({ axes, grid }: GridPicture, spans: Span[], window: Span[]): Span[] {
+  return window.map((span, dimension) => {
+    if (!axes.includes(dimension)) return spans[dimension]!;
+    const [start, stop] = spans[dimension]!;
+    const size = Math.min(span[1] - span[0], Math.max(stop - start, 60));
+    return zoomed([start, stop], size / (stop - start), (start + stop) / 2, Number(grid[dimension]));
+  });
+}
+
+function Heading({ grid }: { grid: GridPicture }) {
+  const total = grid.counts.reduce<number>((sum, n) => sum + Number(n), 0);
+  const absent = Number(grid.counts[0]);
+  const size = grid.grid.map((n, i) => `${grid.dimensions[i]} ${count(n)}`).join(" × ");
+  const parts = [
+    size === "" ? "a single chunk" : `${size} chunks`,
+    grid.sampled ? "one chunk of each cell was looked at" : "",
+    !grid.sampled && total > 0 && absent === total ? "none of them has a reference" : "",
+    !grid.sampled && absent > 0 && absent < total ? `${count(absent)} without a reference` : "",
+    grid.outside > 0 ? `${counted(grid.outside, "reference")} outside the grid` : "",
+  ];
+  return (
+    <div>
+      <h2 class="data-title">{grid.array || "/"}</h2>
+      <p class="caption">{parts.filter(Boolean).join(" · ")}</p>
+    </div>
+  );
+}
+
+interface ControlsProps {
+  grid: GridPicture;
+  by: By;
+  setBy(by: By): void;
+  show(array: string, axes?: number[] | null, window?: Span[] | null): void;
+}
+
+function Controls({ grid, by, setBy, show }: ControlsProps) {
+  const { array, arrays, axes, dimensions, window } = grid;
+  const centre = (axis: number) => (window[axis]![0] + window[axis]![1]) / 2;
+  const zoom = (factor: number) =>
+    show(array, axes, window.map((span, axis) =>
+      axes.includes(axis) ? zoomed(span, factor, centre(axis), Number(grid.grid[axis])) : span,
+    ));
+  const draw = (place: number, axis: number) => {
+    const swapped = axes.map((old, i) => (i === place ? axis : old === axis ? axes[place]! : old));
+    show(array, swapped, window);
+  };
+  return (
+    <div class="controls">
+      {arrays.length > 1 && (
+        <Choice label="Array" value={array} options={named(arrays, array)} choose={(path) => show(path)} />
+      )}
+      <Choice label="Colour by" value={by} options={Object.entries(LOOKS)} choose={(look) => setBy(look as By)} />
+      {axes.length === 2 && ["Down", "Across"].map((label, place) => (
+        <Choice
+          key={label}
+          label={label}
+          value={String(axes[place])}
+          options={dimensions.map((name, axis) => [String(axis), name])}
+          choose={(axis) => draw(place, Number(axis))}
+        />
+      ))}
+      <span class="space" />
+      <Zoom
+        whole="Whole grid"
+        zoom={zoom}
+        reset={() => show(array, axes)}
+        deepest={axes.every((axis) => window[axis]![1] - window[axis]![0] <= 2)}
+        widest={axes.every((axis) => window[axis]![1] - window[axis]![0] === Number(grid.grid[axis]))}
+      />
+    </div>
+  );
+}
+
+function named(arrays: string[], chosen: string): [string, string][] {
+  const listed = arrays.includes(chosen) ? arrays : [chosen, ...arrays];
+  return listed.map((path) => [path, path || "/"]);
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  options: [string, string][];
+  choose(value: string): void;
+}
+
+function Choice({ label, value, options, choose }: ChoiceProps) {
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        {options.map(([option, name]) => <option key={option} value={option}>{name}</option>)}
+      </select>
+    </label>
+  );
+}
+
+/** The dimensions that are not drawn: all chunks along them together, or those of one place. */
+function Others({ grid, redraw }: { grid: GridPicture; redraw(spans: Span[]): void }) {
+  const others = grid.grid.flatMap((size, axis) => (Number(size) > 1 && !grid.axes.includes(axis) ? [axis] : []));
+  return (
+    <>
+      {others.map((axis) => {
+        const size = Number(grid.grid[axis]);
+        const [start, stop] = grid.window[axis]!;
+        const all = stop - start === size;
+        const move = (to: number) =>
+          redraw(grid.window.map((span, i) => (i !== axis ? span : to < 0 ? [0, size] : [to, to + 1])));
+        return (
+          <label key={axis} class="stepper">
+            <span>{grid.dimensions[axis]}</span>
+            <input
+              type="range"
+              min={-1}
+              max={size - 1}
+              value={all ? -1 : start}
+              onInput={(event) => move(Number(event.currentTarget.value))}
+            />
+            <output>{all ? `all ${count(size)} together` : `${count(start)} of ${count(size)}`}</output>
+          </label>
+        );
+      })}
+    </>
+  );
+}
+
+function Legend({ grid, by }: { grid: GridPicture; by: By }) {
+  const absent: LegendEntry[] = Number(grid.counts[0]) > 0 ? [{ name: "no reference", ink: null }] : [];
+  if (by === "size" || by === "offset") {
+    return (
+      <>
+        <Ramp domain={domainOf(grid, by)} label={by === "size" ? "bytes" : "offset, bytes"} />
+        <Entries label="Legend" entries={absent} />
+      </>
+    );
+  }
+  return <Entries label="Legend" entries={[...(by === "kind" ? kinds(grid) : targets(grid)), ...absent]} />;
+}
+
+function kinds({ states, counts }: GridPicture): LegendEntry[] {
+  return states.flatMap((state, i) => {
+    if (state === "absent" || Number(counts[i]) === 0) return [];
+    const name = `${state[0]!.toUpperCase()} ${KIND_NAMES[state as Kind]}`;
+    return [{ name, ink: { colour: `--${state}`, pattern: 0 } }];
+  });
+}
+
+function targets(grid: GridPicture): LegendEntry[] {
+  const entries = grid.targets.map(({ url, number }) => ({
+    name: url === null ? targetName(url) : fileName(url),
+    title: targetName(url),
+    ink: series(number),
+  }));
+  const inline = grid.states.some((state, i) => /inline|base64/.test(state) && Number(grid.counts[i]) > 0);
+  return inline ? [...entries, { name: "in the set itself", ink: series(-1) }] : entries;
+}
+
+function Ramp({ domain, label }: { domain: Span | null; label: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    box.current!.replaceChildren(...(domain ? [legend(domain, label, 260)] : []));
+  }, [domain?.join(), label]);
+  const words = domain ? `Colours from ${bytes(domain[0])} to ${bytes(domain[1])}` : "No chunk has one";
+  return <div class="legend" ref={box} role="img" aria-label={words} />;
+}

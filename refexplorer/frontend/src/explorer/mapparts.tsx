@@ -1,0 +1,71 @@
+/** Small pieces of both maps: the entries of a legend, and the buttons that zoom. */
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+import { useTheme } from "./board.tsx";
+import { fill, hatching, inksOf, type Ink } from "./palette.ts";
+
+const SWATCH = 14;
+
+/** A colour with its pattern; null is the hatching that stands for nothing. */
+function Swatch({ ink }: { ink: Ink | null }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const theme = useTheme(canvas);
+  useLayoutEffect(() => {
+    const context = canvas.current!.getContext("2d")!;
+    const inks = inksOf(canvas.current!.parentElement!);
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.fillStyle = ink === null ? hatching(context, inks) : fill(context, ink, inks);
+    context.fillRect(0, 0, SWATCH, SWATCH);
+  }, [theme, ink?.colour, ink?.pattern]);
+  const side = SWATCH * devicePixelRatio;
+  return <canvas class="swatch" ref={canvas} width={side} height={side} aria-hidden="true" />;
+}
+
+export interface LegendEntry {
+  name: string;
+  /** Longer than the name, where the name is cut. */
+  title?: string;
+  ink: Ink | null;
+}
+
+const NAMED = 21;
+
+export function Entries({ label, entries }: { label: string; entries: LegendEntry[] }) {
+  return (
+    <ul class="entries" aria-label={label}>
+      {entries.slice(0, NAMED).map(({ name, title, ink }) => (
+        <li key={name} title={title ?? name}>
+          <Swatch ink={ink} /> <span>{name}</span>
+        </li>
+      ))}
+      {entries.length > NAMED && <li class="quiet">and {entries.length - NAMED} more</li>}
+    </ul>
+  );
+}
+
+interface ZoomProps {
+  whole: string;
+  zoom(by: number): void;
+  reset(): void;
+  deepest: boolean;
+  widest: boolean;
+}
+
+export function Zoom({ whole, zoom, reset, deepest, widest }: ZoomProps) {
+  return (
+    <span class="zoom" role="group" aria-label="Zoom">
+      <button class="button" aria-label="Zoom in" disabled={deepest} onClick={() => zoom(0.5)}>+</button>
+      <button class="button" aria-label="Zoom out" disabled={widest} onClick={() => zoom(2)}>−</button>
+      <button class="button" disabled={widest} onClick={reset}>{whole}</button>
+    </span>
+  );
+}
+
+/** A window of another size around a place, kept inside `[0, end)`. */
+export function zoomed([start, stop]: [number, number], by: number, at: number, end: number): [number, number] {
+  const size = Math.max(1, Math.min(end, Math.round((stop - start) * by)));
+  const share = (at - start) / (stop - start);
+  const from = Math.max(0, Math.min(end - size, Math.round(at - share * size)));
+  return [from, from + size];
+}

@@ -1,0 +1,170 @@
+/** What the maps of chunks and of targets know and ask for. */
+
+import { Newest } from "../shared/newest.ts";
+import { Store } from "../shared/store.ts";
+import { RowWindow, type RowsReply } from "../shared/window.ts";
+import type { Count, Wire } from "../shared/wire.ts";
+
+export type Span = [number, number];
+
+/** A picture of the chunks of an array; see CONTRIBUTING.md, as for all that follow. */
+export interface Grid {
+  array: string;
+  arrays: string[];
+  grid: Count[];
+  dimensions: string[];
+  key_start: string;
+  separator: string;
+  axes: number[];
+  window: Span[];
+  steps: number[];
+  rows: number;
+  columns: number;
+  states: string[];
+  counts: Count[];
+  targets: { url: string | null; number: number }[];
+  target_count: number;
+  outside: number;
+  sampled: boolean;
+}
+
+export interface GridPicture extends Grid {
+  /** Chunks of each state: states × rows × columns. */
+  perState: Float64Array;
+  /** Of each cell: place in `targets`, least offset, bytes; -1 for none. */
+  target: Float64Array;
+  offset: Float64Array;
+  size: Float64Array;
+}
+
+export interface TargetRow {
+  url: string | null;
+  ranges: Count;
+  whole: Count;
+  bytes: Count;
+  end: Count;
+  arrays: (string | null)[];
+  array_count: number;
+}
+
+export interface TargetRange {
+  key: string;
+  array: number;
+  offset: number;
+  length: number;
+}
+
+export interface Layout {
+  url: string | null;
+  start: number;
+  stop: number;
+  end: number;
+  ranges: Count;
+  whole: Count;
+  whole_keys: string[];
+  bytes: Count;
+  gaps: Count;
+  gap_bytes: Count;
+  shared: Count;
+  shared_bytes: Count;
+  arrays: { path: string | null; number: number }[];
+  shown: TargetRange[] | null;
+  unlisted: Count;
+}
+
+export interface Strip extends Layout {
+  edges: Float64Array;
+  covered: Float64Array;
+  sharedBytes: Float64Array;
+  begins: Float64Array;
+  most: Float64Array;
+}
+
+interface GridWish {
+  array: string | null;
+  axes: number[] | null;
+  window: Span[] | null;
+}
+
+interface StripWish {
+  /** Left out: the first target. */
+  url?: string | null;
+  window: Span | null;
+}
+
+export interface MapsState {
+  /** Undefined until it was asked for; null if the set has no arrays. */
+  grid: GridPicture | null | undefined;
+  gridError: string | null;
+  strip: Strip | null | undefined;
+  stripError: string | null;
+}
+
+export class Maps extends Store<MapsState> {
+  readonly rows: RowWindow<TargetRow>;
+  private readonly wire: Wire;
+  private readonly grids: Newest<GridWish>;
+  private readonly strips: Newest<StripWish>;
+
+  constructor(wire: Wire) {
+    super({ grid: undefined, gridError: null, strip: undefined, stripError: null });
+    this.wire = wire;
+    this.grids = new Newest((wish) => this.drawGrid(wish));
+    this.strips = new Newest((wish) => this.drawStrip(wish));
+    this.rows = new RowWindow(
+      (start, n) => wire.request<RowsReply<TargetRow>>("targets.rows", { start, n }),
+      () => this.set({}),
+    );
+  }
+
+  /** Shows the chunks of an array; null is the one of most chunks. */
+  showGrid(array: string | null, axes: number[] | null = null, window: Span[] | null = null): void {
+    void this.grids.ask({ array, axes, window });
+  }
+
+  showTarget(wish: StripWish): void {
+    if (this.rows.total === 0) this.rows.reset(1);
+    void this.strips.ask(wish);
+  }
+
+  private async drawGrid(wish: GridWish): Promise<void> {
+    try {
+      const { message, buffers } = await this.wire.job<{ map: Grid | null }>("grid.show", wish).reply;
+      const [perState, target, offset, size] = buffers.map((buffer) => new Float64Array(buffer));
+      const grid = message.map && { ...message.map, perState: perState!, target: target!, offset: offset!, size: size! };
+      this.set({ grid, gridError: null });
+    } catch (error) {
+      this.set({ gridError: (error as Error).message });
+    }
+  }
+
+  private async drawStrip(wish: StripWish): Promise<void> {
+    try {
+      const asked = this.wire.job<{ layout: Layout | null }>("target.show", wish);
+      const { message, buffers } = await asked.reply;
+      const [edges, covered, sharedBytes, begins, most] = buffers.map((buffer) => new Float64Array(buffer));
+      const strip = message.layout && {
+        ...exact(message.layout),
+        edges: edges!,
+        covered: covered!,
+        sharedBytes: sharedBytes!,
+        begins: begins!,
+        most: most!,
+      };
+      this.set({ strip, stripError: null });
+    } catch (error) {
+      this.set({ stripError: (error as Error).message });
+    }
+  }
+}
+
+/** Numbers that came as text are drawn as the nearest number. */
+function exact(layout: Layout): Layout {
+  const shown = layout.shown?.map((range) => ({
+    ...range,
+    offset: Number(range.offset),
+    length: Number(range.length),
+  }));
+  const { start, stop, end } = layout;
+  return { ...layout, start: Number(start), stop: Number(stop), end: Number(end), shown: shown ?? null };
+}

@@ -1,0 +1,93 @@
+/** Colours of targets, arrays and kinds, each with a pattern so that none is told by colour alone. */
+
+/** The series of Okabe and Ito, which people tell apart who see colours differently. */
+const SERIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
+const TILE = 6;
+
+export interface Ink {
+  /** A colour, or the name of a custom property such as `--range`. */
+  colour: string;
+  /** Which pattern lies over the colour; 0 is none. */
+  pattern: number;
+}
+
+export interface Inks {
+  paper: string;
+  hatch: string;
+  ink: string;
+  accent: string;
+  bad: string;
+  of(name: string): string;
+}
+
+/** The colours of the theme around an element, which a canvas cannot look up by itself. */
+export function inksOf(element: Element): Inks {
+  const style = getComputedStyle(element);
+  const of = (name: string) => style.getPropertyValue(name).trim();
+  const [paper, hatch] = [resolved(element, "--bg"), resolved(element, "--ink2")];
+  return { paper, hatch, ink: of("--ink"), accent: of("--acc"), bad: of("--bad"), of };
+}
+
+/** A custom property that is computed from others, as a colour. */
+function resolved(element: Element, name: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+/** What the n-th of a series is drawn with: seven colours, then the same with patterns. */
+export function series(number: number): Ink {
+  if (number < 0) return { colour: "#8a919c", pattern: 0 };
+  return { colour: SERIES[number % SERIES.length]!, pattern: Math.floor(number / SERIES.length) % 4 };
+}
+
+const STROKES: ((context: CanvasRenderingContext2D) => void)[] = [
+  () => {},
+  (context) => path(context, [[-1, TILE + 1, TILE + 1, -1], [-1, 1, 1, -1], [TILE - 1, TILE + 1, TILE + 1, TILE - 1]]),
+  (context) => context.fillRect(1, 1, 2.4, 2.4),
+  (context) => path(context, [[0, 3, TILE, 3], [3, 0, 3, TILE]]),
+];
+
+/** A fill for a canvas. */
+export function fill(context: CanvasRenderingContext2D, { colour, pattern }: Ink, inks: Inks): string | CanvasPattern {
+  const ground = colour.startsWith("--") ? inks.of(colour) : colour;
+  return pattern === 0 ? ground : tile(context, ground, inks.paper, STROKES[pattern]!);
+}
+
+/** What stands for nothing: absent chunks and bytes that nobody refers to. */
+export function hatching(context: CanvasRenderingContext2D, { paper, hatch }: Inks): CanvasPattern {
+  return tile(context, paper, hatch, STROKES[1]!);
+}
+
+function tile(
+  context: CanvasRenderingContext2D,
+  ground: string,
+  over: string,
+  draw: (context: CanvasRenderingContext2D) => void,
+): CanvasPattern {
+  const scale = devicePixelRatio;
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = Math.round(TILE * scale);
+  const tileContext = canvas.getContext("2d")!;
+  tileContext.scale(canvas.width / TILE, canvas.width / TILE);
+  tileContext.fillStyle = ground;
+  tileContext.fillRect(0, 0, TILE, TILE);
+  tileContext.fillStyle = tileContext.strokeStyle = over;
+  tileContext.lineWidth = 0.9;
+  draw(tileContext);
+  const pattern = context.createPattern(canvas, "repeat")!;
+  pattern.setTransform(new DOMMatrix().scale(TILE / canvas.width));
+  return pattern;
+}
+
+function path(context: CanvasRenderingContext2D, lines: number[][]): void {
+  context.beginPath();
+  for (const [x1, y1, x2, y2] of lines) {
+    context.moveTo(x1!, y1!);
+    context.lineTo(x2!, y2!);
+  }
+  context.stroke();
+}

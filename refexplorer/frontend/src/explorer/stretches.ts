@@ -1,0 +1,76 @@
+/** The stretches of a strip, which the cursor moves over: single ranges, or bins of many. */
+
+import { bytes, count, counted } from "../shared/format.ts";
+import type { Strip } from "./maps.ts";
+
+export interface Stretch {
+  from: number;
+  to: number;
+  /** Place in `arrays`, or -1. */
+  array: number;
+  /** Of a single range; null of a bin. */
+  key: string | null;
+  /** Share of its bytes that are referenced, 0 to 1. */
+  share: number;
+}
+
+export function stretchesOf(strip: Strip): Stretch[] {
+  if (strip.shown !== null) {
+    return strip.shown.map(({ key, array, offset, length }) => ({
+      from: offset,
+      to: offset + length,
+      array,
+      key,
+      share: 1,
+    }));
+  }
+  return Array.from(strip.most, (array, i) => {
+    const [from, to] = [strip.edges[i]!, strip.edges[i + 1]!];
+    return { from, to, array, key: null, share: strip.covered[i]! / (to - from) };
+  });
+}
+
+/** The stretch under a byte: of several the last one, which is drawn on top; -1 for none. */
+export function stretchAt(stretches: Stretch[], at: number, slack: number): number {
+  const inside = stretches.findLastIndex(({ from, to }) => at >= from && at < to);
+  if (inside >= 0) return inside;
+  return stretches.findLastIndex(({ from, to }) => at >= from - slack && at < to + slack);
+}
+
+/** A stretch in words. */
+export function said(strip: Strip, { from, to, array, key, share }: Stretch, index: number): string {
+  const place = `${count(from)} + ${count(to - from)} bytes`;
+  const name = arrayName(strip.arrays[array]?.path ?? null);
+  if (key !== null) return `${key} · ${place} · ${name}`;
+  const begins = strip.begins[index]!;
+  const parts = [place, share > 0 ? `${percent(share)} referenced` : "not referenced"];
+  if (begins > 0) parts.push(`${counted(begins, "range")} begin${begins === 1 ? "s" : ""} here`);
+  if (array >= 0) parts.push(`mostly ${name}`);
+  if (strip.sharedBytes[index]! > 0) parts.push(`${bytes(strip.sharedBytes[index]!)} referenced more than once`);
+  return parts.join(" · ");
+}
+
+export function arrayName(path: string | null): string {
+  return path === null ? "keys outside arrays" : path || "/";
+}
+
+/** Never "100 %" of what is not all, nor "0 %" of something. */
+export function percent(share: number): string {
+  if (share <= 0 || share >= 1) return share >= 1 ? "100 %" : "0 %";
+  const value = Math.min(99.9, Math.max(0.1, share * 100));
+  return `${value < 99.5 && value >= 10 ? Math.round(value) : value.toFixed(1)} %`;
+}
+
+/** The target in one sentence. */
+export function summary({ end, bytes: covered, ranges, gaps, gap_bytes: missing, shared, shared_bytes: twice, whole }: Strip): string {
+  const wholes = Number(whole) > 0 ? [`${counted(whole, "key")} for the whole file`] : [];
+  if (Number(ranges) === 0) return wholes.join(" · ");
+  return [
+    counted(ranges, "range"),
+    `${percent(Number(covered) / Math.max(1, end))} of the first ${bytes(end)} referenced`,
+    Number(gaps) === 0 ? "no gap" : `${counted(gaps, "gap")} of ${bytes(missing)}`,
+    Number(shared) === 0 ? "no overlap" : `${counted(shared, "overlap")} of ${bytes(twice)}`,
+    ...wholes,
+  ].join(" · ");
+}
+

@@ -1,0 +1,166 @@
+/** A target as a strip of its bytes, from the whole file to single ranges. */
+
+import type { PlotOptions } from "@observablehq/plot";
+import * as Plot from "@observablehq/plot";
+import { useMemo, useState } from "preact/hooks";
+
+import { bytes, count } from "../shared/format.ts";
+import { Board, type Frame } from "./board.tsx";
+import { zoomed } from "./mapparts.tsx";
+import type { Span, Strip } from "./maps.ts";
+import { fill, hatching, series } from "./palette.ts";
+import { said, stretchAt, stretchesOf, summary, type Stretch } from "./stretches.ts";
+
+const MARGINS = { marginLeft: 10, marginRight: 14, marginTop: 12, marginBottom: 34 };
+const HEIGHT = 44;
+/** How near the pointer must come to a stretch that is thinner than this, px. */
+const NEAR = 4;
+const OVERLAP = 5;
+
+interface Props {
+  strip: Strip;
+  name: string;
+  /** The bytes of the selected key if it is in this target. */
+  selected: Span | null;
+  select(key: string): void;
+  show(window: Span): void;
+}
+
+export function StripBoard({ strip, name, selected, select, show }: Props) {
+  const stretches = useMemo(() => stretchesOf(strip), [strip]);
+  const [cursor, setCursor] = useState<number | null>(null);
+  const shown = cursor !== null && cursor < stretches.length ? cursor : null;
+  const options = useMemo(() => (width: number) => frameOf(strip, width), [strip]);
+  const paint = useMemo(
+    () => (context: CanvasRenderingContext2D, frame: Frame) => {
+      paintStrip(context, frame, strip, stretches);
+      if (selected) outline(context, frame, strip, selected, { line: 2.5, colour: frame.inks.ink });
+      if (shown !== null) outline(context, frame, strip, spanOf(stretches[shown]!), { line: 2, colour: frame.inks.accent });
+    },
+    [strip, stretches, shown, selected?.join()],
+  );
+  const pick = (at: number | null) => {
+    if (at === null) return;
+    const { key, from, to } = stretches[at]!;
+    if (key !== null) select(key);
+    else show(zoomed([strip.start, strip.stop], 1 / 16, (from + to) / 2, strip.end));
+  };
+  const move = (by: number) => {
+    const from = shown ?? (selected ? stretchAt(stretches, selected[0], 0) - by : by > 0 ? -1 : stretches.length);
+    const to = from + by;
+    if (to >= 0 && to < stretches.length) setCursor(to);
+    else pan(strip, by, show);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const centre = shown === null ? (strip.start + strip.stop) / 2 : stretches[shown]!.from;
+    const zoom = (by: number) => show(zoomed([strip.start, strip.stop], by, centre, strip.end));
+    const actions: Record<string, () => void> = {
+      ArrowLeft: () => move(-1),
+      ArrowRight: () => move(1),
+      Home: () => setCursor(0),
+      End: () => setCursor(stretches.length - 1),
+      Enter: () => pick(shown),
+      " ": () => pick(shown),
+      "+": () => zoom(0.5),
+      "-": () => zoom(2),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  };
+  const nearest = (at: number) => stretchAt(stretches, at, ((strip.stop - strip.start) * NEAR) / 600);
+  const point = (at: [number, number] | null) => {
+    const found = at === null ? -1 : nearest(at[0]);
+    setCursor(found < 0 ? null : found);
+  };
+  const own = selected ? stretches.findIndex(({ from, to, key }) => key && from === selected[0] && to === selected[1]) : -1;
+  const hint =
+    own >= 0
+      ? `Selected: ${said(strip, stretches[own]!, own)}`
+      : "Point at a range, or move with the arrow keys; a click or Enter selects it.";
+  return (
+    <Board
+      label={`Bytes of ${name}: ${summary(strip)}. Arrow keys move, Enter selects, plus and minus zoom.`}
+      options={options}
+      paint={paint}
+      point={point}
+      pick={() => pick(shown)}
+      onKeyDown={onKeyDown}
+      readout={shown === null ? hint : said(strip, stretches[shown]!, shown)}
+    />
+  );
+}
+
+interface Outline {
+  line: number;
+  colour: string;
+}
+
+function spanOf({ from, to }: Stretch): Span {
+  return [from, to];
+}
+
+/** Moves the window by half of itself. */
+function pan({ start, stop, end }: Strip, by: number, show: Props["show"]): void {
+  const size = stop - start;
+  const from = Math.max(0, Math.min(end - size, start + Math.round((by * size) / 2)));
+  if (from !== start) show([from, from + size]);
+}
+
+function frameOf({ start, stop }: Strip, width: number): PlotOptions {
+  return {
+    ...MARGINS,
+    width,
+    height: HEIGHT + MARGINS.marginTop + MARGINS.marginBottom,
+    x: {
+      domain: [start, stop],
+      label: null,
+      ticks: Math.max(2, Math.floor(width / 110)),
+      tickFormat: stop - start < 20_000 ? (at: number) => count(at) : (at: number) => bytes(at),
+    },
+    y: { domain: [0, 1], axis: null },
+    marks: [Plot.frame({ stroke: "var(--line)" })],
+  };
+}
+
+function paintStrip(context: CanvasRenderingContext2D, frame: Frame, strip: Strip, stretches: Stretch[]): void {
+  const { x, y, inks } = frame;
+  const [top, bottom] = [y(1), y(0)];
+  // Bins lie side by side on whole pixels, or seams would show between them.
+  const snap = strip.shown === null ? Math.round : (pixel: number) => pixel;
+  const clip = (at: number) => snap(x(Math.min(strip.stop, Math.max(strip.start, at))));
+  context.fillStyle = hatching(context, inks);
+  context.fillRect(x(strip.start), top, x(strip.stop) - x(strip.start), bottom - top);
+  const fills = strip.arrays.map(({ number }) => fill(context, series(number), inks));
+  for (const { from, to, array, share } of stretches) {
+    if (array < 0 || share === 0) continue;
+    const [left, right] = [clip(from), clip(to)];
+    // A thin line of the ground parts neighbours, where there is room for it.
+    const gap = strip.shown !== null && right - left > 3 ? 0.8 : 0;
+    const height = Math.max(2, (bottom - top) * share);
+    if (gap > 0) {
+      context.fillStyle = inks.paper;
+      context.fillRect(left, top, right - left, bottom - top);
+    }
+    context.fillStyle = fills[array]!;
+    context.fillRect(left, bottom - height, Math.max(1, right - left - gap), height);
+  }
+  context.fillStyle = inks.bad;
+  strip.sharedBytes.forEach((shared, i) => {
+    if (shared === 0) return;
+    const left = x(strip.edges[i]!);
+    context.fillRect(left, top - OVERLAP - 2, Math.max(3, x(strip.edges[i + 1]!) - left), OVERLAP);
+  });
+}
+
+function outline(context: CanvasRenderingContext2D, frame: Frame, strip: Strip, [from, to]: Span, look: Outline): void {
+  const { x, y, inks } = frame;
+  if (to < strip.start || from > strip.stop) return;
+  const [left, right] = [x(Math.max(from, strip.start)), x(Math.min(to, strip.stop))];
+  for (const [line, colour] of [[look.line + 2, inks.paper], [look.line, look.colour]] as const) {
+    context.lineWidth = line;
+    context.strokeStyle = colour;
+    context.strokeRect(left - 1, y(1) - 2, Math.max(4, right - left + 1), y(0) - y(1) + 4);
+  }
+}

@@ -1,0 +1,200 @@
+/** The targets of a set as a table, and the bytes of one of them as a strip. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { bytes, count, fileName } from "../shared/format.ts";
+import { Blank } from "../shared/parts.tsx";
+import { Rows, type RowsHandle } from "../shared/rows.tsx";
+import { useStore } from "../shared/store.ts";
+import { targetName } from "./cells.ts";
+import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
+import type { Maps, Span, Strip, TargetRow } from "./maps.ts";
+import { series } from "./palette.ts";
+import type { ExplorerSession } from "./session.ts";
+import { arrayName, percent, summary } from "./stretches.ts";
+import { StripBoard } from "./strip.tsx";
+
+export function Targets({ session }: { session: ExplorerSession }) {
+  const { item } = useStore(session);
+  const { strip, stripError } = useStore(session.maps);
+  const { maps } = session;
+  const refers = item !== null && (item.kind === "url" || item.kind === "range");
+  const wanted = refers ? item.url : undefined;
+  useEffect(() => {
+    if (wanted !== undefined && wanted !== strip?.url) maps.showTarget({ url: wanted, window: null });
+    else if (strip === undefined) maps.showTarget({ window: null });
+  }, [wanted]);
+  if (stripError !== null) return <Blank sentence={stripError} retry={() => maps.showTarget({ window: null })} />;
+  if (strip === undefined) return <Blank sentence="Sorting the ranges of all targets …" />;
+  if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
+  const inside = refers && item.url === strip.url && item.offset !== null;
+  const selected: Span | null = inside ? [Number(item.offset), Number(item.offset) + Number(item.length)] : null;
+  return (
+    <>
+      <Table maps={maps} chosen={strip.url} />
+      <Target strip={strip} selected={selected} session={session} />
+    </>
+  );
+}
+
+function Target({ strip, selected, session }: { strip: Strip; selected: Span | null; session: ExplorerSession }) {
+  const { url, start, stop, end } = strip;
+  const show = (window: Span | null) => session.maps.showTarget({ url, window });
+  const near = (): Span => {
+    const [from, to] = selected!;
+    return zoomed(selected!, 8, (from + to) / 2, end);
+  };
+  return (
+    <section class="target-map">
+      <h2 class="data-title">{targetName(url)}</h2>
+      <p class="caption">{summary(strip)}</p>
+      {Number(strip.unlisted) > 0 && (
+        <p class="caption">{count(strip.unlisted)} generated keys are too many to be evaluated; they are left out.</p>
+      )}
+      {Number(strip.ranges) === 0 ? (
+        <Whole strip={strip} select={(key) => session.run(session.reveal(key))} />
+      ) : (
+        <>
+          <div class="controls">
+            {selected && (
+              <button class="button" onClick={() => show(near())}>Show the selected range</button>
+            )}
+            <span class="space" />
+            <Zoom
+              whole="Whole file"
+              zoom={(by) => show(zoomed([start, stop], by, (start + stop) / 2, end))}
+              reset={() => show(null)}
+              deepest={stop - start <= 16}
+              widest={stop - start >= end}
+            />
+          </div>
+          <StripBoard
+            key={url ?? ""}
+            strip={strip}
+            name={targetName(url)}
+            selected={selected}
+            select={(key) => session.run(session.reveal(key))}
+            show={show}
+          />
+          <Entries label="Legend" entries={legendOf(strip)} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function legendOf(strip: Strip): LegendEntry[] {
+  const arrays = strip.arrays.map(({ path, number }) => ({ name: arrayName(path), ink: series(number) }));
+  const gaps = Number(strip.gaps) > 0 ? [{ name: "not referenced", ink: null }] : [];
+  const shared = Number(strip.shared) > 0 ? [{ name: "bar above: referenced more than once", ink: { colour: "--bad", pattern: 0 } }] : [];
+  return [...arrays, ...gaps, ...shared];
+}
+
+/** A target of which no part is named. */
+function Whole({ strip, select }: { strip: Strip; select(key: string): void }) {
+  const more = Number(strip.whole) - strip.whole_keys.length;
+  return (
+    <p class="prose">
+      Read as a whole by{" "}
+      {strip.whole_keys.map((key, i) => (
+        <>
+          {i > 0 && ", "}
+          <button key={key} class="link" onClick={() => select(key)}>{key}</button>
+        </>
+      ))}
+      {more > 0 && ` and ${count(more)} more`}. Its size is known when it is read.
+    </p>
+  );
+}
+
+function Table({ maps, chosen }: { maps: Maps; chosen: string | null }) {
+  const handle = useRef<RowsHandle>(null);
+  const [active, setActive] = useState(0);
+  const { rows } = maps;
+  const goTo = (index: number) => {
+    const next = Math.min(rows.total - 1, Math.max(0, index));
+    setActive(next);
+    handle.current?.reveal(next);
+    const row = rows.at(next);
+    if (row) maps.showTarget({ url: row.url, window: null });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const page = handle.current?.page() ?? 1;
+    const moves: Record<string, number> = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + page,
+      PageUp: active - page,
+      Home: 0,
+      End: rows.total - 1,
+    };
+    const next = moves[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    goTo(next);
+  };
+  return (
+    <Rows
+      rows={rows}
+      handle={handle}
+      attributes={{
+        class: "targets",
+        role: "grid",
+        "aria-label": "Targets",
+        onKeyDown,
+        style: { height: `${Math.min(7, rows.total + 1) * 24 + 2}px` },
+      }}
+      header={<Columns />}
+      footer={rows.error === null ? null : <Failed maps={maps} />}
+    >
+      {(row, index, style) => (
+        <div
+          key={index}
+          class={`row${row && row.url === chosen ? " selected" : ""}`}
+          role="row"
+          aria-rowindex={index + 2}
+          aria-selected={row !== undefined && row.url === chosen}
+          style={style}
+          onClick={() => goTo(index)}
+        >
+          {row ? <Cells row={row} /> : <span role="gridcell">…</span>}
+        </div>
+      )}
+    </Rows>
+  );
+}
+
+function Failed({ maps }: { maps: Maps }) {
+  return (
+    <div role="row">
+      <div role="gridcell"><Blank sentence={maps.rows.error!} retry={() => maps.rows.retry()} /></div>
+    </div>
+  );
+}
+
+function Columns() {
+  return (
+    <div class="row columns" role="row" aria-rowindex={1}>
+      <span role="columnheader">Target</span>
+      <span role="columnheader" class="number">Ranges</span>
+      <span role="columnheader" class="number">Referenced</span>
+      <span role="columnheader" class="number">Share</span>
+      <span role="columnheader">Arrays</span>
+    </div>
+  );
+}
+
+function Cells({ row }: { row: TargetRow }) {
+  const whole = Number(row.ranges) === 0;
+  const more = row.array_count - row.arrays.length;
+  const arrays = row.arrays.map(arrayName).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return (
+    <>
+      <span role="gridcell" title={targetName(row.url)}>{row.url === null ? targetName(null) : fileName(row.url)}</span>
+      <span role="gridcell" class="number">{whole ? "whole" : count(row.ranges)}</span>
+      <span role="gridcell" class="number">{whole ? "" : bytes(row.bytes)}</span>
+      <span role="gridcell" class="number">{whole ? "" : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}</span>
+      <span role="gridcell" title={arrays}>{arrays}</span>
+    </>
+  );
+}

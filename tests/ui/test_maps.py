@@ -1,0 +1,93 @@
+"""The maps of chunks and of targets as a person uses them, in both hosts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.conftest import open_on_page
+from tests.ui.hosts import PanelPage
+from tests.ui.test_accessibility import violations
+from tests.ui.test_explorer import row
+
+
+def opened(explorer: Locator, tab: str) -> Locator:
+    """The panel of a tab, once its picture is drawn."""
+    explorer.get_by_role("tab", name=tab).click()
+    panel = explorer.get_by_role("tabpanel", name=tab)
+    expect(panel.locator("canvas").first).to_be_visible()
+    return panel
+
+
+def test_from_a_chunk_to_its_key_and_back(explorer: Locator) -> None:
+    panel = opened(explorer, "Chunks")
+    picture = panel.get_by_role("application", name=re.compile("Chunks of sst: 9 . 1 . 2 chunks"))
+    picture.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        explorer.page.keyboard.press(key)
+    said = panel.get_by_role("status")
+    expect(said).to_contain_text("chunk 1, 0, 1 · sst/1.0.1 · sst_2025-07.nc")
+    explorer.page.keyboard.press("Enter")
+    expect(row(explorer, "1.0.1")).to_have_attribute("aria-selected", "true")
+    row(explorer, "4.0.0").click()
+    picture.hover(position={"x": 2, "y": 2})
+    expect(said).to_contain_text("Selected: chunk 4, 0, 0 · sst/4.0.0 · sst_2025-08.nc")
+
+
+def test_a_range_and_its_key(explorer: Locator) -> None:
+    panel = opened(explorer, "Targets")
+    table = panel.get_by_role("grid", name="Targets")
+    expect(table.get_by_role("row")).to_have_count(5)
+    expect(panel).to_contain_text("13 ranges · 84 % of the first 110 kB referenced")
+    table.get_by_text("sst_2025-09.nc").click()
+    strip = panel.get_by_role("application", name=re.compile("Bytes of sst_2025-09.nc: 12 ranges"))
+    strip.focus()
+    explorer.page.keyboard.press("End")
+    expect(panel.get_by_role("status")).to_contain_text(
+        re.compile(r"sst/8\.0\.1 · 103,\d+ \+ 12,\d+ bytes")
+    )
+    explorer.page.keyboard.press("Enter")
+    expect(row(explorer, "8.0.1")).to_have_attribute("aria-selected", "true")
+    panel.get_by_role("button", name="Show the selected range").click()
+    expect(panel.get_by_role("button", name="Whole file")).to_be_enabled()
+    row(explorer, "0.0.0").click()
+    expect(panel.get_by_role("status")).to_contain_text("Selected: sst/0.0.0")
+    table.get_by_text("land.bin").click()
+    expect(panel.get_by_role("button", name="land/0.0")).to_be_visible()
+
+
+def test_colours_have_words(explorer: Locator) -> None:
+    panel = opened(explorer, "Chunks")
+    legend = panel.get_by_role("list", name="Legend")
+    expect(legend).to_contain_text("sst_2025-07.nc")
+    panel.get_by_label("Colour by").select_option("kind")
+    expect(legend).to_contain_text("R byte range")
+    panel.get_by_label("Colour by").select_option("size")
+    expect(
+        panel.get_by_role("img", name=re.compile("^Colours from 9.1. kB to 13.0 kB"))
+    ).to_be_visible()
+    panel.get_by_label("Array").select_option("wind")
+    expect(panel.get_by_role("application", name=re.compile("Chunks of wind"))).to_be_visible()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_maps_of_a_broken_set(panel_page: PanelPage, page: Page, dark: bool) -> None:
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    explorer = page.get_by_role("region", name="Reference set broken.json")
+    panel = opened(explorer, "Chunks")
+    expect(panel).to_contain_text("5 without a reference")
+    expect(panel.get_by_role("list", name="Legend")).to_contain_text("no reference")
+    assert violations(page) == []
+    panel = opened(explorer, "Targets")
+    expect(panel).to_contain_text("1 overlap of 64 B")
+    assert violations(page) == []
+
+
+def test_a_set_without_targets_says_so(panel_page: PanelPage, page: Page) -> None:
+    open_on_page(page, panel_page.url, "The specification's own example")
+    explorer = page.get_by_role("region", name="Reference set spec.v1.json")
+    explorer.get_by_role("tab", name="Chunks").click()
+    expect(explorer).to_contain_text("This set has no arrays, so there are no chunks to map.")

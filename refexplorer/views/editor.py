@@ -11,8 +11,9 @@ from refexplorer.limits import Limits
 from refexplorer.referenceset import ReferenceSet, open_references
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.derivation import derive
+from refexplorer.views.editor_models import Entry, Mark
+from refexplorer.views.help import FILTER_HELP, PART_HELP
 from refexplorer.views.marks import mark_of_error, marks_of_set, sentence_of
-from refexplorer.views.models import Entry, Mark
 from refexplorer.views.places import Places
 from refexplorer.views.uses import uses
 from refexplorer.views.wire import Buffers, Message, Post, answer, nowhere
@@ -91,7 +92,8 @@ class EditorController:
             return answer(self._operations, message)
 
     def _hello(self, message: Message) -> Message:
-        return {"document": self._document, **self._state()}
+        help_ = {"parts": PART_HELP, "filters": FILTER_HELP}
+        return {"document": self._document, "help": help_, **self._state()}
 
     def _edit(self, message: Message) -> Message:
         version, text = self.version, str(message["document"])

@@ -1,8 +1,50 @@
-"""What the template editor sends beside its rows, as CONTRIBUTING.md lists it."""
+"""What the template editor sends, as CONTRIBUTING.md lists it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from refexplorer.views.models import Note
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A piece of the text, in UTF-16 code units, and what to write in its place."""
+
+    from_: int
+    to: int
+    insert: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A way to mend what a mark is about; all changes are of the same text."""
+
+    label: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Note):
+    """A note with its place in the text, in UTF-16 code units, end exclusive."""
+
+    from_: int
+    to: int
+    fixes: tuple[Fix, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the editor's table."""
+
+    key: str
+    kind: str
+    url: str | None
+    offset: int | None
+    length: int | None
+    text: str | None
+    origin: str
+    state: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,14 +47,6 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark(Note):
-    """A note with its place in the text, in UTF-16 code units, end exclusive."""
-
-    from_: int
-    to: int
-
-
-@dataclass(frozen=True, slots=True)
 class Array:
     """An array, from its metadata alone."""
 
@@ -146,20 +138,6 @@ class Reading:
     coordinates: tuple[Coordinate, ...]
     chunks: ChunkCounts
     texts: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A row of the editor's table."""
-
-    key: str
-    kind: str
-    url: str | None
-    offset: int | None
-    length: int | None
-    text: str | None
-    origin: str
-    state: str
 
 
 def to_wire(value: Any) -> Any:

@@ -1,11 +1,10 @@
-"""Diagnostics as notes: which key each is about, and where it stands in the text."""
+"""Diagnostics as notes, and which key each is about."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from refexplorer.views.models import Mark, Note
-from refexplorer.views.places import utf16_length
+from refexplorer.views.models import Note
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -56,32 +55,4 @@ def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
         diagnostic.column,
         diagnostic.count,
         diagnostic.key if diagnostic.key in refs else None,
-    )
-
-
-def mark(note: Note, text: str, start: int, end: int) -> Mark:
-    """Place a note on a stretch of text.
-
-    Parameters
-    ----------
-    note
-        What is shown there.
-    text
-        The whole document.
-    start, end
-        Offsets of characters, end exclusive; the mark has UTF-16 code units, as editors count.
-    """
-    at = utf16_length(text[:start])
-    return Mark(
-        note.code,
-        note.severity,
-        note.message,
-        note.hint,
-        note.pointer,
-        note.line,
-        note.column,
-        note.count,
-        note.key,
-        at,
-        at + utf16_length(text[start:end]),
     )

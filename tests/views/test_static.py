@@ -10,7 +10,8 @@ from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text, tree_text
 from refexplorer.markup import escape, size_text
 from refexplorer.spec.references import Kind
-from refexplorer.views.models import Coordinate, Mark, to_wire
+from refexplorer.views.editor_models import Mark
+from refexplorer.views.models import Coordinate, to_wire
 from refexplorer.views.search import collect
 from tests.data.test_filesystem import DEMO
 from tests.views.test_tree import GEN
@@ -79,7 +80,7 @@ def test_html_shows_a_file_as_text() -> None:
 
 
 def test_models_as_json() -> None:
-    mark = Mark("c", "error", "m", None, "", 1, 2, 3, None, 4, 5)
+    mark = Mark("c", "error", "m", None, "", 1, 2, 3, None, 4, 5, ())
     wire = to_wire(mark)
     assert (wire["from"], wire["to"]) == (4, 5)
     assert to_wire(Coordinate("x", (1.0, math.nan, math.inf))) == {

@@ -29,7 +29,9 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-import type { Mark } from "../shared/wire.ts";
+import { assistance } from "./assistance.ts";
+import type { Fix, Help, Mark } from "./messages.ts";
+import { tip } from "./tip.ts";
 import { tracing } from "./traces.ts";
 
 const highlight = HighlightStyle.define([
@@ -63,12 +65,13 @@ interface Options {
   parent: HTMLElement;
   root: ShadowRoot;
   text: string;
+  help: Help;
   edited(text: string): void;
   /** The cursor rests in the part of the document that this JSON pointer names. */
   moved(pointer: string): void;
 }
 
-export function createEditor({ parent, root, text, edited, moved }: Options): EditorView {
+export function createEditor({ parent, root, text, help, edited, moved }: Options): EditorView {
   const state = EditorState.create({
     doc: text,
     extensions: [
@@ -88,6 +91,7 @@ export function createEditor({ parent, root, text, edited, moved }: Options): Ed
       syntaxHighlighting(highlight),
       templates,
       tracing(moved),
+      assistance(help),
       EditorView.contentAttributes.of({ "aria-label": "The reference set, version 1", tabindex: "0" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) edited(update.state.doc.toString());
@@ -118,12 +122,27 @@ export function replaceText(view: EditorView, text: string): void {
 /** Shows the notes at their places, unless the text has moved on since they were made. */
 export function showMarks(view: EditorView, marks: Mark[], text: string): void {
   if (view.state.doc.toString() !== text) return;
-  const diagnostics = marks.map((mark): Diagnostic => {
-    const from = Math.min(mark.from, text.length);
-    const message = mark.hint ? `${mark.message} ${mark.hint}` : mark.message;
-    return { from, to: Math.min(Math.max(mark.to, from), text.length), severity: mark.severity, message };
-  });
+  const { length } = view.state.doc;
+  const diagnostics = marks.map((mark): Diagnostic => ({
+    from: Math.min(mark.from, length),
+    to: Math.min(Math.max(mark.to, mark.from), length),
+    severity: mark.severity,
+    message: said(mark),
+    renderMessage: () => tip(said(mark)),
+    actions: mark.fixes.map((fix) => ({ name: fix.label, apply: () => applyFix(view, fix, text) })),
+  }));
   view.dispatch(setDiagnostics(view.state, diagnostics));
+}
+
+function said({ message, hint }: Mark): string {
+  return hint ? `${message} ${hint}` : message;
+}
+
+/** Mends the text, unless it has moved on since the fix was found. */
+export function applyFix(view: EditorView, { changes }: Fix, text: string): void {
+  if (view.state.doc.toString() !== text) return;
+  view.dispatch({ changes, annotations: isolateHistory.of("full"), scrollIntoView: true });
+  view.focus();
 }
 
 export function jumpTo(view: EditorView, { from, to }: { from: number; to: number }): void {

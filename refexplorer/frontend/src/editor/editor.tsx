@@ -7,9 +7,10 @@ import { count, counted } from "../shared/format.ts";
 import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { EditReply, Mark, Note } from "../shared/wire.ts";
-import { createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
+import type { Note } from "../shared/wire.ts";
+import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
 import { DerivationPanel } from "./derivation.tsx";
+import type { EditReply, Fix, Help, Mark } from "./messages.ts";
 import { EditorSession } from "./session.ts";
 import { Table } from "./table.tsx";
 import { revealTraces, showTraces } from "./traces.ts";
@@ -17,9 +18,9 @@ import { revealTraces, showTraces } from "./traces.ts";
 export function Editor({ host, root }: ViewProps) {
   const [session] = useState(() => new EditorSession(host));
   useEffect(() => () => session.close(), [session]);
-  const { ready, failure, reply } = useStore(session);
+  const { help, failure, reply } = useStore(session);
   const view = useRef<EditorView | null>(null);
-  if (!ready) {
+  if (help === null) {
     return failure === null ? (
       <Blank sentence="Opening the document …" />
     ) : (
@@ -35,14 +36,19 @@ export function Editor({ host, root }: ViewProps) {
         {reply && <Total reply={reply} />}
       </header>
       <div class="two">
-        <Code session={session} root={root} view={view} />
+        <Code session={session} help={help} root={root} view={view} />
         <div class="results">
           <Table session={session} stale={reply?.good === false} />
           <DerivationPanel tracing={session.tracing} jump={jump} />
         </div>
       </div>
       {reply && (
-        <Footer reply={reply} failure={failure} jump={jump} />
+        <Footer
+          reply={reply}
+          failure={failure}
+          jump={jump}
+          mend={(fix) => view.current && applyFix(view.current, fix, session.state.marks.text)}
+        />
       )}
     </section>
   );
@@ -60,11 +66,12 @@ function Total({ reply }: { reply: EditReply }) {
 
 interface CodeProps {
   session: EditorSession;
+  help: Help;
   root: ShadowRoot;
   view: { current: EditorView | null };
 }
 
-function Code({ session, root, view }: CodeProps) {
+function Code({ session, help, root, view }: CodeProps) {
   const box = useRef<HTMLDivElement>(null);
   const { marks } = useStore(session);
   const { derivation } = useStore(session.tracing);
@@ -73,6 +80,7 @@ function Code({ session, root, view }: CodeProps) {
       parent: box.current!,
       root,
       text: session.document,
+      help,
       edited: (text) => session.edited(text),
       moved: (pointer) => session.tracing.at(pointer),
     });
@@ -96,13 +104,14 @@ interface FooterProps {
   reply: EditReply;
   failure: string | null;
   jump(mark: Mark): void;
+  mend(fix: Fix): void;
 }
 
-function Footer({ reply, failure, jump }: FooterProps) {
+function Footer({ reply, failure, jump, mend }: FooterProps) {
   const { good, sentence, notes, note_count: total } = reply;
   const marks = new Map<Note, Mark>(notes.map((mark) => [mark, mark]));
-  // A text that cannot be read has one note, and it says what the sentence says.
-  const isSaid = failure === null && notes[0]?.message === sentence;
+  // The first note says what the sentence says, but for the number of keys, which the header says.
+  const isSaid = failure === null && notes.length > 0 && sentence.endsWith(notes[0]!.message);
   return (
     <footer class="foot">
       <p class={isSaid ? "unseen" : good && failure === null ? "" : "bad"} role="status">
@@ -112,6 +121,11 @@ function Footer({ reply, failure, jump }: FooterProps) {
         <Notes
           notes={notes}
           follow={(note) => () => jump(marks.get(note)!)}
+          actions={(note) =>
+            marks.get(note)!.fixes.map((fix) => (
+              <button key={fix.label} class="button fix" onClick={() => mend(fix)}>{fix.label}</button>
+            ))
+          }
         />
       )}
       {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}

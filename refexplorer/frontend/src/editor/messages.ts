@@ -1,6 +1,56 @@
-/** What the template editor's controller answers about rows; CONTRIBUTING.md holds the contract. */
+/** What the template editor's controller answers; CONTRIBUTING.md holds the contract. */
 
-import type { Count } from "../shared/wire.ts";
+import type { Count, Kind, Note } from "../shared/wire.ts";
+
+/** What the parts of a document and the filters are for, in the words of the specification. */
+export interface Help {
+  /** By JSON pointer, with `*` for any name or number. */
+  parts: Record<string, string>;
+  filters: Record<string, string>;
+}
+
+export interface Change {
+  from: number;
+  to: number;
+  insert: string;
+}
+
+/** A way to mend what a mark is about. */
+export interface Fix {
+  label: string;
+  changes: Change[];
+}
+
+export interface Mark extends Note {
+  from: number;
+  to: number;
+  fixes: Fix[];
+}
+
+export interface EditorRow {
+  key: string;
+  kind: Kind;
+  url: string | null;
+  offset: Count | null;
+  length: Count | null;
+  text: string | null;
+  origin: string;
+  state: "same" | "added" | "changed";
+}
+
+export interface EditReply {
+  version: number;
+  good: boolean;
+  total: Count;
+  notes: Mark[];
+  note_count: number;
+  sentence: string;
+}
+
+export interface Hello extends EditReply {
+  document: string;
+  help: Help;
+}
 
 export interface Piece {
   text: string;

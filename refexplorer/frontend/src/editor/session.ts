@@ -4,11 +4,13 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { Wire } from "../shared/wire.ts";
-import type { Count, EditorRow, EditReply, Mark } from "../shared/wire.ts";
+import type { Count } from "../shared/wire.ts";
+import type { EditorRow, EditReply, Hello, Help, Mark } from "./messages.ts";
 import { Tracing } from "./tracing.ts";
 
 export interface EditorState {
-  ready: boolean;
+  /** Null until the document is here. */
+  help: Help | null;
   failure: string | null;
   reply: EditReply | null;
   /** Marks, and the text that their offsets are of. */
@@ -32,7 +34,7 @@ export class EditorSession extends Store<EditorState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super({ ready: false, failure: null, reply: null, marks: { notes: [], text: "" } });
+    super({ help: null, failure: null, reply: null, marks: { notes: [], text: "" } });
     this.host = host;
     this.wire = new Wire(host);
     this.rows = new RowWindow(
@@ -60,9 +62,9 @@ export class EditorSession extends Store<EditorState> {
   async open(): Promise<void> {
     this.set({ failure: null });
     try {
-      const hello = await this.wire.request<EditReply & { document: string }>("hello");
+      const hello = await this.wire.request<Hello>("hello");
       this.text = this.told = hello.document;
-      this.set({ ready: true });
+      this.set({ help: hello.help });
       this.take(hello, this.text);
     } catch (error) {
       this.set({ failure: (error as Error).message });

@@ -7,7 +7,7 @@ import { count, printable } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
 import { Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
-import type { EditorRow } from "../shared/wire.ts";
+import type { EditorRow } from "./messages.ts";
 import type { EditorSession } from "./session.ts";
 import { isUsed } from "./tracing.ts";
 

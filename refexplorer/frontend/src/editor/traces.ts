@@ -5,6 +5,7 @@ import { Decoration, EditorView, hoverTooltip, type DecorationSet } from "@codem
 
 import type { Derivation, Piece } from "./messages.ts";
 import { pathAt, pointerOf } from "./pointer.ts";
+import { tip } from "./tip.ts";
 
 const setTraces = StateEffect.define<DecorationSet>();
 const SOURCE = Decoration.mark({ class: "trace" });
@@ -26,15 +27,8 @@ const values = hoverTooltip((view, place) => {
   });
   if (found === null) return null;
   const { from, to, result } = found as { from: number; to: number; result: string };
-  return { pos: from, end: to, above: true, create: () => ({ dom: tooltip(`= ${result}`) }) };
+  return { pos: from, end: to, above: true, create: () => ({ dom: tip(`= \`${result}\``) }) };
 });
-
-function tooltip(text: string): HTMLElement {
-  const dom = document.createElement("div");
-  dom.className = "value-tip";
-  dom.textContent = text;
-  return dom;
-}
 
 /** Says in which part of the document the cursor is, whenever it rests. */
 function followCursor(moved: (pointer: string) => void): Extension {

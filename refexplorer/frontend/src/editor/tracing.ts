@@ -3,9 +3,8 @@
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import type { RowsReply, RowWindow } from "../shared/window.ts";
-import type { EditorRow } from "../shared/wire.ts";
 import type { Wire } from "../shared/wire.ts";
-import type { Derivation, Uses } from "./messages.ts";
+import type { Derivation, EditorRow, Uses } from "./messages.ts";
 
 export interface TracingState {
   /** The chosen row; −1 for none. */

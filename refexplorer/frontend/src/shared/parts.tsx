@@ -1,5 +1,6 @@
 /** Small pieces that both views show. */
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
@@ -33,15 +34,18 @@ interface NotesProps {
   notes: Note[];
   /** What happens on a click, or null for a note that leads nowhere. */
   follow(note: Note): (() => void) | null;
+  /** What can be done about a note. */
+  actions?(note: Note): ComponentChildren;
 }
 
 /** Notes with their place, each a button where there is somewhere to go. */
-export function Notes({ notes, follow }: NotesProps) {
+export function Notes({ notes, follow, actions }: NotesProps) {
   return (
     <ul class="notes">
       {notes.map((note) => (
         <li key={`${note.code} ${note.pointer}`}>
           <NoteLine note={note} go={follow(note)} />
+          {actions?.(note)}
         </li>
       ))}
     </ul>

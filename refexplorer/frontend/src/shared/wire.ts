@@ -20,11 +20,6 @@ export interface Note {
   key: string | null;
 }
 
-export interface Mark extends Note {
-  from: number;
-  to: number;
-}
-
 export interface Facts {
   keys: Count;
   arrays: Count;
@@ -133,26 +128,6 @@ export interface Progress {
   done: number;
   of: number;
   label: string;
-}
-
-export interface EditorRow {
-  key: string;
-  kind: Kind;
-  url: string | null;
-  offset: Count | null;
-  length: Count | null;
-  text: string | null;
-  origin: string;
-  state: "same" | "added" | "changed";
-}
-
-export interface EditReply {
-  version: number;
-  good: boolean;
-  total: Count;
-  notes: Mark[];
-  note_count: number;
-  sentence: string;
 }
 
 export interface Reply<T> {

@@ -1,0 +1,124 @@
+/** Completion of names, and help where the pointer rests: in the words of the specification. */
+
+import {
+  autocompletion,
+  snippetCompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+} from "@codemirror/autocomplete";
+import { syntaxTree } from "@codemirror/language";
+import type { EditorState, Extension } from "@codemirror/state";
+import { hoverTooltip } from "@codemirror/view";
+
+import type { Help } from "./messages.ts";
+import { nameOf, pathAt, type SyntaxNode } from "./pointer.ts";
+import { tip } from "./tip.ts";
+import { helpFor, namesBelow, namesInExpression, type Name } from "./vocabulary.ts";
+
+/** What a new property begins with; the cursor goes into it. */
+const VALUES: Record<string, string> = {
+  version: "1",
+  templates: "{${}}",
+  gen: "[{${}}]",
+  refs: "{${}}",
+  dimensions: '{"${i}": {"stop": ${1}}}',
+  start: "${0}",
+  stop: "${1}",
+  step: "${1}",
+};
+
+export function assistance(help: Help): Extension {
+  return [
+    autocompletion({ override: [(context) => complete(context, help)], icons: false }),
+    hoverTooltip((view, place) => {
+      const found = explained(view.state, place, help);
+      return found && { ...found, above: true, create: () => ({ dom: tip(found.said) }) };
+    }),
+  ];
+}
+
+function complete(context: CompletionContext, help: Help): CompletionResult | null {
+  const { state, pos } = context;
+  const node = syntaxTree(state).resolveInner(pos, -1);
+  if (node.name === "String") return completeExpression(context, node, help);
+  const isName = node.name === "PropertyName" && pos < node.to;
+  if (!isName && !(context.explicit && node.name === "Object")) return null;
+  const object = isName ? node.parent?.parent : node;
+  return object ? completeName(state, object, isName ? node : null, pos, help) : null;
+}
+
+/** A name of the specification's, where a property's name is being written. */
+function completeName(
+  state: EditorState,
+  object: SyntaxNode,
+  name: SyntaxNode | null,
+  pos: number,
+  help: Help,
+): CompletionResult {
+  const path = pathAt(state, object.from + 1);
+  const others = object.getChildren("Property").filter((one) => one.from !== name?.from);
+  const taken = new Set(others.map((one) => nameOf(state, one)));
+  const hasValue = name !== null && /^\s*:/.test(state.sliceDoc(name.to, name.to + 20));
+  const options = namesBelow(help, path)
+    .filter((each) => !taken.has(each))
+    .map((each) => {
+      const option: Completion = { label: `"${each}"`, info: () => tip(helpFor(help, [...path, each]) ?? "") };
+      return hasValue ? option : snippetCompletion(`"${each}": ${VALUES[each] ?? '"${}"'}`, option);
+    });
+  return { from: name?.from ?? pos, to: name?.to ?? pos, options, filter: name !== null };
+}
+
+/** A dimension, a template or a filter, inside `{{ … }}`. */
+function completeExpression(
+  { state, pos, explicit }: CompletionContext,
+  text: SyntaxNode,
+  help: Help,
+): CompletionResult | null {
+  const before = state.sliceDoc(text.from, pos);
+  if (!isInExpression(before)) return null;
+  const word = /\w*$/.exec(before)![0];
+  const isFilter = /\|\s*\w*$/.test(before);
+  if (word === "" && !explicit && !isFilter && !/\{\{\s*$/.test(before)) return null;
+  const names = namesInExpression(state, pathAt(state, text.from + 1));
+  const options = isFilter
+    ? Object.entries(help.filters).map(([label, said]) => ({ label, info: () => tip(said) }))
+    : names.map((name) => ({ label: name.name, detail: name.kind, info: name.value }));
+  return { from: pos - word.length, options, validFor: /^\w*$/ };
+}
+
+function isInExpression(before: string): boolean {
+  return before.lastIndexOf("{{") > before.lastIndexOf("}}");
+}
+
+interface Explained {
+  pos: number;
+  end: number;
+  said: string;
+}
+
+function explained(state: EditorState, place: number, help: Help): Explained | null {
+  const node = syntaxTree(state).resolveInner(place, 0);
+  if (node.name === "PropertyName") {
+    const said = helpFor(help, pathAt(state, node.to));
+    return said === undefined ? null : { pos: node.from, end: node.to, said };
+  }
+  return node.name === "String" ? explainedWord(state, place, node, help) : null;
+}
+
+/** A word of an expression: what its name stands for, or what the filter does. */
+function explainedWord(state: EditorState, place: number, text: SyntaxNode, help: Help): Explained | null {
+  const before = /\w*$/.exec(state.sliceDoc(text.from, place))![0];
+  const after = /^\w*/.exec(state.sliceDoc(place, text.to))![0];
+  const [pos, end, word] = [place - before.length, place + after.length, before + after];
+  const start = state.sliceDoc(text.from, pos);
+  if (word === "" || !isInExpression(start)) return null;
+  const filter = /\|\s*$/.test(start) ? help.filters[word] : undefined;
+  if (filter !== undefined) return { pos, end, said: filter };
+  const name = namesInExpression(state, pathAt(state, text.from + 1)).find((one) => one.name === word);
+  return name ? { pos, end, said: sentence(name) } : null;
+}
+
+function sentence({ name, kind, value }: Name): string {
+  return kind === "dimension" ? `\`${name}\` runs over \`${value}\`` : `\`${name}\` stands for \`${value}\``;
+}

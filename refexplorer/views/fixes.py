@@ -1,0 +1,150 @@
+"""Ways to mend what a diagnostic is about, each as changes of the text.
+
+A fix is offered only where what to write follows from the text and the diagnostic; the names
+that it needs are those in backquotes of the diagnostic's sentences.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from refexplorer.formats.positions import locate
+from refexplorer.spec.diagnostics import pointer
+from refexplorer.views.json_mending import mend_json
+from refexplorer.views.models import Note
+
+Edit = tuple[int, int, str]
+"""Offsets of the characters to replace, end exclusive, and what to write in their place."""
+Mend = tuple[str, list[Edit]]
+"""What a fix does, in a few words, and its edits."""
+
+_LONGEST = 1_000_000
+_EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_DIVISION = re.compile(r"(?<!/)/(?!/)")
+_NAMED = re.compile(r"`([^`]+)`")
+_FIRST_VALUES = {
+    "key": '"x/{{i}}"',
+    "url": '""',
+    "dimensions": '{"i": {"stop": 1}}',
+    "offset": '"0"',
+    "length": '"1"',
+}
+
+
+def fixes(text: str, note: Note, start: int, end: int) -> list[Mend]:
+    """Return what would mend a note; nothing where only a person can know.
+
+    Parameters
+    ----------
+    start, end
+        Offsets of the characters that the note is about.
+    """
+    find = _FIXES.get(note.code)
+    return [] if find is None or len(text) > _LONGEST else list(find(text, note, start, end))
+
+
+def _rename(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    old, new = _named(note.message), _named(note.hint)
+    if old is None or new is None:
+        return
+    word = re.compile(rf"\b{re.escape(old)}\b")
+    edits = [(*found, new) for found in _inside_expressions(word, text, start, end)]
+    if edits:
+        yield f"Write {new} in place of {old}", edits
+
+
+def _divide_whole(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    if note.hint and "//" in note.hint:
+        found = _inside_expressions(_DIVISION, text, start, end)
+        yield "Divide without remainder", [(*place, "//") for place in found]
+
+
+def _rename_field(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    old, new = _named(note.message), _named(note.hint)
+    if old is None or new is None:
+        return
+    found = re.search(rf'"{re.escape(old)}"(?=\s*:\s*$)', text[:start])
+    if found is not None:
+        yield f"Write {new} in place of {old}", [(*found.span(), json.dumps(new))]
+
+
+def _add_field(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    name = _named(note.message)
+    if name in _FIRST_VALUES:
+        yield f"Add {name}", [_first_property(text, start, name, _FIRST_VALUES[name])]
+
+
+def _add_partner(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    """Add the one of `offset` and `length` that is missing, right behind the other."""
+    there, missing = _NAMED.findall(note.message)[:2]
+    span = locate(text, note.pointer + pointer(there))
+    if span is None:
+        return
+    before = re.search(r'[,{](\s*)"[^"]*"\s*:\s*$', text[: span.start])
+    gap = before[1] if before else " "
+    added = f",{gap or ' '}{json.dumps(missing)}: {_FIRST_VALUES[missing]}"
+    yield f"Add {missing}", [(span.end, span.end, added)]
+
+
+def _quote(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    yield "Write it as a text", [(start, end, f'"{text[start:end]}"')]
+
+
+def _add_version(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    opening = text.find("{")
+    if opening >= 0:
+        yield "Read it as version 1", [_first_property(text, opening, "version", "1")]
+
+
+def _set_version(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    yield "Write version 1", [(start, end, "1")]
+
+
+def _wrap(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    head = '{\n "version": 1,\n "templates": {},\n "refs": '
+    yield "Make it version 1, with templates", [(0, 0, head), (len(text), len(text), "\n}")]
+
+
+def _mend(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    if note.line is not None:
+        yield from mend_json(text, start)
+
+
+def _named(sentence: str | None) -> str | None:
+    """Return the first name in backquotes."""
+    found = _NAMED.search(sentence or "")
+    return None if found is None else found[1]
+
+
+def _inside_expressions(
+    part: re.Pattern[str], text: str, start: int, end: int
+) -> Iterator[tuple[int, int]]:
+    for expression in _EXPRESSION.finditer(text, start, end):
+        for found in part.finditer(text, *expression.span()):
+            yield found.span()
+
+
+def _first_property(text: str, opening: int, name: str, value: str) -> Edit:
+    """Write a property right after an opening brace, spaced as the one that follows."""
+    blank = re.compile(r"\s*").match(text, opening + 1)
+    gap = blank[0] if blank else ""
+    place = opening + 1 + len(gap)
+    is_only = text[place : place + 1] == "}"
+    comma = "" if is_only else f",{gap or ' '}"
+    return place, place, f"{json.dumps(name)}: {value}{comma}"
+
+
+_FIXES: dict[str, Callable[[str, Note, int, int], Iterator[Mend]]] = {
+    "not-json": _mend,
+    "bad-version": _set_version,
+    "version-missing": _add_version,
+    "template-in-v0": _wrap,
+    "undefined-name": _rename,
+    "unknown-field": _rename_field,
+    "gen-missing-field": _add_field,
+    "gen-offset-length-pair": _add_partner,
+    "gen-number-not-string": _quote,
+    "gen-bad-int": _divide_whole,
+}

@@ -1,0 +1,42 @@
+"""What helps while typing: quick fixes, completion, and help from the specification."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, expect
+
+from tests.ui.test_editor import GOOD, replace_text
+
+INTERACTION_MS = 150
+"""CodeMirror takes no Enter for a list that has only just opened."""
+
+
+def test_a_quick_fix_mends_and_can_be_undone(editor: Locator) -> None:
+    replace_text(editor, GOOD.replace('"{{u}}/{{i}}.nc"', '"{{u}}/{{ii}}.nc"'))
+    editor.get_by_role("button", name="Write i in place of ii").click()
+    expect(editor.get_by_role("grid", name="V0 keys")).to_contain_text("s3://bucket/2.nc")
+    editor.page.keyboard.press("Control+z")
+    expect(editor).to_contain_text("ii is not defined")
+
+
+def test_completion_knows_fields_dimensions_and_filters(editor: Locator) -> None:
+    replace_text(editor, GOOD.replace('  "offset": "{{i * 100}}", "length": "100",', " "))
+    keyboard = editor.page.keyboard
+    editor.get_by_text('"{{u}}/{{i}}.nc"').click()
+    keyboard.press("End")
+    keyboard.press("Enter")
+    keyboard.type('"o')
+    options = editor.get_by_role("option")
+    expect(options.first).to_have_text('"offset"')
+    expect(editor.locator(".cm-completionInfo")).to_contain_text("The first byte")
+    editor.page.wait_for_timeout(INTERACTION_MS)
+    keyboard.press("Enter")
+    keyboard.type("{{")
+    expect(options).to_have_text(["idimension", "utemplate"])
+    keyboard.type("i|in")
+    expect(options.first).to_have_text("int")
+
+
+def test_hovering_says_what_the_specification_says(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    editor.get_by_text('"offset"').hover()
+    expect(editor.locator(".cm-tooltip")).to_contain_text("It needs length")

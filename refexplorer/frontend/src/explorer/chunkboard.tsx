@@ -4,6 +4,7 @@ import type { PlotOptions } from "@observablehq/plot";
 import * as Plot from "@observablehq/plot";
 import { useMemo, useState } from "preact/hooks";
 
+import { bytes } from "../shared/format.ts";
 import { Board, type Frame } from "./board.tsx";
 import { cellAt, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
 import type { GridPicture, Span } from "./maps.ts";
@@ -14,7 +15,7 @@ const MARGINS = { marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 3
 const LARGEST_CELL = 34;
 const HEIGHT = 340;
 /** From this size on, px, a cell has a gap to the next, and a letter. */
-const GAPPED = 4;
+const GAPPED = 8;
 const LETTERED = 13;
 
 interface Props {
@@ -66,7 +67,8 @@ export function ChunkBoard({ picture, by, selected, select, zoomTo }: Props) {
 
 function hint(picture: GridPicture, chosen: Place | null): string {
   if (chosen) return `Selected: ${said(picture, chosen)}`;
-  return "Point at a chunk, or move with the arrow keys; a click or Enter selects it.";
+  const single = keyOf(picture, [0, 0]) !== null;
+  return `Point at a cell, or move with the arrow keys; a click or Enter ${single ? "selects its chunk" : "looks closer"}.`;
 }
 
 const MOVES: Record<string, Place> = {
@@ -181,13 +183,24 @@ function colours(context: CanvasRenderingContext2D, { inks }: Frame, picture: Gr
   }
   const numbers = by === "size" ? picture.size : picture.offset;
   const scale = Plot.scale({ color: { type: "linear", scheme: "viridis", domain: domainOf(picture, by) ?? [0, 1] } });
-  return (cell) => (numbers[cell]! < 0 ? series(-1).colour : String(scale.apply(numbers[cell])));
+  return (cell) => (lacks(numbers[cell]!, by) ? series(-1).colour : String(scale.apply(numbers[cell])));
+}
+
+/** Whether a chunk has no offset, or a size that is not known. */
+function lacks(number: number, by: By): boolean {
+  return by === "size" ? number === 0 : number < 0;
+}
+
+/** The legend of sizes and offsets. */
+export function ramp(domain: Span, label: string): Element {
+  const color = { type: "linear" as const, scheme: "viridis" as const, domain, label };
+  return Plot.legend({ color, width: 300, height: 44, ticks: 4, tickFormat: (at: number) => bytes(at) }) as Element;
 }
 
 /** Least and greatest of the sizes or offsets that are drawn; null if there is none. */
 export function domainOf(picture: GridPicture, by: By): Span | null {
   const numbers = by === "size" ? picture.size : picture.offset;
-  const found = range(numbers.filter((number, cell) => number >= 0 && presence(picture, cell).present > 0));
+  const found = range(numbers.filter((number, cell) => !lacks(number, by) && presence(picture, cell).present > 0));
   return found && (found[0] === found[1] ? [found[0], found[0] + 1] : found);
 }
 

@@ -6,12 +6,11 @@ import { bytes, count, counted, fileName, KIND_NAMES } from "../shared/format.ts
 import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Kind } from "../shared/wire.ts";
-import { LOOKS, targetName, type By } from "./cells.ts";
-import { ChunkBoard, domainOf } from "./chunkboard.tsx";
+import { LOOKS, placeOf, targetName, type By } from "./cells.ts";
+import { ChunkBoard, domainOf, ramp } from "./chunkboard.tsx";
 import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import type { GridPicture, Span } from "./maps.ts";
 import { series } from "./palette.ts";
-import { legend } from "./plot.ts";
 import type { ExplorerSession } from "./session.ts";
 
 export function Chunks({ session }: { session: ExplorerSession }) {
@@ -21,7 +20,8 @@ export function Chunks({ session }: { session: ExplorerSession }) {
   const wanted = item?.array?.path ?? null;
   useEffect(() => {
     if (grid === undefined || (wanted !== null && wanted !== grid?.array)) session.maps.showGrid(wanted);
-  }, [wanted]);
+    else if (grid && item?.chunk && placeOf(grid, item.chunk.index) === null) session.maps.showGrid(grid.array, grid.axes);
+  }, [item]);
   if (gridError !== null) return <Blank sentence={gridError} retry={() => session.maps.showGrid(wanted)} />;
   if (grid === undefined) return <Blank sentence="Counting the chunks …" />;
   if (grid === null) return <Blank sentence="This set has no arrays, so there are no chunks to map." />;
@@ -31,11 +31,11 @@ export function Chunks({ session }: { session: ExplorerSession }) {
   return (
     <>
       <Heading grid={grid} />
+      <Controls grid={grid} by={by} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
       {grid.rows * grid.columns === 0 ? (
         <Blank sentence={`${array || "/"} has a length of 0: there are no chunks.`} />
       ) : (
         <>
-          <Controls grid={grid} by={by} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
           <Others grid={grid} redraw={redraw} />
           <ChunkBoard
             key={array}
@@ -65,9 +65,11 @@ function deeper({ axes, grid }: GridPicture, spans: Span[], window: Span[]): Spa
 function Heading({ grid }: { grid: GridPicture }) {
   const total = grid.counts.reduce<number>((sum, n) => sum + Number(n), 0);
   const absent = Number(grid.counts[0]);
-  const size = grid.grid.map((n, i) => `${grid.dimensions[i]} ${count(n)}`).join(" × ");
+  const size = grid.grid.map((n, i) => (named(grid, i) ? `${grid.dimensions[i]} ` : "") + count(n)).join(" × ");
+  const part = grid.window.some(([start, stop], i) => stop - start !== Number(grid.grid[i]));
   const parts = [
     size === "" ? "a single chunk" : `${size} chunks`,
+    part ? `${count(total)} of them in view` : "",
     grid.sampled ? "one chunk of each cell was looked at" : "",
     !grid.sampled && total > 0 && absent === total ? "none of them has a reference" : "",
     !grid.sampled && absent > 0 && absent < total ? `${count(absent)} without a reference` : "",
@@ -79,6 +81,10 @@ function Heading({ grid }: { grid: GridPicture }) {
       <p class="caption">{parts.filter(Boolean).join(" · ")}</p>
     </div>
   );
+}
+
+function named({ dimensions }: GridPicture, axis: number): boolean {
+  return dimensions[axis] !== `axis ${axis}`;
 }
 
 interface ControlsProps {
@@ -102,7 +108,7 @@ function Controls({ grid, by, setBy, show }: ControlsProps) {
   return (
     <div class="controls">
       {arrays.length > 1 && (
-        <Choice label="Array" value={array} options={named(arrays, array)} choose={(path) => show(path)} />
+        <Choice label="Array" value={array} options={choices(arrays, array)} choose={(path) => show(path)} />
       )}
       <Choice label="Colour by" value={by} options={Object.entries(LOOKS)} choose={(look) => setBy(look as By)} />
       {axes.length === 2 && ["Down", "Across"].map((label, place) => (
@@ -126,7 +132,7 @@ function Controls({ grid, by, setBy, show }: ControlsProps) {
   );
 }
 
-function named(arrays: string[], chosen: string): [string, string][] {
+function choices(arrays: string[], chosen: string): [string, string][] {
   const listed = arrays.includes(chosen) ? arrays : [chosen, ...arrays];
   return listed.map((path) => [path, path || "/"]);
 }
@@ -170,7 +176,7 @@ function Others({ grid, redraw }: { grid: GridPicture; redraw(spans: Span[]): vo
               value={all ? -1 : start}
               onInput={(event) => move(Number(event.currentTarget.value))}
             />
-            <output>{all ? `all ${count(size)} together` : `${count(start)} of ${count(size)}`}</output>
+            <output>{all ? `all ${count(size)} together` : `${count(start)} (${count(start + 1)} of ${count(size)})`}</output>
           </label>
         );
       })}
@@ -183,12 +189,19 @@ function Legend({ grid, by }: { grid: GridPicture; by: By }) {
   if (by === "size" || by === "offset") {
     return (
       <>
-        <Ramp domain={domainOf(grid, by)} label={by === "size" ? "bytes" : "offset, bytes"} />
-        <Entries label="Legend" entries={absent} />
+        <Ramp domain={domainOf(grid, by)} label={by === "size" ? "size" : "offset"} />
+        <Entries label="Legend" entries={[...without(grid, by), ...absent]} />
       </>
     );
   }
   return <Entries label="Legend" entries={[...(by === "kind" ? kinds(grid) : targets(grid)), ...absent]} />;
+}
+
+/** Chunks that have a reference but not what is shown of it. */
+function without({ states, counts }: GridPicture, by: By): LegendEntry[] {
+  const lacking = by === "size" ? /^url$/ : /^(inline|base64|url)$/;
+  const some = states.some((state, i) => lacking.test(state) && Number(counts[i]) > 0);
+  return some ? [{ name: by === "size" ? "size not known" : "no offset", ink: series(-1) }] : [];
 }
 
 function kinds({ states, counts }: GridPicture): LegendEntry[] {
@@ -212,7 +225,7 @@ function targets(grid: GridPicture): LegendEntry[] {
 function Ramp({ domain, label }: { domain: Span | null; label: string }) {
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    box.current!.replaceChildren(...(domain ? [legend(domain, label, 260)] : []));
+    box.current!.replaceChildren(...(domain ? [ramp(domain, label)] : []));
   }, [domain?.join(), label]);
   const words = domain ? `Colours from ${bytes(domain[0])} to ${bytes(domain[1])}` : "No chunk has one";
   return <div class="legend" ref={box} role="img" aria-label={words} />;

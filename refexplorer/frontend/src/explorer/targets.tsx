@@ -1,6 +1,6 @@
 /** The targets of a set as a table, and the bytes of one of them as a strip. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
@@ -20,21 +20,26 @@ export function Targets({ session }: { session: ExplorerSession }) {
   const { maps } = session;
   const refers = item !== null && (item.kind === "url" || item.kind === "range");
   const wanted = refers ? item.url : undefined;
+  const inside = refers && item.url === strip?.url && item.offset !== null;
+  const selected: Span | null = inside ? [Number(item.offset), Number(item.offset) + Number(item.length)] : null;
   useEffect(() => {
     if (wanted !== undefined && wanted !== strip?.url) maps.showTarget({ url: wanted, window: null });
     else if (strip === undefined) maps.showTarget({ window: null });
-  }, [wanted]);
+    else if (strip && selected && !inView(strip, selected)) maps.showTarget({ url: strip.url, window: null });
+  }, [item]);
   if (stripError !== null) return <Blank sentence={stripError} retry={() => maps.showTarget({ window: null })} />;
   if (strip === undefined) return <Blank sentence="Sorting the ranges of all targets …" />;
   if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
-  const inside = refers && item.url === strip.url && item.offset !== null;
-  const selected: Span | null = inside ? [Number(item.offset), Number(item.offset) + Number(item.length)] : null;
   return (
     <>
       <Table maps={maps} chosen={strip.url} />
       <Target strip={strip} selected={selected} session={session} />
     </>
   );
+}
+
+function inView({ start, stop }: Strip, [from, to]: Span): boolean {
+  return from >= start && to <= stop;
 }
 
 function Target({ strip, selected, session }: { strip: Strip; selected: Span | null; session: ExplorerSession }) {
@@ -108,9 +113,16 @@ function Whole({ strip, select }: { strip: Strip; select(key: string): void }) {
 }
 
 function Table({ maps, chosen }: { maps: Maps; chosen: string | null }) {
+  const id = useId();
   const handle = useRef<RowsHandle>(null);
   const [active, setActive] = useState(0);
   const { rows } = maps;
+  const place = rows.find((row) => row.url === chosen);
+  useEffect(() => {
+    if (place < 0) return;
+    setActive(place);
+    handle.current?.reveal(place);
+  }, [place, rows.total]);
   const goTo = (index: number) => {
     const next = Math.min(rows.total - 1, Math.max(0, index));
     setActive(next);
@@ -141,6 +153,7 @@ function Table({ maps, chosen }: { maps: Maps; chosen: string | null }) {
         class: "targets",
         role: "grid",
         "aria-label": "Targets",
+        "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
         onKeyDown,
         style: { height: `${Math.min(7, rows.total + 1) * 24 + 2}px` },
       }}
@@ -150,6 +163,7 @@ function Table({ maps, chosen }: { maps: Maps; chosen: string | null }) {
       {(row, index, style) => (
         <div
           key={index}
+          id={`${id}-${index}`}
           class={`row${row && row.url === chosen ? " selected" : ""}`}
           role="row"
           aria-rowindex={index + 2}

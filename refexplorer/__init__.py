@@ -19,9 +19,11 @@ if TYPE_CHECKING:
         SpecError,
     )
     from refexplorer.limits import Limits
-    from refexplorer.referenceset import ReferenceSet, expand, open_references
+    from refexplorer.referenceset import ReferenceSet, dialects, expand, open_references
     from refexplorer.spec.diagnostics import Diagnostic
+    from refexplorer.spec.dialects import Dialects
     from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+    from refexplorer.spec.schema import schema
     from refexplorer.widgets import Explorer, TemplateEditor, explore
 
 __version__ = "0.1.0"
@@ -37,8 +39,10 @@ _ROOMS = {
         "SpecError",
     ),
     "refexplorer.limits": ("Limits",),
-    "refexplorer.referenceset": ("ReferenceSet", "expand", "open_references"),
+    "refexplorer.referenceset": ("ReferenceSet", "dialects", "expand", "open_references"),
     "refexplorer.spec.diagnostics": ("Diagnostic",),
+    "refexplorer.spec.dialects": ("Dialects",),
+    "refexplorer.spec.schema": ("schema",),
     "refexplorer.spec.references": ("Base64", "Inline", "Kind", "Range", "Reference", "Url"),
     "refexplorer.widgets": ("Explorer", "TemplateEditor", "explore"),
 }
@@ -49,6 +53,7 @@ __all__ = [
     "Base64",
     "DecodeError",
     "Diagnostic",
+    "Dialects",
     "Explorer",
     "FetchError",
     "Inline",
@@ -63,9 +68,11 @@ __all__ = [
     "SpecError",
     "TemplateEditor",
     "Url",
+    "dialects",
     "expand",
     "explore",
     "open_references",
+    "schema",
 ]
 
 

@@ -7,17 +7,20 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text
 from refexplorer.errors import SpecError
+from refexplorer.formats.dialects import run as run_readers
+from refexplorer.formats.dialects import store_dialects
 from refexplorer.formats.json_blocks import Entries, NotInBlocks, read_in_blocks
 from refexplorer.formats.json_text import Noting, parse_json
 from refexplorer.formats.parquet import read_store
 from refexplorer.formats.parquet_writing import RECORD_SIZE
-from refexplorer.formats.positions import locate, locate_quickly
+from refexplorer.formats.positions import find_in_stream, locate
 from refexplorer.formats.source import ZMETADATA, Source, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.refset.chunkgrid import ChunkGrid
@@ -33,6 +36,7 @@ from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate
+from refexplorer.spec.dialects import Dialects, dialects_of
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.expansion import Expansion, check_expandable, expand_document
 from refexplorer.spec.explanation import Explanation
@@ -45,6 +49,10 @@ if TYPE_CHECKING:
     import zarr
 
     from refexplorer.data.filesystem import ReferenceView
+
+
+LOCATED = 10
+"""Diagnostics of a large document that are given line and column: each costs a look at it all."""
 
 
 class ReferenceSet(Mapping[str, Reference]):
@@ -452,6 +460,33 @@ def expand(
     return expand_document(read, _locator(source))
 
 
+def dialects(
+    source: object, *, templates: Mapping[str, str] | None = None, run: bool = False
+) -> Dialects:
+    """Tell what each reader makes of a set, by rule and with the reason.
+
+    Parameters
+    ----------
+    source, templates
+        As `open_references`.
+    run
+        Run the installed fsspec instead, in both of its modes. It renders the templates of the
+        set by its own means, so only do it to sets that you trust.
+
+    Raises
+    ------
+    RefexplorerError
+        If the source cannot be read, or is refused as a whole.
+    """
+    read = read_source(source, None, DEFAULT_LIMITS)
+    if read.store is not None:
+        return store_dialects(read_store(*read.store, DEFAULT_LIMITS))
+    written, document = _read_whole(read, templates, DEFAULT_LIMITS, Findings())
+    if run:
+        return run_readers(document, dict(written), dict(templates or {}))
+    return dialects_of(document, written)
+
+
 def _read(
     source: Source,
     templates: Mapping[str, str] | None,
@@ -459,14 +494,27 @@ def _read(
     findings: Findings,
     trusted: bool = False,
 ) -> Document:
+    return _read_whole(source, templates, limits, findings, trusted)[1]
+
+
+def _read_whole(
+    source: Source,
+    templates: Mapping[str, str] | None,
+    limits: Limits,
+    findings: Findings,
+    trusted: bool = False,
+) -> tuple[Mapping[str, Any], Document]:
+    """Return the document as it is written, and as it is read."""
     try:
         value = source.value
         if (text := source.text) is not None:
             value = parse_json(text, limits, findings)  # type: ignore[assignment]
         value = _part_of(value, source)  # type: ignore[assignment]
-        return read_document(value, templates, limits, findings, _compiler(trusted))
+        document = read_document(value, templates, limits, findings, _compiler(trusted))
     except SpecError as error:
         raise _placed(error, source) from None
+    assert value is not None
+    return value, document
 
 
 def _read_large(
@@ -537,14 +585,20 @@ def _locator(source: Source) -> Locate | None:
     """Return what finds a pointer in the text of a source, which is read when it is needed."""
     if source.content is None:
         return None
-    texts: list[str] = []
+    content, texts, asked = source.content, list[str](), count()
 
     def place(pointer: str) -> tuple[int, int] | None:
         if pointer and not pointer.startswith("/"):
             return None
+        if source.is_large:
+            if next(asked) >= LOCATED:
+                return None
+            with content() as stream:
+                there = find_in_stream(stream, pointer)
+            return None if there is None else (there.line, there.column)
         if not texts:
             texts.append(source.text or "")
-        found = (locate_quickly if source.is_large else locate)(texts[0], source.base + pointer)
+        found = locate(texts[0], source.base + pointer)
         return None if found is None else (found.line, found.column)
 
     return place

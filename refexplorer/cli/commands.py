@@ -47,7 +47,7 @@ def ls(
     as_json: AsJson = False,
 ) -> int:
     """List one level of the tree."""
-    refs = _open(source)
+    refs = open_set(source)
     total = _total(refs, path)
     if limit is None and output.is_terminal() and not as_json:
         limit = TERMINAL_ROWS
@@ -55,18 +55,18 @@ def ls(
     if as_json:
         fields = {"source": refs.source.name, "path": path, "total": total, "start": start}
         output.write_json(fields, "rows", (asdict(node) for node in nodes))
-        return _status(refs)
+        return status_of(refs)
     rows = ((n.name, n.kind or n.type, n.size, n.target, n.origin, n.children) for n in nodes)
     output.write_rows(("Key", "Kind", "Size", "Target", "From", "Below"), rows)
     if limit is not None and start + limit < total:
         output.say(f"{total - start - limit:,} more rows: --start {start + limit} goes on.")
-    return _status(refs)
+    return status_of(refs)
 
 
 @app.command()
 def info(source: Source, as_json: AsJson = False) -> int:
     """Show what the set is: keys, arrays, targets, bytes."""
-    refs = _open(source)
+    refs = open_set(source)
     summary = refs.summary()
     facts: dict[str, object] = {
         "source": refs.source.name,
@@ -81,12 +81,12 @@ def info(source: Source, as_json: AsJson = False) -> int:
     }
     if as_json:
         output.write_json(facts, "arrays", _arrays(refs))
-        return _status(refs)
+        return status_of(refs)
     output.write_rows(("", ""), ((name, _words(value)) for name, value in facts.items()))
     columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing")
     output.write_line()
     output.write_rows(columns, (_array_row(array) for array in _arrays(refs)))
-    return _status(refs)
+    return status_of(refs)
 
 
 @app.command()
@@ -96,7 +96,7 @@ def expand(
     lines: Annotated[bool, typer.Option("--lines", help="One JSON object a key.")] = False,
 ) -> int:
     """Write the set as V0; the answer is JSON with and without --json."""
-    refs = _open(source)
+    refs = open_set(source)
     check_expandable(refs.count, refs.limits)
     sentence = f"Expanding {refs.source.name}"
     members = (
@@ -107,13 +107,13 @@ def expand(
         output.write_lines({"key": key, "value": value} for key, value in members)
     else:
         output.write_object(members)
-    return _status(refs)
+    return status_of(refs)
 
 
 @app.command()
 def check(source: Source, as_json: AsJson = False) -> int:
     """List what is wrong or odd, with the place and what to do."""
-    refs = _open(source)
+    refs = open_set(source)
     counts = _severities(refs)
     if as_json:
         fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
@@ -158,14 +158,15 @@ def _serve(
         output.write_line(f"refexplorer is at {url} (Ctrl+C stops it)")
 
     if source is not None:
-        _open(source)
+        open_set(source)
     serve_page(
         source, port=port, address=address, open_browser=open_browser, allow=allow, ready=ready
     )
     return 0
 
 
-def _open(source: str) -> ReferenceSet:
+def open_set(source: str) -> ReferenceSet:
+    """Open a set, saying so on stderr while it takes long."""
     with output.waiting(f"Opening {source}"):
         return open_references(source)
 
@@ -213,7 +214,7 @@ def _severities(refs: ReferenceSet) -> dict[str, int]:
     return counts
 
 
-def _status(refs: ReferenceSet) -> int:
+def status_of(refs: ReferenceSet) -> int:
     """Say that a set has errors where the command itself would not show it."""
     errors = _severities(refs)["error"]
     if not errors:

@@ -9,7 +9,10 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import BinaryIO
 
+_BLOCK = 4 * 2**20
+_SHOWN = 64 * 2**10
 _TOKEN = re.compile(r'[ \t\r\n]*(?:("(?:[^"\\]|\\.)*")|([{}\[\]:,])|([^\s{}\[\]:,"]+))', re.DOTALL)
 
 
@@ -46,21 +49,41 @@ def locate(text: str, pointer: str) -> Span | None:
     return span(text, start, end)
 
 
-def locate_quickly(text: str, pointer: str) -> Span | None:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value in a large text: its place from 1, and the text from there on, cut."""
+
+    line: int
+    column: int
+    text: str
+
+
+def find_in_stream(stream: BinaryIO, pointer: str) -> Found | None:
     """Find the value that a JSON pointer names, by the last key that is spelt like its end.
 
-    In a text of millions of lines, walking to the place costs seconds; this costs none, and goes
-    wrong only where another object has a key of the same name further on.
+    In a text of millions of lines, walking to the place costs seconds and holding the text costs
+    its size; this costs neither, and goes wrong only where another object further on has a key
+    of the same name.
     """
     name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-    for spelling in (name, name.replace("/", "\\/")):
-        key = json.dumps(spelling, ensure_ascii=False).replace("\\\\", "\\")
-        place = text.rfind(key)
-        if place >= 0:
-            colon = text.find(":", place + len(key))
-            start = _skip_blank(text, colon + 1)
-            return span(text, start, start)
-    return None
+    plain = json.dumps(name, ensure_ascii=False)
+    spelt = re.compile(b"|".join({re.escape(t.encode()) for t in _spellings(plain)}) + rb"\s*:\s*")
+    found: Found | None = None
+    line, block = 1, b""
+    while more := stream.read(_BLOCK):
+        block += more
+        for match in spelt.finditer(block):
+            start = match.end()
+            column = start - block.rfind(b"\n", 0, start)
+            rest = block[start : start + _SHOWN].decode(errors="replace")
+            found = Found(line + block.count(b"\n", 0, start), column, rest)
+        cut = max(0, len(block) - _SHOWN)
+        line, block = line + block.count(b"\n", 0, cut), block[cut:]
+    return found
+
+
+def _spellings(text: str) -> tuple[str, str]:
+    return text, text.replace("/", "\\/")
 
 
 def span(text: str, start: int, end: int) -> Span:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from refexplorer.formats.positions import locate
+from refexplorer.formats.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
 from refexplorer.refset.opened import OpenedSet
@@ -64,6 +64,10 @@ def explain(
 
 def _written(source: Source, at: str) -> object:
     """Return the JSON value at a pointer of the source, None if it is not known."""
+    if source.is_large and source.content is not None:
+        with source.content() as stream:
+            found = find_in_stream(stream, at)
+        return None if found is None else _first_value(found.text)
     if source.text is not None:
         span = locate(source.text, source.base + at)
         return None if span is None else json.loads(source.text[span.start : span.end])
@@ -72,3 +76,11 @@ def _written(source: Source, at: str) -> object:
         name = part.replace("~1", "/").replace("~0", "~")
         value = value.get(name) if isinstance(value, dict) else None
     return value
+
+
+def _first_value(text: str) -> object:
+    """Return the JSON value that a text begins with; None if it is cut."""
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except ValueError:
+        return None

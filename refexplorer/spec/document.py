@@ -221,7 +221,7 @@ def _read_v1(
     findings: Findings,
     compiler: Compile,
 ) -> Document:
-    for name in source.keys() - set(SECTIONS):
+    for name in source.keys() - {*SECTIONS, "$schema"}:
         near = difflib.get_close_matches(str(name), SECTIONS, 1)
         findings.add(
             "unknown-top-level-key",

@@ -146,3 +146,38 @@ def test_a_trillion_keys_are_listed_and_not_expanded(tmp_path: Path) -> None:
     refused = run("expand", path)
     assert (refused.status, refused.out) == (2, "")
     assert "1,000,000,000,000 keys" in refused.err
+
+
+def test_find_lists_keys_and_json_holds_them(demo: Path) -> None:
+    keys = run("find", demo / "sst.v1.json", "sst/*.0.1", "--limit", "3").out.splitlines()
+    assert keys == ["sst/0.0.1", "sst/1.0.1", "sst/2.0.1"]
+    found = run("find", demo / "sst.v1.json", "*", "--kind", "base64", "--json").out
+    assert json.loads(found)["keys"] == ["lat/0", "wind_lat/0", "wind_lon/0"]
+    wrong = run("find", demo / "sst.v1.json", "(", "--mode", "regex")
+    assert (wrong.status, wrong.out) == (2, "")
+    assert "not a regular expression" in wrong.err
+
+
+def test_explain_tells_each_step(demo: Path) -> None:
+    ran = run("explain", demo / "sst.v1.json", "wind/7.0.0")
+    assert "combination 7 of 18" in ran.out
+    assert "{{m * 6 + day}}.0.0  →  wind/7.0.0" in ran.out
+    steps = json.loads(run("explain", demo / "sst.v1.json", "wind/7.0.0", "--json").out)["steps"]
+    assert [step["name"] for step in steps][-2:] == ["length", "reference"]
+    missing = run("explain", demo / "sst.v1.json", "nope")
+    assert (missing.status, missing.err) == (2, "refexplorer: sst.v1.json has no key 'nope'.\n")
+
+
+def test_dialects_tell_what_readers_make_of_a_set(demo: Path) -> None:
+    ran = run("dialects", demo / "spec.v1.json", "--json")
+    outcomes = {reader["reader"]: reader["outcome"] for reader in json.loads(ran.out)["readers"]}
+    assert outcomes["the specification"] == "same"
+    assert outcomes["fsspec (default)"] == "refused"
+    assert outcomes["fsspec (simple_templates=False)"] == "same"
+    really = json.loads(run("dialects", demo / "spec.v1.json", "--run", "--json").out)["readers"]
+    assert {reader["reader"]: reader["outcome"] for reader in really}.items() <= outcomes.items()
+
+
+def test_schema_is_json_schema_of_either_version() -> None:
+    v0, v1 = json.loads(run("schema", "--v0").out), json.loads(run("schema").out)
+    assert (v0["title"], v1["title"]) == ("Reference set, version 0", "Reference set, version 1")

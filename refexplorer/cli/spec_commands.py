@@ -1,0 +1,84 @@
+"""The commands that teach: how a key came about, what readers make of a set, the schema."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from refexplorer.cli import output
+from refexplorer.cli.commands import AsJson, Source, app, open_set, status_of
+from refexplorer.errors import SourceError
+from refexplorer.referenceset import dialects as dialects_of
+from refexplorer.spec.references import Kind
+from refexplorer.spec.schema import schema as schema_of
+
+
+@app.command()
+def find(
+    source: Source,
+    pattern: Annotated[str, typer.Argument(help="What to look for; a * also stands for slashes.")],
+    mode: Annotated[str, typer.Option(help="glob, regex or substring.")] = "glob",
+    kind: Annotated[list[Kind] | None, typer.Option(help="Only keys of this kind.")] = None,
+    limit: Annotated[int | None, typer.Option(min=0, help="Most keys to list.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """List the keys that match."""
+    refs = open_set(source)
+    keys = islice(refs.find(pattern, mode=mode, kind=kind), limit)
+    if as_json:
+        output.write_json({"source": refs.source.name, "pattern": pattern}, "keys", keys)
+    else:
+        for key in keys:
+            output.write_line(key)
+    return status_of(refs)
+
+
+@app.command()
+def explain(
+    source: Source,
+    key: Annotated[str, typer.Argument(help="A key of the set.")],
+    as_json: AsJson = False,
+) -> int:
+    """Tell how a key came about, step by step."""
+    refs = open_set(source)
+    try:
+        explanation = refs.explain(key)
+    except KeyError:
+        raise SourceError(f"{refs.source.name} has no key {key!r}.") from None
+    if as_json:
+        fields = {"key": key, "origin": explanation.origin, "v0": explanation.reference.to_v0()}
+        output.write_json(fields, "steps", (asdict(step) for step in explanation.steps))
+    else:
+        for line in str(explanation).splitlines():
+            output.write_line(line)
+    return status_of(refs)
+
+
+@app.command()
+def dialects(
+    source: Source,
+    run: Annotated[
+        bool, typer.Option("--run", help="Run the installed fsspec; only for sets that you trust.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Tell what each reader makes of the set, and why."""
+    found = dialects_of(source, run=run)
+    if as_json:
+        output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in found))
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return 0
+
+
+@app.command()
+def schema(
+    v0: Annotated[bool, typer.Option("--v0", help="Of version 0 instead of version 1.")] = False,
+) -> int:
+    """Write the JSON Schema of reference sets."""
+    output.write_object(schema_of(0 if v0 else 1).items())
+    return 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -51,7 +52,7 @@ def locate(text: str, pointer: str) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value in a large text: its place from 1, and the text from there on, cut."""
+    """A value in a large text: line and column (in bytes) from 1, and the text there, cut."""
 
     line: int
     column: int
@@ -69,17 +70,25 @@ def find_in_stream(stream: BinaryIO, pointer: str) -> Found | None:
     plain = json.dumps(name, ensure_ascii=False)
     spelt = re.compile(b"|".join({re.escape(t.encode()) for t in _spellings(plain)}) + rb"\s*:\s*")
     found: Found | None = None
-    line, block = 1, b""
+    line, begin, base, block = 1, 0, 0, b""
     while more := stream.read(_BLOCK):
         block += more
-        for match in spelt.finditer(block):
-            start = match.end()
-            column = start - block.rfind(b"\n", 0, start)
-            rest = block[start : start + _SHOWN].decode(errors="replace")
-            found = Found(line + block.count(b"\n", 0, start), column, rest)
+        last = deque(spelt.finditer(block), maxlen=1)
+        if last:
+            place = last[0].end()
+            column = base + place - _line_start(block, place, base, begin) + 1
+            rest = block[place : place + _SHOWN].decode(errors="replace")
+            found = Found(line + block.count(b"\n", 0, place), column, rest)
         cut = max(0, len(block) - _SHOWN)
-        line, block = line + block.count(b"\n", 0, cut), block[cut:]
+        begin = _line_start(block, cut, base, begin)
+        line, base, block = line + block.count(b"\n", 0, cut), base + cut, block[cut:]
     return found
+
+
+def _line_start(block: bytes, place: int, base: int, begin: int) -> int:
+    """Return where the line of a place begins: in this block, which is at `base`, or before."""
+    newline = block.rfind(b"\n", 0, place)
+    return begin if newline < 0 else base + newline + 1
 
 
 def _spellings(text: str) -> tuple[str, str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refexplorer.formats.positions import locate
+from refexplorer.formats import positions
+from refexplorer.formats.positions import find_in_stream, locate
 from refexplorer.spec.diagnostics import pointer
 
 values = st.recursive(
@@ -49,3 +52,20 @@ def test_of_equal_keys_the_last_is_found() -> None:
 @pytest.mark.parametrize("text", ["", "{", '{"a": ', '{"a" 1}', "[1, "])
 def test_broken_text_gives_no_place(text: str) -> None:
     assert locate(text, "/a/0") is None
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("block", [50, 997, 10**6])
+def test_a_stream_is_searched_without_holding_it(indent: int | None, block: int) -> None:
+    refs = {f"x/{number}": ["s3://b/f", number, 5] for number in range(500)}
+    text = json.dumps({"version": 1, "refs": refs}, indent=indent)
+    for spelt in (text, text.replace("/", "\\/")):
+        for number in (0, 7, 250, 499):
+            with patch.multiple(positions, _BLOCK=block, _SHOWN=60):
+                found = find_in_stream(io.BytesIO(spelt.encode()), f"/refs/x~1{number}")
+            span = locate(spelt, f"/refs/x~1{number}")
+            assert found is not None
+            assert span is not None
+            assert (found.line, found.column) == (span.line, span.column)
+            assert spelt[span.start :].startswith(found.text)
+    assert find_in_stream(io.BytesIO(text.encode()), "/refs/nope") is None

@@ -68,7 +68,8 @@ def find_in_stream(stream: BinaryIO, pointer: str) -> Found | None:
     """
     name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     plain = json.dumps(name, ensure_ascii=False)
-    spelt = re.compile(b"|".join({re.escape(t.encode()) for t in _spellings(plain)}) + rb"\s*:\s*")
+    spellings = b"|".join({re.escape(text.encode()) for text in _spellings(plain)})
+    spelt = re.compile(rb"(?:" + spellings + rb")\s*:\s*")
     found: Found | None = None
     line, begin, base, block = 1, 0, 0, b""
     while more := stream.read(_BLOCK):

@@ -97,6 +97,8 @@ class TargetLayout:
         The target.
     arrays
         Paths of the arrays that use it; None stands for keys outside arrays.
+    numbers
+        The place of each of them among all arrays of the set, -1 for None.
     offsets, lengths
         Bytes, shape ``(n,)`` int64.
     codes
@@ -109,7 +111,8 @@ class TargetLayout:
         is_range = rows.kinds == RANGE
         used, codes = np.unique(rows.arrays, return_inverse=True)
         self.url = url
-        self.arrays = tuple(index.array_path(code) for code in used.tolist())
+        self.numbers: tuple[int, ...] = tuple(used.tolist())
+        self.arrays = tuple(map(index.array_path, self.numbers))
         self.whole = int((~is_range).sum())
         self.offsets, self.codes = rows.offsets[is_range], codes[is_range]
         self.lengths = np.minimum(rows.lengths[is_range], _INT64 - self.offsets)
@@ -182,8 +185,7 @@ class TargetLayout:
         edges = np.array([start + (stop - start) * n // count for n in range(count + 1)], np.int64)
         arrays = np.full(count, -1, np.int64)
         best = np.zeros(count, np.int64)
-        for code in range(len(self.arrays)):
-            mine = self.codes == code
+        for code, mine in enumerate(self._by_array):
             covered = merge(self.offsets[mine], self.ends[mine]).within(edges)
             arrays[covered > best] = code
             best = np.maximum(best, covered)
@@ -191,6 +193,12 @@ class TargetLayout:
         return Bins(
             edges, self.covered.within(edges), self.shared.within(edges), np.diff(counted), arrays
         )
+
+    @cached_property
+    def _by_array(self) -> list[np.ndarray]:
+        """The ranges of each array, in the order of their offsets."""
+        order = np.argsort(self.codes, kind="stable")
+        return np.split(order, np.searchsorted(self.codes[order], np.arange(1, len(self.arrays))))
 
     def summary(self) -> TargetSummary:
         """Return what a table of targets says of it."""

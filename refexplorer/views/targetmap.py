@@ -76,14 +76,10 @@ class TargetMap:
             layout.gaps.total,
             len(layout.shared.starts),
             layout.shared.total,
-            tuple(MapArray(path, self._number(path)) for path in layout.arrays),
+            tuple(map(MapArray, layout.arrays, layout.numbers)),
             None if shown is None else tuple(_range(each, layout) for each in shown),
             self._refs.target_index.unlisted,
         )
-
-    def _number(self, path: str | None) -> int:
-        """Return the number of an array in the set, so that it has one colour in all targets."""
-        return -1 if path is None else self._refs.arrays().index(path)
 
 
 def _range(found: TargetRange, layout: TargetLayout) -> MapRange:

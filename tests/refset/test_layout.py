@@ -32,6 +32,14 @@ def bytes_of(references: dict[str, Any], url: str) -> list[int]:
     return [byte for _, offset, length in mine for byte in range(offset, offset + length)]
 
 
+def bytes_used_by(
+    path: str | None, references: dict[str, Any], url: str, low: int, high: int
+) -> set[int]:
+    """The bytes of a window of a target that the keys of one array refer to."""
+    mine = {key: v for key, v in references.items() if (key.rpartition("/")[0] or None) == path}
+    return {byte for byte in bytes_of(mine, url) if low <= byte < high}
+
+
 def inside(stretches: Any) -> set[int]:
     """Every byte of stretches, which must be in order and apart."""
     pairs = list(zip(stretches.starts.tolist(), stretches.ends.tolist(), strict=True))
@@ -70,6 +78,12 @@ def test_bins_and_ranges_of_a_window(
             here = [byte for byte in found if low <= byte < high]
             assert bins.covered[at] == len(set(here))
             assert bins.shared[at] == len({byte for byte in here if here.count(byte) > 1})
+            shares = [
+                len(bytes_used_by(path, references, target.url, low, high))
+                for path in layout.arrays
+            ]
+            chosen = bins.arrays[at]
+            assert max(shares) == (shares[chosen] if chosen >= 0 else 0)
         touching = layout.ranges(start, start + size, 100)
         assert touching is not None
         expected = {

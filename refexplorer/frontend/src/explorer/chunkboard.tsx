@@ -5,10 +5,11 @@ import * as Plot from "@observablehq/plot";
 import { useMemo, useState } from "preact/hooks";
 
 import { bytes } from "../shared/format.ts";
+import type { Kind } from "../shared/wire.ts";
 import { Board, type Frame } from "./board.tsx";
 import { cellAt, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
 import type { GridPicture, Span } from "./maps.ts";
-import { fill, hatching, series } from "./palette.ts";
+import { fill, hatching, kindInk, series } from "./palette.ts";
 import { range } from "./slices.ts";
 
 const MARGINS = { marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 36 };
@@ -135,10 +136,11 @@ function placeAt(picture: GridPicture, [x, y]: [number, number]): Place | null {
 /** Left, top, width and height of a cell, px. */
 function rectangle({ x, y }: Frame, picture: GridPicture, [row, column]: Place): [number, number, number, number] {
   const [rows, columns] = [side(picture, 0), side(picture, 1)];
-  const left = x(columns.start + column * columns.step - 0.5);
-  const top = y(rows.start + row * rows.step - 0.5);
-  const right = x(Math.min(columns.stop, columns.start + (column + 1) * columns.step) - 0.5);
-  const bottom = y(Math.min(rows.stop, rows.start + (row + 1) * rows.step) - 0.5);
+  // On whole pixels, or seams would show between cells without a gap.
+  const across = (at: number) => Math.round(x(Math.min(columns.stop, at) - 0.5));
+  const down = (at: number) => Math.round(y(Math.min(rows.stop, at) - 0.5));
+  const [left, right] = [column, column + 1].map((at) => across(columns.start + at * columns.step)) as Span;
+  const [top, bottom] = [row, row + 1].map((at) => down(rows.start + at * rows.step)) as Span;
   return [left, top, right - left, bottom - top];
 }
 
@@ -166,6 +168,8 @@ function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: Gr
 }
 
 function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: string, x: number, y: number): void {
+  context.fillStyle = inks.of(`--${state}`);
+  context.fillRect(x - 6, y - 6, 12, 12);
   context.fillStyle = inks.paper;
   context.font = "700 10px ui-monospace, Menlo, Consolas, monospace";
   context.textAlign = "center";
@@ -176,7 +180,10 @@ function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: strin
 type Colour = (cell: number) => string | CanvasPattern;
 
 function colours(context: CanvasRenderingContext2D, { inks }: Frame, picture: GridPicture, by: By): Colour {
-  if (by === "kind") return (cell) => inks.of(`--${picture.states[stateOf(picture, cell)]!}`);
+  if (by === "kind") {
+    const fills = picture.states.map((state) => (state === "absent" ? "" : fill(context, kindInk(state as Kind), inks)));
+    return (cell) => fills[stateOf(picture, cell)]!;
+  }
   if (by === "target") {
     const fills = picture.targets.map(({ number }) => fill(context, series(number), inks));
     return (cell) => fills[picture.target[cell]!] ?? series(-1).colour;

@@ -10,7 +10,7 @@ import { LOOKS, placeOf, targetName, type By } from "./cells.ts";
 import { ChunkBoard, domainOf, ramp } from "./chunkboard.tsx";
 import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import type { GridPicture, Span } from "./maps.ts";
-import { series } from "./palette.ts";
+import { kindInk, series } from "./palette.ts";
 import type { ExplorerSession } from "./session.ts";
 
 export function Chunks({ session }: { session: ExplorerSession }) {
@@ -125,7 +125,7 @@ function Controls({ grid, by, setBy, show }: ControlsProps) {
         whole="Whole grid"
         zoom={zoom}
         reset={() => show(array, axes)}
-        deepest={axes.every((axis) => window[axis]![1] - window[axis]![0] <= 2)}
+        deepest={grid.rows * grid.columns === 0 || axes.every((axis) => window[axis]![1] - window[axis]![0] <= 2)}
         widest={axes.every((axis) => window[axis]![1] - window[axis]![0] === Number(grid.grid[axis]))}
       />
     </div>
@@ -208,7 +208,7 @@ function kinds({ states, counts }: GridPicture): LegendEntry[] {
   return states.flatMap((state, i) => {
     if (state === "absent" || Number(counts[i]) === 0) return [];
     const name = `${state[0]!.toUpperCase()} ${KIND_NAMES[state as Kind]}`;
-    return [{ name, ink: { colour: `--${state}`, pattern: 0 } }];
+    return [{ name, ink: kindInk(state as Kind) }];
   });
 }
 

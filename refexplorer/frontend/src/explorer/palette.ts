@@ -1,5 +1,7 @@
 /** Colours of targets, arrays and kinds, each with a pattern so that none is told by colour alone. */
 
+import type { Kind } from "../shared/wire.ts";
+
 /** The series of Okabe and Ito, which people tell apart who see colours differently. */
 const SERIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
 const TILE = 6;
@@ -42,6 +44,11 @@ function resolved(element: Element, name: string): string {
 export function series(number: number): Ink {
   if (number < 0) return { colour: "#8a919c", pattern: 0 };
   return { colour: SERIES[number % SERIES.length]!, pattern: Math.floor(number / SERIES.length) % 4 };
+}
+
+/** What a kind is drawn with; small cells have no room for its letter. */
+export function kindInk(kind: Kind): Ink {
+  return { colour: `--${kind}`, pattern: { range: 0, url: 1, inline: 2, base64: 3 }[kind] };
 }
 
 const STROKES: ((context: CanvasRenderingContext2D) => void)[] = [

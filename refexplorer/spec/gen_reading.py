@@ -6,13 +6,14 @@ Source: reference specification, "Version 1", ``gen``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from refexplorer.limits import Limits
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.dimensions import Dimension, read_dimensions
 from refexplorer.spec.gen import FIELDS, BadField, GenItem
 from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.templates import Compile, Template, compile_template
+from refexplorer.spec.templates import Compile, Template, compile_template, is_template
 
 
 def read_gen(
@@ -97,23 +98,29 @@ def _read_field(
     name: str, source: Mapping[str, object], at: str, findings: Findings, compiler: Compile
 ) -> Template | None:
     value, place = source[name], at + pointer(name)
-    if type(value) is int and name in ("offset", "length"):
+    if _is_whole(value) and name in ("offset", "length"):
         findings.add(
             "gen-number-not-string",
             place,
             f"`{name}` is a number; the specification wants a text.",
-            f'Write "{value}".',
+            f'Write "{int(value)}".',
         )
-        value = str(value)
+        value = f"{int(value)}"
     if not isinstance(value, str):
         code = "gen-bad-int" if name in ("offset", "length") else "gen-bad-field"
         findings.add(code, place, f"`{name}` must be a text.")
         return None
+    if not is_template(value):
+        value = value.removesuffix("\n")  # as jinja2 does to every text that it renders
     try:
         return compiler(value)
     except TemplateProblem as problem:
         findings.add(problem.code, place, str(problem), problem.hint)
         return None
+
+
+def _is_whole(value: object) -> TypeGuard[int | float]:
+    return type(value) is int or (isinstance(value, float) and value.is_integer())
 
 
 def _clashes(

@@ -12,6 +12,7 @@ from refexplorer.referenceset import ReferenceSet, open_references
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.derivation import derive
 from refexplorer.views.editor_models import Entry, Mark
+from refexplorer.views.exporting import count_removed, seek, write_v0
 from refexplorer.views.help import FILTER_HELP, PART_HELP
 from refexplorer.views.marks import mark_of_error, marks_of_set, sentence_of
 from refexplorer.views.places import Places
@@ -55,6 +56,7 @@ class EditorController:
         self._good: ReferenceSet | None = None
         self._before: ReferenceSet | None = None
         self._error: RefexplorerError | None = None
+        self._removed: int | None = 0
         self._document = ""
         self._follow(_as_text(document))
         self._operations = {
@@ -63,6 +65,8 @@ class EditorController:
             "rows": self._rows,
             "explain": self._explain,
             "uses": self._uses,
+            "seek": self._seek,
+            "v0": self._v0,
         }
 
     @property
@@ -121,6 +125,12 @@ class EditorController:
     def _uses(self, message: Message) -> Message:
         return {"version": self.version, "uses": uses(self._opened(), str(message["pointer"]))}
 
+    def _seek(self, message: Message) -> Message:
+        return {"index": seek(self._opened(), str(message["text"]))}
+
+    def _v0(self, message: Message) -> Message:
+        return {"v0": write_v0(self._opened(), sure=message.get("sure") is True)}
+
     def _opened(self) -> ReferenceSet:
         if self._good is None:
             raise RefexplorerError("There was no text yet that makes keys.")
@@ -136,6 +146,7 @@ class EditorController:
             self._error = error
             return
         self._before, self._good, self._error = self._good, opened, None
+        self._removed = count_removed(self._before, self._good)
         self.version += 1
 
     def _changed(self) -> None:
@@ -152,6 +163,7 @@ class EditorController:
             "version": self.version,
             "good": self._error is None,
             "total": self._total,
+            "removed": self._removed,
             "notes": marks,
             "note_count": count,
             "sentence": self._sentence(),

@@ -104,3 +104,11 @@ class Uses:
 
     what: str | None
     ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class V0Text:
+    """The rows as V0 text; or none, and how large it would be."""
+
+    text: str | None
+    sentence: str | None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from playwright.sync_api import Locator, expect
 
 GOOD = """{
@@ -42,7 +44,7 @@ def test_marks_an_error_and_keeps_the_last_good_rows(editor: Locator) -> None:
     expect(table).to_contain_text("s3://bucket/2.nc")
     replace_text(editor, GOOD.replace('"length": "100",', '"length": "100"'))
     expect(editor.locator(".cm-lint-marker-error")).to_be_visible()
-    expect(editor.get_by_role("status")).to_contain_text("line 6:44")
+    expect(editor.locator(".foot")).to_contain_text("line 6:44")
     expect(table).to_contain_text("s3://bucket/2.nc")
 
 
@@ -77,3 +79,20 @@ def test_the_cursor_lights_up_the_rows_of_its_part(editor: Locator) -> None:
     expect(used).to_have_count(3)
     editor.get_by_text('"version"').click()
     expect(used).to_have_count(0)
+
+
+def test_goes_to_a_key_among_many_and_takes_v0_away(editor: Locator) -> None:
+    replace_text(editor, GOOD.replace('"stop": 3', '"stop": 1000000000000'))
+    expect(editor).to_contain_text("1,000,000,000,000 keys")
+    box = editor.get_by_role("searchbox", name="Go to a key or a number")
+    box.fill("x/987654321012")
+    box.press("Enter")
+    chosen = editor.get_by_role("grid", name="V0 keys").locator("[aria-selected=true]")
+    expect(chosen).to_contain_text("s3://bucket/987654321012.nc")
+    editor.get_by_role("button", name="Copy V0").click()
+    expect(editor).to_contain_text("are not written out")
+    replace_text(editor, GOOD)
+    with editor.page.expect_download() as download:
+        editor.get_by_role("button", name="Save V0").click()
+    saved = json.loads(download.value.path().read_text())
+    assert saved["x/2"] == ["s3://bucket/2.nc", 200, 100]

@@ -104,3 +104,32 @@ def test_a_billion_rows_follow_each_keystroke() -> None:
         "http://g/999999999",
         "changed",
     )
+
+
+def test_keys_that_an_edit_removed_are_counted() -> None:
+    host = Host()
+    fewer = {**GOOD, "refs": {"a": "text"}}
+    assert host.ask("edit", document=json.dumps(fewer))["removed"] == 1
+    assert host.ask("edit", document=json.dumps({"version": 1, "refs": {}}))["removed"] == 4
+
+
+def test_a_row_is_found_by_key_and_by_number() -> None:
+    gen = {"key": "v/{{i}}", "url": "h{{i}}", "dimensions": {"i": {"stop": 10**12}}}
+    host = Host({"version": 1, "gen": [gen], "refs": {"7": "text"}})
+    assert host.ask("seek", text="v/999999999999")["index"] == 10**12
+    assert host.ask("seek", text=" 1,000,000 ")["index"] == 10**6
+    assert host.ask("seek", text="7")["index"] == 0
+    assert "end at 1,000,000,000,000" in host.ask("seek", text=str(10**13))["error"]
+    assert "no key `v/x`" in host.ask("seek", text="v/x")["error"]
+
+
+def test_v0_is_written_out_with_a_warning_before_it_is_large() -> None:
+    host = Host()
+    text = host.ask("v0")["v0"]["text"]
+    assert list(rx.open_references(text)) == ["a", "b", "x/0", "x/1", "x/2"]
+    assert rx.open_references(text)["b"] == rx.open_references({"b": ["s3://b/f", 1, 2]})["b"]
+    gen = {"key": "v/{{i}}", "url": "h{{i}}", "dimensions": {"i": {"stop": 300_000}}}
+    large = Host({"version": 1, "gen": [gen]}).ask("v0")["v0"]
+    assert (large["text"], large["sentence"]) == (None, "300,000 keys are about 7.54 MB of V0.")
+    endless = gen | {"dimensions": {"i": {"stop": 10**12}}}
+    assert "1,000,000,000,000" in Host({"version": 1, "gen": [endless]}).ask("v0")["error"]

@@ -13,6 +13,7 @@ import { DerivationPanel } from "./derivation.tsx";
 import type { EditReply, Fix, Help, Mark } from "./messages.ts";
 import { EditorSession } from "./session.ts";
 import { Table } from "./table.tsx";
+import { Export, GoTo } from "./toolbar.tsx";
 import { revealTraces, showTraces } from "./traces.ts";
 
 export function Editor({ host, root }: ViewProps) {
@@ -34,6 +35,9 @@ export function Editor({ host, root }: ViewProps) {
         <b class="title">Template editor</b>
         <span class="chip">V1 → V0</span>
         {reply && <Total reply={reply} />}
+        <span class="space" />
+        <GoTo session={session} />
+        <Export session={session} />
       </header>
       <div class="two">
         <Code session={session} help={help} root={root} view={view} />
@@ -54,12 +58,13 @@ export function Editor({ host, root }: ViewProps) {
   );
 }
 
-function Total({ reply }: { reply: EditReply }) {
-  const [number, noun] = counted(reply.total, "key").split(" ");
+function Total({ reply: { total, removed, good } }: { reply: EditReply }) {
+  const [number, noun] = counted(total, "key").split(" ");
   return (
     <span class="fact">
       <b>{number}</b> {noun}
-      {!reply.good && " in the last good text"}
+      {!good && " in the last good text"}
+      {good && removed !== null && removed !== 0 && `, ${count(removed)} removed`}
     </span>
   );
 }

@@ -42,6 +42,8 @@ export interface EditReply {
   version: number;
   good: boolean;
   total: Count;
+  /** Keys that the last change removed; null where there were too many to compare. */
+  removed: Count | null;
   notes: Mark[];
   note_count: number;
   sentence: string;
@@ -80,4 +82,10 @@ export interface Derivation {
 export interface Uses {
   what: string | null;
   ranges: [Count, Count][];
+}
+
+/** The rows as V0; or no text, and how large it would be. */
+export interface V0Text {
+  text: string | null;
+  sentence: string | null;
 }

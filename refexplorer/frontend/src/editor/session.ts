@@ -5,7 +5,7 @@ import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { Wire } from "../shared/wire.ts";
 import type { Count } from "../shared/wire.ts";
-import type { EditorRow, EditReply, Hello, Help, Mark } from "./messages.ts";
+import type { EditorRow, EditReply, Hello, Help, Mark, V0Text } from "./messages.ts";
 import { Tracing } from "./tracing.ts";
 
 export interface EditorState {
@@ -69,6 +69,22 @@ export class EditorSession extends Store<EditorState> {
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
+  }
+
+  /** Chooses a row by its key or its number; returns why it cannot. */
+  async goTo(text: string): Promise<string | null> {
+    try {
+      const { index } = await this.wire.request<{ index: Count }>("seek", { text });
+      this.tracing.choose(Number(index));
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  /** The rows as V0 text; what is large only if the person is sure. */
+  async v0(sure: boolean): Promise<V0Text> {
+    return (await this.wire.request<{ v0: V0Text }>("v0", { sure })).v0;
   }
 
   /** The person typed. One question is in flight; what was typed meanwhile is asked next. */

@@ -45,6 +45,7 @@ export function Table({ session, stale }: Props) {
     <Rows
       rows={rows}
       handle={handle}
+      kept={active}
       attributes={{
         class: stale ? "table stale" : "table",
         role: "grid",

@@ -82,8 +82,9 @@ export class Tracing extends Store<TracingState> {
     try {
       const { uses } = await this.wire.request<{ uses: Uses }>("uses", { pointer: this.pointer });
       const first = uses.ranges[0];
-      const target = moved && first ? { index: Number(first[0]) } : this.state.target;
-      this.set({ uses, target });
+      // A chosen row among them stays in view.
+      const away = moved && first !== undefined && !isUsed(uses, this.state.active);
+      this.set({ uses, target: away ? { index: Number(first[0]) } : this.state.target });
     } catch {
       // Nothing lights up: the text has made no rows yet, or they cannot be told apart.
       this.set({ uses: null });

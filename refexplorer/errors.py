@@ -74,5 +74,9 @@ class DecodeError(RefexplorerError):
     """Bytes came, but a codec or the array's metadata refuses them."""
 
 
+class LeftOutWarning(UserWarning):
+    """Keys of a set were left out because of errors, so a reader will take them for missing."""
+
+
 class LimitError(RefexplorerError):
     """A limit was reached; the text names the limit, its value and the option that raises it."""

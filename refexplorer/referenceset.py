@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text
-from refexplorer.errors import SpecError
+from refexplorer.errors import LeftOutWarning, SpecError
 from refexplorer.formats.dialects import run as run_readers
 from refexplorer.formats.dialects import store_dialects
 from refexplorer.formats.json_blocks import Entries, NotInBlocks, read_in_blocks
@@ -35,6 +36,7 @@ from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.catalogue import Severity
 from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate
 from refexplorer.spec.dialects import Dialects, dialects_of
 from refexplorer.spec.document import Document, read_document
@@ -345,6 +347,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """Return an fsspec filesystem over the keys; see `refexplorer.data.filesystem`."""
         from refexplorer.data.filesystem import filesystem
 
+        self._warn_of_errors()
         return filesystem(self, allow=allow, storage_options=self._options(storage_options))
 
     def to_zarr(
@@ -353,6 +356,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """Return a read-only zarr group or array; only metadata is read now."""
         from refexplorer.data.filesystem import to_zarr
 
+        self._warn_of_errors()
         return to_zarr(self, allow=allow, storage_options=self._options(storage_options))
 
     def to_xarray(
@@ -365,8 +369,20 @@ class ReferenceSet(Mapping[str, Reference]):
         """Return a dataset; see `refexplorer.data.to_xarray` for what is read now."""
         from refexplorer.data.filesystem import to_xarray
 
+        self._warn_of_errors()
         options = self._options(storage_options)
         return to_xarray(self, allow=allow, storage_options=options, **keywords)
+
+    def _warn_of_errors(self) -> None:
+        """Warn that left-out keys will read as the fill value, as keys that never were."""
+        errors = sum(found.count for found in self._findings if found.severity is Severity.ERROR)
+        if errors:
+            warnings.warn(
+                f"{self.source.name} has {errors:,} errors; what they left out reads as the fill "
+                "value. See `diagnostics`.",
+                LeftOutWarning,
+                stacklevel=3,
+            )
 
     def _options(self, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
         return self.storage_options if given is None else given

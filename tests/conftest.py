@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from playwright.sync_api import BrowserContext
 
 from tests import browser as installed_browser
 from tests.ui.guard import Guard
 from tests.ui.hosts import Lab, PanelPage, running_lab, running_page
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

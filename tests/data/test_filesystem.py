@@ -168,3 +168,10 @@ def test_the_root_may_be_an_array() -> None:
     array = to_zarr(refs)
     assert isinstance(array, zarr.Array)
     assert np.array_equal(np.asarray(array[:3]), [7, 8, -1])
+
+
+def test_a_set_with_errors_warns_before_it_reads_as_fill_values() -> None:
+    refs = rx.open_references({".zgroup": {"zarr_format": 2}, "x/0": "base64:!"})
+    for read in (refs.to_zarr, refs.filesystem):
+        with pytest.warns(rx.LeftOutWarning, match="1 errors; what they left out"):
+            read()

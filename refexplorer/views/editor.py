@@ -16,6 +16,7 @@ from refexplorer.views.exporting import count_removed, seek, write_v0
 from refexplorer.views.help import FILTER_HELP, PART_HELP
 from refexplorer.views.marks import mark_of_error, marks_of_set, sentence_of
 from refexplorer.views.places import Places
+from refexplorer.views.readers import readers
 from refexplorer.views.uses import uses
 from refexplorer.views.wire import Buffers, Message, Post, answer, nowhere
 
@@ -65,6 +66,7 @@ class EditorController:
             "rows": self._rows,
             "explain": self._explain,
             "uses": self._uses,
+            "readers": self._readers,
             "seek": self._seek,
             "v0": self._v0,
         }
@@ -124,6 +126,9 @@ class EditorController:
 
     def _uses(self, message: Message) -> Message:
         return {"version": self.version, "uses": uses(self._opened(), str(message["pointer"]))}
+
+    def _readers(self, message: Message) -> Message:
+        return {"version": self.version, "readers": readers(self._opened())}
 
     def _seek(self, message: Message) -> Message:
         return {"index": seek(self._opened(), str(message["text"]))}

@@ -112,3 +112,26 @@ class V0Text:
 
     text: str | None
     sentence: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What one reader makes of the text.
+
+    Attributes
+    ----------
+    outcome
+        ``same``, ``dropped``, ``different`` or ``refused``.
+    summary
+        The outcome with its numbers.
+    reasons
+        Sentences: why, and what else is worth knowing.
+    examples
+        Keys that differ, each with what the specification and the reader make of it.
+    """
+
+    name: str
+    outcome: str
+    summary: str
+    reasons: tuple[str, ...]
+    examples: tuple[str, ...]

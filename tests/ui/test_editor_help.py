@@ -40,3 +40,13 @@ def test_hovering_says_what_the_specification_says(editor: Locator) -> None:
     replace_text(editor, GOOD)
     editor.get_by_text('"offset"').hover()
     expect(editor.locator(".cm-tooltip")).to_contain_text("It needs length")
+
+
+def test_other_readers_say_why_they_differ(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    editor.get_by_role("button", name="As others read it").click()
+    panel = editor.get_by_role("region", name="What other readers make of it")
+    panel.get_by_role("button", name="GDAL").click()
+    expect(panel).to_contain_text("templates is not supported")
+    replace_text(editor, '{"a": ["s3://bucket/a", 0, 10]}')
+    expect(panel).not_to_contain_text("templates is not supported")

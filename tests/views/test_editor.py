@@ -133,3 +133,11 @@ def test_v0_is_written_out_with_a_warning_before_it_is_large() -> None:
     assert (large["text"], large["sentence"]) == (None, "300,000 keys are about 7.54 MB of V0.")
     endless = gen | {"dimensions": {"i": {"stop": 10**12}}}
     assert "1,000,000,000,000" in Host({"version": 1, "gen": [endless]}).ask("v0")["error"]
+
+
+def test_what_other_readers_make_of_the_text() -> None:
+    readers = {reader["name"]: reader for reader in Host().ask("readers")["readers"]}
+    assert readers["the specification"]["outcome"] == "same"
+    assert all(reader["reasons"] for reader in readers.values() if reader["outcome"] != "same")
+    default = next(reader for name, reader in readers.items() if name.startswith("fsspec"))
+    assert default["outcome"] != "same"

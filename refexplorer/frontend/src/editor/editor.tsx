@@ -11,6 +11,7 @@ import type { Note } from "../shared/wire.ts";
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
 import { DerivationPanel } from "./derivation.tsx";
 import type { EditReply, Fix, Help, Mark } from "./messages.ts";
+import { Readers } from "./readers.tsx";
 import { EditorSession } from "./session.ts";
 import { Table } from "./table.tsx";
 import { Export, GoTo } from "./toolbar.tsx";
@@ -21,6 +22,7 @@ export function Editor({ host, root }: ViewProps) {
   useEffect(() => () => session.close(), [session]);
   const { help, failure, reply } = useStore(session);
   const view = useRef<EditorView | null>(null);
+  const [compares, compare] = useState(false);
   if (help === null) {
     return failure === null ? (
       <Blank sentence="Opening the document …" />
@@ -35,6 +37,9 @@ export function Editor({ host, root }: ViewProps) {
         <b class="title">Template editor</b>
         <span class="chip">V1 → V0</span>
         {reply && <Total reply={reply} />}
+        <button class="button" aria-pressed={compares} onClick={() => compare(!compares)}>
+          As others read it
+        </button>
         <span class="space" />
         <GoTo session={session} />
         <Export session={session} />
@@ -44,6 +49,7 @@ export function Editor({ host, root }: ViewProps) {
         <div class="results">
           <Table session={session} stale={reply?.good === false} />
           <DerivationPanel tracing={session.tracing} jump={jump} />
+          {compares && <Readers session={session} />}
         </div>
       </div>
       {reply && (

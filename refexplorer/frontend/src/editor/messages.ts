@@ -89,3 +89,12 @@ export interface V0Text {
   text: string | null;
   sentence: string | null;
 }
+
+/** What one reader makes of the text, and why. */
+export interface Reader {
+  name: string;
+  outcome: "same" | "dropped" | "different" | "refused";
+  summary: string;
+  reasons: string[];
+  examples: string[];
+}

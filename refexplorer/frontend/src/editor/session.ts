@@ -5,7 +5,7 @@ import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { Wire } from "../shared/wire.ts";
 import type { Count } from "../shared/wire.ts";
-import type { EditorRow, EditReply, Hello, Help, Mark, V0Text } from "./messages.ts";
+import type { EditorRow, EditReply, Hello, Help, Mark, Reader, V0Text } from "./messages.ts";
 import { Tracing } from "./tracing.ts";
 
 export interface EditorState {
@@ -80,6 +80,11 @@ export class EditorSession extends Store<EditorState> {
     } catch (error) {
       return (error as Error).message;
     }
+  }
+
+  /** What other readers make of the last good text. */
+  async readers(): Promise<Reader[]> {
+    return (await this.wire.request<{ readers: Reader[] }>("readers")).readers;
   }
 
   /** The rows as V0 text; what is large only if the person is sure. */

@@ -1,0 +1,28 @@
+"""What other readers make of the text in the editor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from refexplorer.referenceset import dialects
+from refexplorer.views.editor_models import Reader
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+_EXAMPLES = 5
+
+
+def readers(refs: ReferenceSet) -> tuple[Reader, ...]:
+    """Judge the text of a set by the rules of each reader, the specification first."""
+    text = refs.source.text or ""
+    return tuple(
+        Reader(
+            verdict.reader,
+            verdict.outcome,
+            verdict.summary,
+            (*map(str, verdict.reasons), *verdict.notes),
+            tuple(map(str, verdict.examples[:_EXAMPLES])),
+        )
+        for verdict in dialects(text.encode())
+    )

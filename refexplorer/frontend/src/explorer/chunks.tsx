@@ -63,7 +63,7 @@ function deeper({ axes, grid }: GridPicture, spans: Span[], window: Span[]): Spa
 }
 
 function Heading({ grid }: { grid: GridPicture }) {
-  const total = grid.counts.reduce<number>((sum, n) => sum + Number(n), 0);
+  const total = grid.window.reduce((product, [start, stop]) => product * (stop - start), 1);
   const absent = Number(grid.counts[0]);
   const size = grid.grid.map((n, i) => (named(grid, i) ? `${grid.dimensions[i]} ` : "") + count(n)).join(" × ");
   const part = grid.window.some(([start, stop], i) => stop - start !== Number(grid.grid[i]));

@@ -37,13 +37,14 @@ from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.catalogue import Severity
+from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate
 from refexplorer.spec.dialects import Dialects, dialects_of
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.expansion import Expansion, check_expandable, expand_document
 from refexplorer.spec.explanation import Explanation
 from refexplorer.spec.references import Kind, Reference, V0Value
-from refexplorer.spec.templates import Compile, Template, compile_template
+from refexplorer.spec.templates import Compile, Template
 from refexplorer.spec.trusted import compile_trusted
 
 if TYPE_CHECKING:

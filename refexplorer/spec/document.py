@@ -14,6 +14,7 @@ from jinja2 import nodes
 
 from refexplorer.errors import SpecError
 from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.gen import GenItem
 from refexplorer.spec.gen_reading import note_unused_arguments, read_gen
@@ -25,7 +26,6 @@ from refexplorer.spec.templates import (
     Expression,
     Scope,
     Template,
-    compile_template,
     is_template,
 )
 

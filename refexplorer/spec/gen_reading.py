@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from refexplorer.limits import Limits
+from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.dimensions import Dimension, read_dimensions
 from refexplorer.spec.gen import FIELDS, BadField, GenItem
 from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.templates import Compile, Template, compile_template, is_template
+from refexplorer.spec.templates import Compile, Template, is_template
 
 
 def read_gen(

@@ -12,13 +12,13 @@ import jinja2
 from jinja2 import meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.operations import TemplateProblem, Value, too_big
 from refexplorer.spec.templates import (
     Expression,
     Scope,
     Template,
     UndefinedName,
-    compile_template,
 )
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.gen import FIELDS
 from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.templates import compile_template, is_template
+from refexplorer.spec.templates import is_template
 from refexplorer.views.editor_models import Uses
 
 if TYPE_CHECKING:

@@ -1,0 +1,343 @@
+"""Compiles a ``jinja-str`` from jinja2's syntax tree; jinja2 itself never runs it.
+
+A whitelist walks the tree that `jinja2.Environment.parse` gives, so text from a stranger is data:
+what is not listed here is refused by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import jinja2
+from jinja2 import nodes
+
+from refexplorer.limits import DEFAULT_LIMITS
+from refexplorer.spec.operations import (
+    BINARY,
+    COMPARE,
+    FILTERS,
+    TESTS,
+    UNARY,
+    TemplateProblem,
+    Value,
+    checked,
+    text_of,
+    too_big,
+)
+from refexplorer.spec.templates import (
+    Evaluate,
+    Expression,
+    Scope,
+    Template,
+    UndefinedName,
+    is_template,
+)
+
+_ENVIRONMENT = jinja2.Environment()
+_OPTIONAL = {"default", "d"}
+
+
+@lru_cache(maxsize=4096)
+def compile_template(text: str) -> Template:
+    """Compile a jinja-str.
+
+    Raises
+    ------
+    TemplateProblem
+        ``bad-template`` for what jinja2 cannot parse, ``unsafe-template`` for a construct that
+        is not read here, ``template-limit`` for a text that is too long or too deep.
+    """
+    if not is_template(text):
+        return Template(text, (text,), frozenset())
+    if len(text) > DEFAULT_LIMITS.template_chars:
+        raise too_big(DEFAULT_LIMITS, "This template")
+    try:
+        tree = _ENVIRONMENT.parse(text)
+        return _Compiler().template(text, tree)
+    except jinja2.TemplateSyntaxError as error:
+        raise TemplateProblem(
+            "bad-template", f"This is not a template: {(error.message or '').rstrip('.')}."
+        ) from None
+    except RecursionError:
+        raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
+    except ValueError as error:  # a number literal with more digits than Python reads
+        raise TemplateProblem("bad-template", f"This is not a template: {error}.") from None
+
+
+class _Compiler:
+    """Turns jinja2's nodes into closures, keeping the names and calls that it meets."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.calls: list[tuple[str, frozenset[str]]] = []
+
+    def template(self, text: str, tree: nodes.Template) -> Template:
+        parts = _merge(self._parts(tree.body))
+        return Template(text, tuple(parts), frozenset(self.names), tuple(self.calls))
+
+    def _parts(self, body: list[nodes.Node]) -> Iterable[str | Expression]:
+        for statement in body:
+            if isinstance(statement, nodes.Output):
+                for node in statement.nodes:
+                    if isinstance(node, nodes.TemplateData):
+                        yield node.data
+                    else:
+                        yield self._expression(node, self.compile(node))
+            elif isinstance(statement, nodes.If):
+                yield self._expression(statement, self._branches(statement))
+            else:
+                raise _refused(_statement_name(statement))
+
+    def _expression(self, node: nodes.Node, evaluate: Evaluate) -> Expression:
+        names = {found.name for found in node.find_all(nodes.Name)}
+        if isinstance(node, nodes.Name):
+            names.add(node.name)
+        return Expression(node, evaluate, frozenset(names))
+
+    def _branches(self, statement: nodes.If) -> Evaluate:
+        choices = [
+            (self.compile(branch.test), self._body(branch.body))
+            for branch in (statement, *statement.elif_)
+        ]
+        otherwise = self._body(statement.else_)
+
+        def evaluate(scope: Scope) -> Value:
+            scope.spend()
+            chosen = next((body for test, body in choices if test(scope)), otherwise)
+            return chosen.render(scope)
+
+        return evaluate
+
+    def _body(self, body: list[nodes.Node]) -> Template:
+        return Template("", tuple(_merge(self._parts(body))), frozenset())
+
+    def compile(self, node: nodes.Node) -> Evaluate:
+        """Compile one expression node; what has no method here is refused."""
+        kind = type(node).__name__
+        method = getattr(self, f"_{kind.lower()}", None)
+        if kind in BINARY:
+            return self._binary(node, kind)
+        if kind in UNARY:
+            return self._unary(node, kind)
+        if method is None:
+            raise _refused(kind)
+        compiled: Evaluate = method(node)
+        return compiled
+
+    def _binary(self, node: nodes.Node, kind: str) -> Evaluate:
+        assert isinstance(node, nodes.BinExpr)
+        left, right, operation = self.compile(node.left), self.compile(node.right), BINARY[kind]
+
+        def evaluate(scope: Scope) -> Value:
+            scope.spend()
+            value = operation(left(scope), right(scope), scope.limits)
+            return checked(value, scope.limits)
+
+        return evaluate
+
+    def _unary(self, node: nodes.Node, kind: str) -> Evaluate:
+        assert isinstance(node, nodes.UnaryExpr)
+        operand, operation = self.compile(node.node), UNARY[kind]
+        return lambda scope: operation(operand(scope))
+
+    def _and(self, node: nodes.And) -> Evaluate:
+        left, right = self.compile(node.left), self.compile(node.right)
+        return lambda scope: left(scope) and right(scope)
+
+    def _or(self, node: nodes.Or) -> Evaluate:
+        left, right = self.compile(node.left), self.compile(node.right)
+        return lambda scope: left(scope) or right(scope)
+
+    def _const(self, node: nodes.Const) -> Evaluate:
+        value = node.value
+        return lambda scope: value
+
+    def _name(self, node: nodes.Name) -> Evaluate:
+        name = node.name
+        self.names.add(name)
+        return lambda scope: scope.lookup(name)
+
+    def _list(self, node: nodes.List) -> Evaluate:
+        items = [self.compile(item) for item in node.items]
+        return lambda scope: checked([item(scope) for item in items], scope.limits)
+
+    def _tuple(self, node: nodes.Tuple) -> Evaluate:
+        items = [self.compile(item) for item in node.items]
+        return lambda scope: checked(tuple(item(scope) for item in items), scope.limits)
+
+    def _dict(self, node: nodes.Dict) -> Evaluate:
+        pairs = [(self.compile(pair.key), self.compile(pair.value)) for pair in node.items]
+        return lambda scope: checked({k(scope): v(scope) for k, v in pairs}, scope.limits)
+
+    def _concat(self, node: nodes.Concat) -> Evaluate:
+        parts = [self.compile(part) for part in node.nodes]
+
+        def evaluate(scope: Scope) -> Value:
+            scope.spend()
+            texts = [text_of(part(scope), scope.limits) for part in parts]
+            return checked("".join(texts), scope.limits)
+
+        return evaluate
+
+    def _compare(self, node: nodes.Compare) -> Evaluate:
+        first = self.compile(node.expr)
+        rest = [(COMPARE[operand.op], self.compile(operand.expr)) for operand in node.ops]
+
+        def evaluate(scope: Scope) -> Value:
+            scope.spend()
+            left = first(scope)
+            for compare, operand in rest:
+                right = operand(scope)
+                if not compare(left, right):
+                    return False
+                left = right
+            return True
+
+        return evaluate
+
+    def _condexpr(self, node: nodes.CondExpr) -> Evaluate:
+        test, then = self.compile(node.test), self.compile(node.expr1)
+        otherwise = self.compile(node.expr2) if node.expr2 is not None else None
+
+        def evaluate(scope: Scope) -> Value:
+            scope.spend()
+            if test(scope):
+                return then(scope)
+            if otherwise is None:
+                raise TemplateProblem(
+                    "undefined-name",
+                    "The condition is false and there is no `else`, so there is no value.",
+                    "Write {{ a if b else c }}.",
+                )
+            return otherwise(scope)
+
+        return evaluate
+
+    def _getitem(self, node: nodes.Getitem) -> Evaluate:
+        value = self.compile(node.node)
+        if isinstance(node.arg, nodes.Slice):
+            bounds = [
+                self.compile(bound) if bound is not None else (lambda scope: None)
+                for bound in (node.arg.start, node.arg.stop, node.arg.step)
+            ]
+            return lambda scope: value(scope)[slice(*(bound(scope) for bound in bounds))]  # type: ignore[index]
+        index = self.compile(node.arg)
+        return lambda scope: value(scope)[index(scope)]  # type: ignore[index]
+
+    def _getattr(self, node: nodes.Getattr) -> Evaluate:
+        base = node.node
+        if isinstance(base, nodes.Name) and not node.attr.startswith("_"):
+            return self._attribute_of_name(base.name, node.attr)
+        raise _refused(f"attribute `.{node.attr}`")
+
+    def _attribute_of_name(self, name: str, attribute: str) -> Evaluate:
+        self.names.add(name)
+
+        def evaluate(scope: Scope) -> Value:
+            scope.lookup(name)
+            raise _refused(f"attribute `.{attribute}`")
+
+        return evaluate
+
+    def _call(self, node: nodes.Call) -> Evaluate:
+        if not isinstance(node.node, nodes.Name):
+            raise _refused("a call of anything but a template")
+        if node.args or node.dyn_args or node.dyn_kwargs:
+            raise TemplateProblem(
+                "bad-template",
+                f"The arguments of `{node.node.name}` must be given by name.",
+                f"Write {{{{{node.node.name}(c=…)}}}}.",
+            )
+        name = node.node.name
+        arguments = {pair.key: self.compile(pair.value) for pair in node.kwargs}
+        self.names.add(name)
+        self.calls.append((name, frozenset(arguments)))
+        return lambda scope: _call_template(scope, name, arguments)
+
+    def _filter(self, node: nodes.Filter) -> Evaluate:
+        if node.node is None or node.kwargs or node.dyn_args or node.dyn_kwargs:
+            raise _refused(f"filter `{node.name}` with named arguments")
+        value = self.compile(node.node)
+        arguments = [self.compile(argument) for argument in node.args]
+        if node.name in _OPTIONAL:
+            return _default(value, arguments)
+        if node.name not in FILTERS:
+            raise _refused(f"filter `{node.name}`")
+        operation = FILTERS[node.name]
+
+        def evaluate(scope: Scope) -> Value:
+            scope.spend()
+            result = operation(scope.limits, value(scope), *(a(scope) for a in arguments))
+            return checked(result, scope.limits)
+
+        return evaluate
+
+    def _test(self, node: nodes.Test) -> Evaluate:
+        value = self.compile(node.node)
+        if node.name in ("defined", "undefined"):
+            wanted = node.name == "defined"
+            return lambda scope: _is_defined(value, scope) is wanted
+        if node.name not in TESTS:
+            raise _refused(f"test `{node.name}`")
+        operation = TESTS[node.name]
+        arguments = [self.compile(argument) for argument in node.args or ()]
+        return lambda scope: operation(value(scope), *(a(scope) for a in arguments))
+
+
+def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -> str:
+    scope.spend()
+    if name not in scope.templates:
+        if name in scope.values:
+            raise TemplateProblem("bad-template", f"`{name}` is a number and cannot be called.")
+        raise UndefinedName(name, [*scope.values, *scope.templates])
+    template = scope.templates[name]
+    if template.literal:
+        raise TemplateProblem(
+            "bad-template",
+            f"The template `{name}` takes no arguments, so it cannot be called.",
+            f"Write {{{{{name}}}}}.",
+        )
+    return scope.call(name, {key: value(scope) for key, value in arguments.items()})
+
+
+def _default(value: Evaluate, arguments: list[Evaluate]) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        fallback = arguments[0](scope) if arguments else ""
+        falsy_too = bool(arguments[1](scope)) if len(arguments) > 1 else False
+        if not _is_defined(value, scope):
+            return fallback
+        return (value(scope) or fallback) if falsy_too else value(scope)
+
+    return evaluate
+
+
+def _is_defined(value: Evaluate, scope: Scope) -> bool:
+    try:
+        value(scope)
+    except UndefinedName:
+        return False
+    return True
+
+
+def _merge(parts: Iterable[str | Expression]) -> list[str | Expression]:
+    merged: list[str | Expression] = []
+    for part in parts:
+        if isinstance(part, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += part
+        else:
+            merged.append(part)
+    return merged
+
+
+def _statement_name(statement: nodes.Node) -> str:
+    return f"statement {{% {type(statement).__name__.lower()} %}}"
+
+
+def _refused(construct: str) -> TemplateProblem:
+    return TemplateProblem(
+        "unsafe-template",
+        f"The {construct} is not read in templates.",
+        "Names, numbers, arithmetic, `if … else`, calls of templates and a few filters are.",
+    )

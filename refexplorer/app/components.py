@@ -75,8 +75,20 @@ class EditorView(View):
     # Not `document`, as in a notebook: Bokeh's models have another use for that name.
     text = param.String(doc="The text as it is in the editor.")
 
-    def __init__(self, document: str) -> None:
-        super().__init__(EditorController(document), text=document)
+    def __init__(self, document: str, explore: Callable[[ReferenceSet], None]) -> None:
+        self._editor = EditorController(document)
+        self._explore = explore
+        super().__init__(self._editor, text=document)
+
+    def _handle_msg(self, data: Message) -> None:
+        """Answer what concerns the page here, where its parts may be changed; the rest as ever."""
+        if data.get("op") != "explore":
+            super()._handle_msg(data)
+        elif (references := self._editor.references) is not None:
+            self._post({"id": data["id"]}, [])
+            self._explore(references)
+        else:
+            self._post({"id": data["id"], "error": "There was no text yet that makes keys."}, [])
 
 
 class Frame(JSComponent):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import panel
@@ -16,6 +17,7 @@ from refexplorer.views.wire import sentence
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
 _EDITABLE_CHARS = 1_000_000
+_EDITED = "Edited text"
 
 
 class Page:
@@ -40,10 +42,17 @@ class Page:
     def show(self, references: ReferenceSet) -> None:
         """Put a set into the explorer and its text into the editor."""
         explorer = ExplorerView(references, self._library.grants(references))
-        self._views[:] = [explorer, EditorView(_editable(references))]
+        self._views[:] = [explorer, EditorView(_editable(references), self._explore)]
         self._frame.param.update(
             title=references.source.name, view="explorer", problem="", opening=""
         )
+        self._turn()
+
+    def _explore(self, references: ReferenceSet) -> None:
+        """Put the set that was edited into the explorer; the editor keeps its text."""
+        references.source = replace(references.source, name=_EDITED)
+        self._views[0] = ExplorerView(references, self._library.grants(references))
+        self._frame.view = "explorer"
         self._turn()
 
     async def _chosen(self, event: DataEvent) -> None:

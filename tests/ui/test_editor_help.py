@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.conftest import open_on_page
+from tests.ui.hosts import PanelPage
 from tests.ui.test_editor import GOOD, replace_text
 
 INTERACTION_MS = 150
@@ -50,3 +52,16 @@ def test_other_readers_say_why_they_differ(editor: Locator) -> None:
     expect(panel).to_contain_text("templates is not supported")
     replace_text(editor, '{"a": ["s3://bucket/a", 0, 10]}')
     expect(panel).not_to_contain_text("templates is not supported")
+
+
+def test_the_edited_set_opens_in_the_explorer(panel_page: PanelPage, page: Page) -> None:
+    open_on_page(page, panel_page.url, "The specification's own example")
+    page.get_by_role("button", name="Template editor").click()
+    editor = page.get_by_role("region", name="Template editor")
+    replace_text(editor, GOOD)
+    expect(editor).to_contain_text("3 keys")
+    editor.get_by_role("button", name="Open in explorer").click()
+    explorer = page.get_by_role("region", name="Reference set Edited text")
+    expect(explorer).to_contain_text("3 keys")
+    page.get_by_role("button", name="Template editor").click()
+    expect(editor.get_by_role("grid", name="V0 keys")).to_contain_text("s3://bucket/2.nc")

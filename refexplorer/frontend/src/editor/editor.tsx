@@ -40,6 +40,9 @@ export function Editor({ host, root }: ViewProps) {
         <button class="button" aria-pressed={compares} onClick={() => compare(!compares)}>
           As others read it
         </button>
+        {session.hasExplorer && (
+          <button class="button" onClick={() => session.explore()}>Open in explorer</button>
+        )}
         <span class="space" />
         <GoTo session={session} />
         <Export session={session} />

@@ -82,6 +82,21 @@ export class EditorSession extends Store<EditorState> {
     }
   }
 
+  /** Whether there is an explorer beside the editor. */
+  get hasExplorer(): boolean {
+    return this.host.place === "page";
+  }
+
+  /** Opens the last good set in the explorer. */
+  async explore(): Promise<void> {
+    try {
+      await this.wire.request("explore");
+      this.set({ failure: null });
+    } catch (error) {
+      this.set({ failure: (error as Error).message });
+    }
+  }
+
   /** What other readers make of the last good text. */
   async readers(): Promise<Reader[]> {
     return (await this.wire.request<{ readers: Reader[] }>("readers")).readers;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from refexplorer.formats.positions import locate
+from refexplorer.formats.positions import Span, locate
 
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
@@ -27,6 +27,7 @@ class Places:
     def __init__(self, text: str) -> None:
         self._text = text
         self._simple = text.isascii()
+        self._spans: dict[str, Span | None] = {}
 
     def units(self, offset: int) -> int:
         """Return the code units before a character."""
@@ -34,7 +35,7 @@ class Places:
 
     def value(self, pointer: str) -> Place | None:
         """Return where the value of a JSON pointer stands."""
-        span = locate(self._text, pointer)
+        span = self._locate(pointer)
         return None if span is None else (self.units(span.start), self.units(span.end))
 
     def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[Place] | None:
@@ -47,7 +48,7 @@ class Places:
         parts
             Offsets of characters of the decoded text, end exclusive.
         """
-        span = locate(self._text, pointer)
+        span = self._locate(pointer)
         if span is None or self._text[span.start] != '"':
             return None
         starts = [
@@ -57,6 +58,12 @@ class Places:
         if any(end >= len(starts) for _, end in parts):
             return None
         return [(self.units(starts[start]), self.units(starts[end])) for start, end in parts]
+
+    def _locate(self, pointer: str) -> Span | None:
+        """Look for a value once: that is a walk through the text."""
+        if pointer not in self._spans:
+            self._spans[pointer] = locate(self._text, pointer)
+        return self._spans[pointer]
 
 
 def utf16_length(text: str) -> int:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
         SpecError,
     )
     from refexplorer.limits import Limits
-    from refexplorer.referenceset import ReferenceSet, dialects, expand, open_references
+    from refexplorer.opening import dialects, expand, open_references
+    from refexplorer.referenceset import ReferenceSet
     from refexplorer.spec.diagnostics import Diagnostic
     from refexplorer.spec.dialects import Dialects
     from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
@@ -41,7 +42,8 @@ _ROOMS = {
         "SpecError",
     ),
     "refexplorer.limits": ("Limits",),
-    "refexplorer.referenceset": ("ReferenceSet", "dialects", "expand", "open_references"),
+    "refexplorer.opening": ("dialects", "expand", "open_references"),
+    "refexplorer.referenceset": ("ReferenceSet",),
     "refexplorer.spec.diagnostics": ("Diagnostic",),
     "refexplorer.spec.dialects": ("Dialects",),
     "refexplorer.spec.schema": ("schema",),

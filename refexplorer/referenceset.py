@@ -1,4 +1,4 @@
-"""The front door: `open_references` and the `ReferenceSet` that people hold."""
+"""The `ReferenceSet` that people hold; `refexplorer.opening` makes it."""
 
 from __future__ import annotations
 
@@ -6,30 +6,23 @@ import json
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text
-from refexplorer.errors import LeftOutWarning, SpecError
-from refexplorer.formats.dialects import run as run_readers
-from refexplorer.formats.dialects import store_dialects
-from refexplorer.formats.json_blocks import Entries, NotInBlocks, read_in_blocks
-from refexplorer.formats.json_text import Noting, parse_json
-from refexplorer.formats.parquet import read_store
+from refexplorer.errors import LeftOutWarning
+from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet_writing import RECORD_SIZE
-from refexplorer.formats.positions import find_in_stream, locate
-from refexplorer.formats.source import ZMETADATA, Source, read_source
-from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.formats.source import ZMETADATA, Source
+from refexplorer.limits import Limits
 from refexplorer.refset.chunkgrid import ChunkGrid
 from refexplorer.refset.explaining import explain
 from refexplorer.refset.layout import TargetLayout, TargetSummary
 from refexplorer.refset.linting import lint
 from refexplorer.refset.numbering import number_of, numbers_from
-from refexplorer.refset.opened import OpenedSet, open_document, open_store
+from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.parquet_export import write_parquet
 from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, summarize
@@ -37,15 +30,12 @@ from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.catalogue import Severity
-from refexplorer.spec.compiler import compile_template
-from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate
-from refexplorer.spec.dialects import Dialects, dialects_of
-from refexplorer.spec.document import Document, read_document
-from refexplorer.spec.expansion import Expansion, check_expandable, expand_document
+from refexplorer.spec.diagnostics import Diagnostic, Findings
+from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.explanation import Explanation
 from refexplorer.spec.references import Kind, Reference, V0Value
-from refexplorer.spec.templates import Compile, Template
-from refexplorer.spec.trusted import compile_trusted
+from refexplorer.spec.templates import Template
+from refexplorer.spec.trusted import compiler_for
 
 if TYPE_CHECKING:
     import xarray
@@ -54,15 +44,11 @@ if TYPE_CHECKING:
     from refexplorer.data.filesystem import ReferenceView
 
 
-LOCATED = 10
-"""Diagnostics of a large document that are given line and column: each costs a look at it all."""
-
-
 class ReferenceSet(Mapping[str, Reference]):
     """An opened reference set: a mapping from keys to references, and questions to it.
 
-    Made by `open_references`. Nothing here reads a target, except `filesystem`, `to_zarr` and
-    `to_xarray`, which say what they read.
+    Made by `refexplorer.open_references`. Nothing here reads a target, except `filesystem`,
+    `to_zarr` and `to_xarray`, which say what they read.
 
     Attributes
     ----------
@@ -135,7 +121,7 @@ class ReferenceSet(Mapping[str, Reference]):
         findings.extend(self._findings)
         version = 1 if self.source.form == "V1" else 0
         lint(self._opened, version, self._base, findings)
-        return findings.freeze(_locator(self.source))
+        return findings.freeze(locator_of(self.source))
 
     @property
     def _base(self) -> str:
@@ -301,7 +287,7 @@ class ReferenceSet(Mapping[str, Reference]):
         KeyError
             If there is no such key.
         """
-        compiler = _compiler(self.trusted)
+        compiler = compiler_for(self.trusted)
         return explain(
             self._opened, key, self.source, self._base, self.templates, self.limits, compiler
         )
@@ -387,238 +373,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def _options(self, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
         return self.storage_options if given is None else given
-
-
-def open_references(
-    source: object,
-    *,
-    templates: Mapping[str, str] | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    limits: Limits | None = None,
-    trusted: bool = False,
-) -> ReferenceSet:
-    """Open a reference set; no target is read, and no template of the set can run code.
-
-    Parameters
-    ----------
-    source
-        A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), or the folder of a parquet store. Of a
-        file that holds a list of sets, ``"path#2"`` is the third one.
-    templates
-        Replaces templates of the set by name, as fsspec's ``template_overrides``.
-    storage_options
-        For fsspec, to read the source, and later its targets of the same protocol.
-    limits
-        What the set may cost.
-    trusted
-        Let templates use what the whitelist refuses, in jinja2's sandbox, which cannot stop a
-        template that loops for long.
-
-    Raises
-    ------
-    SourceError
-        If the source is missing, empty or cannot be read.
-    SpecError
-        If it is no reference set: not JSON, not an object, a wrong version.
-    LimitError
-        If it is larger than the limits allow.
-    """
-    limits = limits or DEFAULT_LIMITS
-    read = read_source(source, storage_options, limits)
-    if read.store is not None:
-        return _open_parquet(read, limits, storage_options)
-    findings = Findings()
-    large = _read_large(read, templates, limits, findings, trusted)
-    document, entries = large or (_read(read, templates, limits, findings, trusted), None)
-    form = "V1" if document.version else "V0"
-    named = replace(read, form=form)
-    opened = open_document(document, entries)
-    return ReferenceSet(
-        named, opened, findings, limits, document.templates, trusted, storage_options
-    )
-
-
-def _open_parquet(
-    source: Source, limits: Limits, storage_options: Mapping[str, Any] | None
-) -> ReferenceSet:
-    assert source.store is not None
-    try:
-        store = read_store(*source.store, limits)
-    except SpecError as error:
-        raise _placed(error, source) from None
-    opened = open_store(store)
-    return ReferenceSet(source, opened, store.findings, limits, storage_options=storage_options)
-
-
-def expand(
-    document: Mapping[str, Any] | str | bytes, templates: Mapping[str, str] | None = None
-) -> Expansion:
-    """Expand a V0 or V1 document to V0.
-
-    Parameters
-    ----------
-    document
-        A dict, JSON text or bytes.
-    templates
-        Replaces templates of the document by name.
-
-    Raises
-    ------
-    SpecError
-        If the document is refused as a whole; everything else is among the diagnostics.
-    LimitError
-        If there are more than `Limits.expanded_keys` keys.
-    """
-    if isinstance(document, str):
-        document = document.encode("utf-8", "surrogatepass")
-    source = read_source(document, None, DEFAULT_LIMITS)
-    read = _read(source, templates, DEFAULT_LIMITS, Findings())
-    return expand_document(read, _locator(source))
-
-
-def dialects(
-    source: object, *, templates: Mapping[str, str] | None = None, run: bool = False
-) -> Dialects:
-    """Tell what each reader makes of a set, by rule and with the reason.
-
-    Parameters
-    ----------
-    source, templates
-        As `open_references`.
-    run
-        Run the installed fsspec instead, in both of its modes. It renders the templates of the
-        set by its own means, so only do it to sets that you trust.
-
-    Raises
-    ------
-    RefexplorerError
-        If the source cannot be read, or is refused as a whole.
-    """
-    read = read_source(source, None, DEFAULT_LIMITS)
-    if read.store is not None:
-        return store_dialects(read_store(*read.store, DEFAULT_LIMITS))
-    written, document = _read_whole(read, templates, DEFAULT_LIMITS, Findings())
-    if run:
-        return run_readers(document, dict(written), dict(templates or {}))
-    return dialects_of(document, written)
-
-
-def _read(
-    source: Source,
-    templates: Mapping[str, str] | None,
-    limits: Limits,
-    findings: Findings,
-    trusted: bool = False,
-) -> Document:
-    return _read_whole(source, templates, limits, findings, trusted)[1]
-
-
-def _read_whole(
-    source: Source,
-    templates: Mapping[str, str] | None,
-    limits: Limits,
-    findings: Findings,
-    trusted: bool = False,
-) -> tuple[Mapping[str, Any], Document]:
-    """Return the document as it is written, and as it is read."""
-    try:
-        value = source.value
-        if (text := source.text) is not None:
-            value = parse_json(text, limits, findings)  # type: ignore[assignment]
-        value = _part_of(value, source)  # type: ignore[assignment]
-        document = read_document(value, templates, limits, findings, _compiler(trusted))
-    except SpecError as error:
-        raise _placed(error, source) from None
-    assert value is not None
-    return value, document
-
-
-def _read_large(
-    source: Source,
-    templates: Mapping[str, str] | None,
-    limits: Limits,
-    findings: Findings,
-    trusted: bool,
-) -> tuple[Document, Entries] | None:
-    """Read a large document in blocks; None if it is small, or in any doubt."""
-    if not source.is_large or source.content is None or source.part is not None:
-        return None
-    noting = Noting()
-    try:
-        with source.content() as stream:
-            entries = read_in_blocks(stream, noting)
-        outer = {**entries.outer, "refs": {}} if entries.is_v1 else {}
-        document = read_document(outer, templates, limits, findings, _compiler(trusted))
-    except SpecError as error:
-        raise _placed(error, source) from None
-    except NotInBlocks:
-        return None
-    noting.report(entries.outer, findings)
-    return document, entries
-
-
-def _part_of(value: object, source: Source) -> object:
-    """Return the set that is meant of a list of sets."""
-    if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
-        return value
-    if source.part is None:
-        raise SpecError(
-            f"This is a list of {len(value)} reference sets; open one of them by its place, as in "
-            f"open_references({source.name + '#0'!r}).",
-            code="not-object",
-        )
-    if source.part >= len(value):
-        raise SpecError(
-            f"There is no set {source.part} in this list of {len(value)}.", code="not-object"
-        )
-    return value[source.part]
-
-
-def _compiler(trusted: bool) -> Compile:
-    return compile_trusted if trusted else compile_template
-
-
-def _placed(error: SpecError, source: Source) -> SpecError:
-    """Name the source and, where the text is known, line and column."""
-    line, column = error.line, error.column
-    place = _locator(source)
-    message = str(error)
-    if line is None and error.pointer and place is not None:
-        found = place(error.pointer)
-        if found is not None:
-            line, column = found
-            message = f"{message.rstrip('.')} (line {line}:{column})."
-    return SpecError(
-        f"{source.name}: {message}",
-        code=error.code,
-        pointer=error.pointer,
-        line=line,
-        column=column,
-    )
-
-
-def _locator(source: Source) -> Locate | None:
-    """Return what finds a pointer in the text of a source, which is read when it is needed."""
-    if source.content is None:
-        return None
-    content, texts, asked = source.content, list[str](), count()
-
-    def place(pointer: str) -> tuple[int, int] | None:
-        if pointer and not pointer.startswith("/"):
-            return None
-        if source.is_large:
-            if next(asked) >= LOCATED:
-                return None
-            with content() as stream:
-                there = find_in_stream(stream, pointer)
-            return None if there is None else (there.line, there.column)
-        if not texts:
-            texts.append(source.text or "")
-        found = locate(texts[0], source.base + pointer)
-        return None if found is None else (found.line, found.column)
-
-    return place
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

@@ -22,6 +22,7 @@ ROOMS = (
     {"data"},
     {"display"},
     {"referenceset"},
+    {"opening"},
     {"views"},
     {"widgets"},
     {"app"},

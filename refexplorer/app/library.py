@@ -8,7 +8,8 @@ from pathlib import Path
 from refexplorer import demo
 from refexplorer.data.access import AccessPolicy
 from refexplorer.errors import AccessError
-from refexplorer.referenceset import ReferenceSet, open_references
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
 
 
 class Library:

@@ -15,7 +15,8 @@ from bokeh.util.warnings import BokehUserWarning
 from refexplorer.app.library import Library
 from refexplorer.app.page import page
 from refexplorer.errors import RefexplorerError
-from refexplorer.referenceset import ReferenceSet, open_references
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
 from refexplorer.widgets.bundles import bundle_path
 
 

@@ -11,7 +11,7 @@ import typer
 from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, Source, app, open_set, status_of
 from refexplorer.errors import SourceError
-from refexplorer.referenceset import dialects as dialects_of
+from refexplorer.opening import dialects as dialects_of
 from refexplorer.spec.references import Kind
 from refexplorer.spec.schema import schema as schema_of
 

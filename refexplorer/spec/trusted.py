@@ -15,6 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.operations import TemplateProblem, Value, too_big
 from refexplorer.spec.templates import (
+    Compile,
     Expression,
     Scope,
     Template,
@@ -22,6 +23,11 @@ from refexplorer.spec.templates import (
 )
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
+
+
+def compiler_for(trusted: bool) -> Compile:
+    """Return how templates are compiled of a source that is trusted, or is not."""
+    return compile_trusted if trusted else compile_template
 
 
 def compile_trusted(text: str) -> Template:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
-from refexplorer.referenceset import ReferenceSet, open_references
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.derivation import derive
 from refexplorer.views.editor_models import Entry, Mark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from refexplorer.referenceset import dialects
+from refexplorer.opening import dialects
 from refexplorer.views.editor_models import Reader
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from refexplorer.referenceset import ReferenceSet, open_references
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer import ExplorerController
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.traits import ReferencesTrait

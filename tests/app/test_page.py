@@ -13,7 +13,7 @@ from refexplorer.app.components import EditorView, ExplorerView
 from refexplorer.app.library import Library
 from refexplorer.app.page import Page
 from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.referenceset import open_references
+from refexplorer.opening import open_references
 
 
 def choose(page: Page, source: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from refexplorer import demo
 from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.referenceset import open_references
+from refexplorer.opening import open_references
 from refexplorer.widgets import bundles, explore
 
 

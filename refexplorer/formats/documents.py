@@ -1,0 +1,113 @@
+"""From a source to a document: parsed whole, or in blocks where it is large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from refexplorer.errors import SpecError
+from refexplorer.formats.json_blocks import Entries, NotInBlocks, read_in_blocks
+from refexplorer.formats.json_text import Noting, parse_json
+from refexplorer.formats.locating import locator_of
+from refexplorer.formats.source import Source
+from refexplorer.limits import Limits
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.document import Document, read_document
+from refexplorer.spec.trusted import compiler_for
+
+
+def read(
+    source: Source,
+    templates: Mapping[str, str] | None,
+    limits: Limits,
+    findings: Findings,
+    trusted: bool = False,
+) -> Document:
+    """Return the document of a source; errors as `read_whole`."""
+    return read_whole(source, templates, limits, findings, trusted)[1]
+
+
+def read_whole(
+    source: Source,
+    templates: Mapping[str, str] | None,
+    limits: Limits,
+    findings: Findings,
+    trusted: bool = False,
+) -> tuple[Mapping[str, Any], Document]:
+    """Return the document as it is written, and as it is read.
+
+    Raises
+    ------
+    SpecError
+        If it is refused as a whole; the text names the source and the place.
+    """
+    try:
+        value = source.value
+        if (text := source.text) is not None:
+            value = parse_json(text, limits, findings)  # type: ignore[assignment]
+        value = _part_of(value, source)  # type: ignore[assignment]
+        document = read_document(value, templates, limits, findings, compiler_for(trusted))
+    except SpecError as error:
+        raise placed(error, source) from None
+    assert value is not None
+    return value, document
+
+
+def read_large(
+    source: Source,
+    templates: Mapping[str, str] | None,
+    limits: Limits,
+    findings: Findings,
+    trusted: bool,
+) -> tuple[Document, Entries] | None:
+    """Read a large document in blocks; None if it is small, or in any doubt."""
+    if not source.is_large or source.content is None or source.part is not None:
+        return None
+    noting = Noting()
+    try:
+        with source.content() as stream:
+            entries = read_in_blocks(stream, noting)
+        outer = {**entries.outer, "refs": {}} if entries.is_v1 else {}
+        document = read_document(outer, templates, limits, findings, compiler_for(trusted))
+    except SpecError as error:
+        raise placed(error, source) from None
+    except NotInBlocks:
+        return None
+    noting.report(entries.outer, findings)
+    return document, entries
+
+
+def _part_of(value: object, source: Source) -> object:
+    """Return the set that is meant of a list of sets."""
+    if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
+        return value
+    if source.part is None:
+        raise SpecError(
+            f"This is a list of {len(value)} reference sets; open one of them by its place, as in "
+            f"open_references({source.name + '#0'!r}).",
+            code="not-object",
+        )
+    if source.part >= len(value):
+        raise SpecError(
+            f"There is no set {source.part} in this list of {len(value)}.", code="not-object"
+        )
+    return value[source.part]
+
+
+def placed(error: SpecError, source: Source) -> SpecError:
+    """Name the source and, where the text is known, line and column."""
+    line, column = error.line, error.column
+    place = locator_of(source)
+    message = str(error)
+    if line is None and error.pointer and place is not None:
+        found = place(error.pointer)
+        if found is not None:
+            line, column = found
+            message = f"{message.rstrip('.')} (line {line}:{column})."
+    return SpecError(
+        f"{source.name}: {message}",
+        code=error.code,
+        pointer=error.pointer,
+        line=line,
+        column=column,
+    )

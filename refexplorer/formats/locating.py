@@ -1,0 +1,35 @@
+"""From JSON pointers to lines and columns of a source, when they are asked for."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from refexplorer.formats.positions import find_in_stream, locate
+from refexplorer.formats.source import Source
+from refexplorer.spec.diagnostics import Locate
+
+LOCATED = 10
+"""Places of a large document that are looked up: each costs a look at all of it."""
+
+
+def locator_of(source: Source) -> Locate | None:
+    """Return what finds a pointer in the text of a source, which is read when it is needed."""
+    if source.content is None:
+        return None
+    content, texts, asked = source.content, list[str](), count()
+
+    def place(pointer: str) -> tuple[int, int] | None:
+        if pointer and not pointer.startswith("/"):
+            return None
+        if source.is_large:
+            if next(asked) >= LOCATED:
+                return None
+            with content() as stream:
+                there = find_in_stream(stream, pointer)
+            return None if there is None else (there.line, there.column)
+        if not texts:
+            texts.append(source.text or "")
+        found = locate(texts[0], source.base + pointer)
+        return None if found is None else (found.line, found.column)
+
+    return place

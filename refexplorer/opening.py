@@ -1,0 +1,137 @@
+"""The front door: what takes a source, and gives a `ReferenceSet` or an answer about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from refexplorer.errors import SpecError
+from refexplorer.formats.dialects import run as run_readers
+from refexplorer.formats.dialects import store_dialects
+from refexplorer.formats.documents import placed, read_large, read_whole
+from refexplorer.formats.documents import read as read_one
+from refexplorer.formats.locating import locator_of
+from refexplorer.formats.parquet import read_store
+from refexplorer.formats.source import Source, read_source
+from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.opened import open_document, open_store
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.dialects import Dialects, dialects_of
+from refexplorer.spec.expansion import Expansion, expand_document
+
+
+def open_references(
+    source: object,
+    *,
+    templates: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    trusted: bool = False,
+) -> ReferenceSet:
+    """Open a reference set; no target is read, and no template of the set can run code.
+
+    Parameters
+    ----------
+    source
+        A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
+        compressed with gzip or zstd (told by content), or the folder of a parquet store. Of a
+        file that holds a list of sets, ``"path#2"`` is the third one.
+    templates
+        Replaces templates of the set by name, as fsspec's ``template_overrides``.
+    storage_options
+        For fsspec, to read the source, and later its targets of the same protocol.
+    limits
+        What the set may cost.
+    trusted
+        Let templates use what the whitelist refuses, in jinja2's sandbox, which cannot stop a
+        template that loops for long.
+
+    Raises
+    ------
+    SourceError
+        If the source is missing, empty or cannot be read.
+    SpecError
+        If it is no reference set: not JSON, not an object, a wrong version.
+    LimitError
+        If it is larger than the limits allow.
+    """
+    limits = limits or DEFAULT_LIMITS
+    read = read_source(source, storage_options, limits)
+    if read.store is not None:
+        return _open_parquet(read, limits, storage_options)
+    findings = Findings()
+    large = read_large(read, templates, limits, findings, trusted)
+    document, entries = large or (read_one(read, templates, limits, findings, trusted), None)
+    form = "V1" if document.version else "V0"
+    named = replace(read, form=form)
+    opened = open_document(document, entries)
+    return ReferenceSet(
+        named, opened, findings, limits, document.templates, trusted, storage_options
+    )
+
+
+def _open_parquet(
+    source: Source, limits: Limits, storage_options: Mapping[str, Any] | None
+) -> ReferenceSet:
+    assert source.store is not None
+    try:
+        store = read_store(*source.store, limits)
+    except SpecError as error:
+        raise placed(error, source) from None
+    opened = open_store(store)
+    return ReferenceSet(source, opened, store.findings, limits, storage_options=storage_options)
+
+
+def expand(
+    document: Mapping[str, Any] | str | bytes, templates: Mapping[str, str] | None = None
+) -> Expansion:
+    """Expand a V0 or V1 document to V0.
+
+    Parameters
+    ----------
+    document
+        A dict, JSON text or bytes.
+    templates
+        Replaces templates of the document by name.
+
+    Raises
+    ------
+    SpecError
+        If the document is refused as a whole; everything else is among the diagnostics.
+    LimitError
+        If there are more than `Limits.expanded_keys` keys.
+    """
+    if isinstance(document, str):
+        document = document.encode("utf-8", "surrogatepass")
+    source = read_source(document, None, DEFAULT_LIMITS)
+    read = read_one(source, templates, DEFAULT_LIMITS, Findings())
+    return expand_document(read, locator_of(source))
+
+
+def dialects(
+    source: object, *, templates: Mapping[str, str] | None = None, run: bool = False
+) -> Dialects:
+    """Tell what each reader makes of a set, by rule and with the reason.
+
+    Parameters
+    ----------
+    source, templates
+        As `open_references`.
+    run
+        Run the installed fsspec instead, in both of its modes. It renders the templates of the
+        set by its own means, so only do it to sets that you trust.
+
+    Raises
+    ------
+    RefexplorerError
+        If the source cannot be read, or is refused as a whole.
+    """
+    read = read_source(source, None, DEFAULT_LIMITS)
+    if read.store is not None:
+        return store_dialects(read_store(*read.store, DEFAULT_LIMITS))
+    written, document = read_whole(read, templates, DEFAULT_LIMITS, Findings())
+    if run:
+        return run_readers(document, dict(written), dict(templates or {}))
+    return dialects_of(document, written)

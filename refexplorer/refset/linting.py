@@ -99,7 +99,8 @@ def _lint_first_url(part: Generated, version: int, findings: Findings) -> list[s
     if not isinstance(reference, Url | Range):
         return []
     at = pointer("gen", part.item.number, "url")
-    note_all(remarks_on_url(reference.url, version), findings, at, part.key_at(0))
+    odd = remarks_on_url(reference.url, version)
+    note_all(odd, findings, at, part.key_at(0), together=True)
     return [reference.url]
 
 

@@ -1,0 +1,39 @@
+"""What the rules say of VirtualiZarr is what VirtualiZarr does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import refexplorer as rx
+from refexplorer.spec.dialects.verdicts import Outcome
+from tests.spec.test_dialects import BASE, DROPPED, OBSERVED
+
+translators = pytest.importorskip("virtualizarr.parsers.kerchunk.translator")
+
+
+def outcome(document: dict[str, Any]) -> Outcome:
+    """Judge the arrays and byte ranges that it keeps by the specification's own expansion."""
+    v0 = rx.expand(document).v0
+    try:
+        arrays = translators.manifestgroup_from_kerchunk_refs(document).arrays
+    except Exception:  # each refusal is of another kind
+        return Outcome.REFUSED
+    kept = {
+        f"{name}/{index}": (entry["path"].removeprefix("file://"), entry["offset"], entry["length"])
+        for name, array in arrays.items()
+        for index, entry in array.manifest.dict().items()
+    }
+    ranges = {key: tuple(value) for key, value in v0.items() if isinstance(value, list)}
+    named = {key.removesuffix("/.zarray") for key in v0 if key.endswith("/.zarray")}
+    if any(key in kept and kept[key] != value for key, value in ranges.items()):
+        return Outcome.DIFFERENT
+    return Outcome.SAME if ranges.keys() <= kept.keys() and named <= arrays.keys() else DROPPED
+
+
+@pytest.mark.parametrize(("refs", "sections", "expected"), [case[:3] for case in OBSERVED])
+def test_the_rule_is_what_it_does(
+    refs: dict[str, Any], sections: dict[str, Any], expected: Outcome
+) -> None:
+    assert outcome({"version": 1, **sections, "refs": BASE | refs}) is expected

@@ -148,7 +148,7 @@ class _Reader:
         self._decoder = noting.decoder()
         self._keys: list[pa.Array] = []
         self._urls: dict[str, int] = {}
-        self._columns: list[np.ndarray] = []
+        self._columns: tuple[list[np.ndarray], ...] = ([], [], [])
         self._values: dict[int, Any] = {}
         self._rows = 0
         self._waiting: list[str] = []
@@ -215,7 +215,8 @@ class _Reader:
             ranges = np.concatenate([ranges, more], axis=1)[:, order]
             keys = pa.concat_arrays([keys, text_column(texts)]).take(number_column(order))
         self._keys.append(keys)
-        self._columns.append(ranges)
+        for column, values in zip(self._columns, ranges, strict=True):
+            column.append(values.astype(np.int32) if column is self._columns[0] else values)
         self._rows += len(keys)
 
     def finish(self, buffer: bytes) -> str:
@@ -233,11 +234,9 @@ class _Reader:
         sections = text_column(_SECTIONS)
         if not is_v1 and any(pc.any(pc.is_in(k, sections)).as_py() for k in self._keys):
             raise NotInBlocks
-        codes, offsets, lengths = np.concatenate(self._columns, axis=1)
+        codes, offsets, lengths = map(np.concatenate, self._columns)
         urls = list(self._urls)
-        return Entries(
-            outer, is_v1, self._keys, urls, codes.astype(np.int32), offsets, lengths, self._values
-        )
+        return Entries(outer, is_v1, self._keys, urls, codes, offsets, lengths, self._values)
 
 
 def _runs(matched: np.ndarray) -> Iterator[tuple[int, int]]:

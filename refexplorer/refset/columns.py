@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -70,16 +70,15 @@ class Columns:
             {new: self.large[old] for new, old in enumerate(rows.tolist()) if old in self.large},
         )
 
-    def replaced(self, rows: np.ndarray, others: Columns) -> Columns:
-        """Return the columns with other references in some rows; `others` holds all texts."""
+    def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
+        """Write other references into some rows of these very columns, which must hold no text."""
         codes = {url: code for code, url in enumerate(self.urls)}
         places = [codes.setdefault(url, len(codes)) for url in others.urls]
-        kinds, targets = self.kinds.copy(), self.targets.copy()
-        offsets, lengths = self.offsets.copy(), self.lengths.copy()
-        kinds[rows], offsets[rows], lengths[rows] = others.kinds, others.offsets, others.lengths
-        targets[rows] = np.array([*places, -1], np.int32)[others.targets]
+        self.kinds[rows] = others.kinds
+        self.targets[rows] = np.array([*places, -1], np.int32)[others.targets]
+        self.offsets[rows], self.lengths[rows] = others.offsets, others.lengths
         large = {int(rows[row]): reference for row, reference in others.large.items()}
-        return Columns(kinds, targets, tuple(codes), offsets, lengths, others.texts, large)
+        return replace(self, urls=tuple(codes), texts=others.texts, large=large)
 
 
 class ColumnsBuilder:

@@ -28,7 +28,7 @@ def table_of_entries(entries: Entries, document: Document) -> Table:
     keys = pa.chunked_array(entries.keys, pa.large_string()).combine_chunks()
     urls = UrlReader(document)
     rows, values = _values(entries, keys, document, urls)
-    columns = _ranges(entries, keys, document, urls).replaced(rows, values)
+    columns = _ranges(entries, keys, document, urls).overwritten(rows, values)
     table = Table(keys, columns)
     rows = _kept(keys, columns.targets, table.index.unique, document)
     if len(rows) == len(keys):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
 
@@ -63,3 +64,15 @@ def test_a_published_set_expands_as_fsspec_does(name: str) -> None:
             assert text in (reference.data, reference.text.encode()) or key.endswith(
                 (".zarray", ".zattrs", ".zgroup", "zarr.json", ".zmetadata")
             )
+
+
+@needs_sets
+@pytest.mark.parametrize("name", [name for name in SETS if "parq" in name])
+@pytest.mark.filterwarnings("ignore:The 'fastparquet' engine")
+def test_a_published_store_leads_where_fsspec_leads(name: str) -> None:
+    theirs = LazyReferenceMapper(str(ROOT / name), fs=fsspec.filesystem("file"))
+    for key, reference in rx.open_references(ROOT / name).items():
+        if isinstance(reference, rx.Url | rx.Range):
+            assert theirs[key] == reference.to_v0()
+        elif isinstance(reference, rx.Base64):
+            assert theirs[key] == reference.data

@@ -73,6 +73,8 @@ def chunk_numbers(names: pa.Array, separator: str, rank: int) -> tuple[np.ndarra
     rows = np.flatnonzero(flags_of(pc.match_substring_regex(names, pattern)))
     if not len(rows):
         return rows, np.empty((0, rank), np.int64)
-    parts = pc.split_pattern(names.take(number_column(rows)), separator)
-    numbers = numbers_of(pc.cast(pc.list_flatten(parts), pa.int64()))
+    fitting = names if len(rows) == len(names) else names.take(number_column(rows))
+    if rank > 1:
+        fitting = pc.list_flatten(pc.split_pattern(fitting, separator))
+    numbers = numbers_of(pc.cast(fitting, pa.int64()))
     return rows, numbers.reshape(-1, rank)

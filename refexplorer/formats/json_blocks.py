@@ -234,9 +234,16 @@ class _Reader:
         sections = text_column(_SECTIONS)
         if not is_v1 and any(pc.any(pc.is_in(k, sections)).as_py() for k in self._keys):
             raise NotInBlocks
-        codes, offsets, lengths = map(np.concatenate, self._columns)
+        codes, offsets, lengths = map(_joined, self._columns)
         urls = list(self._urls)
         return Entries(outer, is_v1, self._keys, urls, codes, offsets, lengths, self._values)
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Join the parts of a column, and let go of them."""
+    whole = np.concatenate(parts)
+    parts.clear()
+    return whole
 
 
 def _runs(matched: np.ndarray) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from refexplorer.formats.arrow import number_column, numbers_of
 from refexplorer.formats.json_blocks import Entries
 from refexplorer.refset.columns import RANGE, Columns, ColumnsBuilder
 from refexplorer.refset.table import Table
-from refexplorer.spec.document import Document, EntryNotes, UrlReader
+from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
 from refexplorer.spec.reading import BadReference, read_reference
 
 _LEFT_OUT = -2
@@ -26,9 +26,11 @@ def table_of_entries(entries: Entries, document: Document) -> Table:
         The document without its references.
     """
     keys = pa.chunked_array(entries.keys, pa.large_string()).combine_chunks()
+    entries.keys.clear()  # they are held by the joined column now
     urls = UrlReader(document)
     rows, values = _values(entries, keys, document, urls)
     columns = _ranges(entries, keys, document, urls).overwritten(rows, values)
+    _note_arguments(entries, keys, document)
     table = Table(keys, columns)
     rows = _kept(keys, columns.targets, table.index.unique, document)
     if len(rows) == len(keys):
@@ -48,6 +50,18 @@ def _ranges(entries: Entries, keys: pa.Array, document: Document, urls: UrlReade
     kinds = np.full(len(keys), RANGE, np.uint8)
     targets = codes[entries.codes]
     return Columns(kinds, targets, tuple(found), entries.offsets, entries.lengths, [])
+
+
+def _note_arguments(entries: Entries, keys: pa.Array, document: Document) -> None:
+    """Note arguments that no template uses, at the first key of each URL."""
+    notes = ArgumentNotes(document)
+    if document.templates:
+        codes, rows = np.unique(entries.codes, return_index=True)
+        for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
+            if code >= 0:
+                notes.add(keys[row].as_py(), [entries.urls[code]])
+        for row, value in entries.values.items():
+            notes.add(keys[row].as_py(), value)
 
 
 def _note_bad_url(

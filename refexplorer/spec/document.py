@@ -309,19 +309,28 @@ def _broken(name: str) -> Template:
 
 def _note_calls(document: Document) -> None:
     """Note arguments that no template uses, once for each distinct URL of the refs."""
-    if not document.templates:
-        return
-    seen: set[str] = set()
-    for key, value in document.refs.items():
+    notes = ArgumentNotes(document)
+    for key, value in document.refs.items() if document.templates else ():
+        notes.add(key, value)
+
+
+class ArgumentNotes:
+    """Notes arguments that URLs pass and the called templates do not use, each URL once."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._seen: set[str] = set()
+
+    def add(self, key: str, value: object) -> None:
+        """Look at the URL of one entry."""
         url = value[0] if isinstance(value, list) and value else None
-        if isinstance(url, str) and "=" in url and is_template(url) and url not in seen:
-            seen.add(url)
-            _note_url(url, document, pointer("refs", key))
-
-
-def _note_url(url: str, document: Document, at: str) -> None:
-    try:
-        template = document.compiler(url)
-    except TemplateProblem:
-        return
-    note_unused_arguments(template, document.templates, at, document.findings)
+        if not isinstance(url, str) or "=" not in url or not is_template(url) or url in self._seen:
+            return
+        self._seen.add(url)
+        document = self._document
+        try:
+            template = document.compiler(url)
+        except TemplateProblem:
+            return
+        at = document.base + pointer(key)
+        note_unused_arguments(template, document.templates, at, document.findings)

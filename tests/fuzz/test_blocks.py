@@ -17,7 +17,11 @@ from refexplorer.formats.json_blocks import NotInBlocks, read_in_blocks
 from refexplorer.formats.json_text import Noting
 
 keys = st.text(st.sampled_from('ab/0."],[{}:é\\\n'), max_size=5) | st.sampled_from(["refs", "gen"])
-ranges = st.tuples(st.sampled_from(["s3://b/f", "{{u}}", "é", "],"]), st.integers(0, 9), st.just(5))
+ranges = st.tuples(
+    st.sampled_from(["s3://b/f", "{{u}}", "é", "],", "{{f(c=1, d=2)}}"]),
+    st.integers(0, 9),
+    st.just(5),
+)
 values = st.one_of(
     ranges.map(list),
     ranges.map(list),
@@ -99,7 +103,8 @@ def test_what_is_read_in_blocks_is_json(
 def test_a_large_set_opens_as_a_small_one_does(
     refs: dict[str, Any], style: dict[str, Any], is_v1: bool
 ) -> None:
-    document = {"version": 1, "templates": {"u": "x"}, "refs": refs} if is_v1 else refs
+    templates = {"u": "x", "f": "{{c}}"}
+    document = {"version": 1, "templates": templates, "refs": refs} if is_v1 else refs
     text = as_text(document, style, escape=False)
     with patch.object(source, "LARGE", 1):
         large = _opened(text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.display.html import references_html
-from refexplorer.display.text import summary_text
+from refexplorer.display.text import summary_text, tree_text
 from refexplorer.errors import LeftOutWarning
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet_writing import RECORD_SIZE
@@ -103,7 +103,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return f"<ReferenceSet {self.source.name!r}, {self.source.form}, {self.count:,} keys>"
 
     def __str__(self) -> str:
-        return summary_text(self)
+        return f"{summary_text(self)}\n{tree_text(self, levels=1)}"
 
     def _repr_html_(self) -> str:
         return references_html(self)

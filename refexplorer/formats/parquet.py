@@ -9,7 +9,6 @@ second file ``refs.2.parquet``, that is a slip.
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ from refexplorer.formats.source import ZMETADATA
 from refexplorer.limits import Limits
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.reading import BadReference, read_reference
 from refexplorer.spec.references import Inline, Reference
 
@@ -205,13 +205,11 @@ def _read_arrays(metadata: Mapping[str, Reference]) -> Iterator[ArrayMeta]:
         attributes = metadata.get(f"{path}/.zattrs" if path else ".zattrs")
         try:
             yield read_array(path, _object(reference), _object(attributes))
-        except (BadMetadata, ValueError):
+        except BadMetadata:
             continue
 
 
-def _object(reference: Reference | None) -> dict[str, object]:
-    """Return the JSON object of a metadata key; ValueError if it is none."""
-    value = json.loads(reference.text) if isinstance(reference, Inline) else {}
-    if not isinstance(value, dict):
-        raise ValueError("not an object")
-    return value
+def _object(reference: Reference | None) -> Mapping[str, object]:
+    """Return the JSON object of a metadata key, an empty one if it holds none."""
+    found = parse_metadata(reference.text) if isinstance(reference, Inline) else None
+    return found or {}

@@ -149,7 +149,7 @@ class Records:
 
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
-        return self.array.chunk_key(_index(self.chunk_number(row), self.array.grid))
+        return self.array.chunk_key(self.array.index_at(self.chunk_number(row)))
 
     def reference_at(self, row: int) -> Reference:
         """Return a reference by its row."""
@@ -169,14 +169,6 @@ class Records:
         """Yield keys and references in order."""
         for row in range(start, self.count if stop is None else min(stop, self.count)):
             yield self.key_at(row), self.reference_at(row)
-
-
-def _index(number: int, grid: tuple[int, ...]) -> tuple[int, ...]:
-    index: list[int] = []
-    for size in reversed(grid):
-        number, place = divmod(number, size)
-        index.append(place)
-    return tuple(reversed(index))
 
 
 def _empty() -> tuple[np.ndarray, np.ndarray, list[str | None], np.ndarray, np.ndarray, list[str]]:

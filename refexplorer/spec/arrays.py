@@ -111,6 +111,14 @@ class ArrayMeta:
             number = number * size + place
         return number
 
+    def index_at(self, number: int) -> tuple[int, ...]:
+        """Return the index of the chunk with this number, as `chunk_number` counts."""
+        index: list[int] = []
+        for size in reversed(self.grid):
+            number, place = divmod(number, size)
+            index.append(place)
+        return tuple(reversed(index))
+
     def contains(self, index: Sequence[int]) -> bool:
         """Say whether the grid has a chunk of this index."""
         return len(index) == len(self.grid) and all(

@@ -10,7 +10,6 @@ from refexplorer.errors import SpecError
 from refexplorer.formats.dialects import run as run_readers
 from refexplorer.formats.dialects import store_dialects
 from refexplorer.formats.documents import placed, read_large, read_whole
-from refexplorer.formats.documents import read as read_one
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet import read_store
 from refexplorer.formats.source import Source, read_source
@@ -63,7 +62,10 @@ def open_references(
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
     large = read_large(read, templates, limits, findings, trusted)
-    document, entries = large or (read_one(read, templates, limits, findings, trusted), None)
+    document, entries = large or (
+        read_whole(read, templates, limits, findings, trusted)[1],
+        None,
+    )
     form = "V1" if document.version else "V0"
     named = replace(read, form=form)
     opened = open_document(document, entries)
@@ -106,7 +108,7 @@ def expand(
     if isinstance(document, str):
         document = document.encode("utf-8", "surrogatepass")
     source = read_source(document, None, DEFAULT_LIMITS)
-    read = read_one(source, templates, DEFAULT_LIMITS, Findings())
+    _, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
     return expand_document(read, locator_of(source))
 
 

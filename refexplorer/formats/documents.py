@@ -16,17 +16,6 @@ from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.trusted import compiler_for
 
 
-def read(
-    source: Source,
-    templates: Mapping[str, str] | None,
-    limits: Limits,
-    findings: Findings,
-    trusted: bool = False,
-) -> Document:
-    """Return the document of a source; errors as `read_whole`."""
-    return read_whole(source, templates, limits, findings, trusted)[1]
-
-
 def read_whole(
     source: Source,
     templates: Mapping[str, str] | None,

@@ -12,7 +12,6 @@ from refexplorer.refset.columns import Columns
 from refexplorer.refset.linting_grids import lint_arrays
 from refexplorer.refset.linting_ranges import lint_ranges
 from refexplorer.refset.opened import OpenedSet
-from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import METADATA_NAMES
@@ -82,13 +81,11 @@ def _lint_metadata(table: Table, base: str, findings: Findings) -> None:
 
 def _lint_urls(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
     seen: list[str | None] = []
-    for part in opened.parts:
-        if isinstance(part, Generated):
-            seen += _lint_first_url(part, version, findings)
-        elif isinstance(part, Table):
-            seen += _lint_column(part, part.columns, version, base, findings)
-        elif isinstance(part, Records):
-            seen += _lint_column(part, part.loaded.columns, version, base, findings)
+    for part, columns in opened.columns():
+        seen += _lint_column(part, columns, version, base, findings)
+    for segment in opened.segments:
+        if isinstance(segment, Generated):
+            seen += _lint_first_url(segment, version, findings)
     remark = remark_on_protocols(seen)
     if remark is not None:
         findings.add(remark.code, "", remark.message, remark.hint)

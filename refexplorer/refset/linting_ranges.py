@@ -9,9 +9,7 @@ import numpy as np
 
 from refexplorer.refset.columns import RANGE, Columns
 from refexplorer.refset.opened import OpenedSet
-from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Segment
-from refexplorer.refset.table import Table
 from refexplorer.spec.diagnostics import Findings, pointer
 
 _ENDS_NEEDED = 3
@@ -28,19 +26,11 @@ class _Ranges(NamedTuple):
 
 def lint_ranges(opened: OpenedSet, base: str, findings: Findings) -> None:
     """Note ranges of explicit references and of parquet stores that cannot be meant."""
-    for part, columns in _parts(opened):
+    for part, columns in opened.columns():
         ranges = _sorted(columns)
         if len(ranges.rows) > 1:
             _lint_overlaps(part, columns, ranges, base, findings)
             _lint_ends(part, columns, ranges, base, findings)
-
-
-def _parts(opened: OpenedSet) -> Iterator[tuple[Segment, Columns]]:
-    for part in opened.parts:
-        if isinstance(part, Table):
-            yield part, part.columns
-        elif isinstance(part, Records):
-            yield part, part.loaded.columns
 
 
 def _sorted(columns: Columns) -> _Ranges:

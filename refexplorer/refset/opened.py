@@ -13,6 +13,7 @@ from refexplorer.formats.arrow import flags_of
 from refexplorer.formats.json_blocks import Entries
 from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
+from refexplorer.refset.columns import Columns
 from refexplorer.refset.entries import table_of_entries
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
@@ -59,6 +60,13 @@ class OpenedSet:
     def count(self) -> int:
         """How many keys there are."""
         return sum(part.count for part in self.parts)
+
+    def columns(self) -> Iterator[tuple[Segment, Columns]]:
+        """Yield the segments that hold their references in columns; record files are read."""
+        yield self.table, self.table.columns
+        for part in self.segments:
+            if isinstance(part, Records):
+                yield part, part.loaded.columns
 
     def read_all(self) -> None:
         """Read what is still unread, so that everything there is to note was noted."""

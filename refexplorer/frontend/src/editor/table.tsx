@@ -5,7 +5,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 
 import { count, printable } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
-import { Rows, type RowsHandle } from "../shared/rows.tsx";
+import { rowGoal, Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditorRow } from "./messages.ts";
 import type { EditorSession } from "./session.ts";
@@ -27,16 +27,7 @@ export function Table({ session, stale }: Props) {
     if (target) handle.current?.reveal(target.index);
   }, [target]);
   const onKeyDown = (event: KeyboardEvent) => {
-    const page = handle.current?.page() ?? 1;
-    const goals: Record<string, number> = {
-      ArrowDown: active + 1,
-      ArrowUp: active - 1,
-      PageDown: active + page,
-      PageUp: active - page,
-      Home: 0,
-      End: rows.total - 1,
-    };
-    const goal = goals[event.key];
+    const goal = rowGoal(event.key, active, rows.total, handle.current?.page() ?? 1);
     if (goal === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     tracing.choose(goal);

@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
-import { Rows, type RowsHandle } from "../shared/rows.tsx";
+import { rowGoal, Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import { targetName } from "./cells.ts";
 import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
@@ -131,16 +131,7 @@ function Table({ maps, chosen }: { maps: Maps; chosen: string | null }) {
     if (row) maps.showTarget({ url: row.url, window: null });
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const page = handle.current?.page() ?? 1;
-    const moves: Record<string, number> = {
-      ArrowDown: active + 1,
-      ArrowUp: active - 1,
-      PageDown: active + page,
-      PageUp: active - page,
-      Home: 0,
-      End: rows.total - 1,
-    };
-    const next = moves[event.key];
+    const next = rowGoal(event.key, active, rows.total, handle.current?.page() ?? 1);
     if (next === undefined) return;
     event.preventDefault();
     goTo(next);

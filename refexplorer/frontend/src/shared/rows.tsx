@@ -8,6 +8,19 @@ import type { RowWindow } from "./window.ts";
 
 export const ROW_HEIGHT = 24;
 
+/** The row that a key leads to from the active one, before any bound; undefined for other keys. */
+export function rowGoal(key: string, active: number, total: number, page: number): number | undefined {
+  const goals: Record<string, number> = {
+    ArrowDown: active + 1,
+    ArrowUp: active - 1,
+    PageDown: active + page,
+    PageUp: active - page,
+    Home: 0,
+    End: total - 1,
+  };
+  return goals[key];
+}
+
 export interface RowsHandle {
   /** Scrolls as little as makes the row visible. */
   reveal(index: number): void;

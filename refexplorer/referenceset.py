@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text, tree_text
-from refexplorer.errors import LeftOutWarning
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
+from refexplorer.reading import ReadableSet
 from refexplorer.refset.chunkgrid import ChunkGrid
 from refexplorer.refset.explaining import explain
 from refexplorer.refset.layout import TargetLayout, TargetSummary
@@ -29,7 +28,6 @@ from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.catalogue import Severity
 from refexplorer.spec.diagnostics import Diagnostic, Findings
 from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.explanation import Explanation
@@ -37,18 +35,12 @@ from refexplorer.spec.references import Kind, Reference, V0Value
 from refexplorer.spec.templates import Template
 from refexplorer.spec.trusted import compiler_for
 
-if TYPE_CHECKING:
-    import xarray
-    import zarr
 
-    from refexplorer.data.filesystem import ReferenceView
-
-
-class ReferenceSet(Mapping[str, Reference]):
+class ReferenceSet(ReadableSet):
     """An opened reference set: a mapping from keys to references, and questions to it.
 
-    Made by `refexplorer.open_references`. Nothing here reads a target, except `filesystem`,
-    `to_zarr` and `to_xarray`, which say what they read.
+    Made by `refexplorer.open_references`. Nothing here reads a target; what does is in
+    `refexplorer.reading.ReadableSet`, and says what it reads.
 
     Attributes
     ----------
@@ -327,52 +319,6 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         check_expandable(self.count, self.limits)
         write_parquet(self._opened, Path(path), record_size)
-
-    def filesystem(
-        self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
-    ) -> ReferenceView:
-        """Return an fsspec filesystem over the keys; see `refexplorer.data.filesystem`."""
-        from refexplorer.data.filesystem import filesystem
-
-        self._warn_of_errors()
-        return filesystem(self, allow=allow, storage_options=self._options(storage_options))
-
-    def to_zarr(
-        self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
-    ) -> zarr.Group | zarr.Array[Any]:
-        """Return a read-only zarr group or array; only metadata is read now."""
-        from refexplorer.data.filesystem import to_zarr
-
-        self._warn_of_errors()
-        return to_zarr(self, allow=allow, storage_options=self._options(storage_options))
-
-    def to_xarray(
-        self,
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
-        **keywords: Any,
-    ) -> xarray.Dataset:
-        """Return a dataset; see `refexplorer.data.to_xarray` for what is read now."""
-        from refexplorer.data.filesystem import to_xarray
-
-        self._warn_of_errors()
-        options = self._options(storage_options)
-        return to_xarray(self, allow=allow, storage_options=options, **keywords)
-
-    def _warn_of_errors(self) -> None:
-        """Warn that left-out keys will read as the fill value, as keys that never were."""
-        errors = sum(found.count for found in self._findings if found.severity is Severity.ERROR)
-        if errors:
-            warnings.warn(
-                f"{self.source.name} has {errors:,} errors; what they left out reads as the fill "
-                "value. See `diagnostics`.",
-                LeftOutWarning,
-                stacklevel=3,
-            )
-
-    def _options(self, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        return self.storage_options if given is None else given
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

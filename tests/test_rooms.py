@@ -21,6 +21,7 @@ ROOMS = (
     {"refset"},
     {"data"},
     {"display"},
+    {"reading"},
     {"referenceset"},
     {"opening"},
     {"views"},

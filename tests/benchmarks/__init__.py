@@ -1,0 +1,1 @@
+"""What refexplorer and its peers cost, side by side: ``python -m tests.benchmarks``."""

@@ -1,0 +1,112 @@
+"""Measure and print a table: ``python -m tests.benchmarks``, see ``--help``."""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import platform
+import tempfile
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import tests.benchmarks
+from refexplorer import __version__
+from tests.benchmarks.measuring import Case, Measured, measure
+from tests.benchmarks.sets import made
+
+PEERS = ("fsspec", "kerchunk", "virtualizarr", "zarr", "pyarrow", "numpy")
+HEAD = "| work | keys | goal | ours | peer | factor | memory ours / peer | equal |"
+
+
+def main() -> None:
+    """Measure what was asked for and print a line of the table after each case."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--only", default="", help="cases whose words or module hold this text")
+    parser.add_argument("--large", action="store_true", help="also those of 10^7 keys")
+    parser.add_argument("--runs", type=int, default=5, help="of which the median counts")
+    parser.add_argument("--keys", type=float, help="make every set of this size instead")
+    parser.add_argument("--sets", type=Path, help="folder to keep the sets in")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = chosen.sets or Path(scratch)
+        print(f"{_where()}\n\n{HEAD}\n{'|---' * HEAD.count(' | ')}|---|", flush=True)
+        for case in _cases(chosen.large, chosen.only):
+            sized = case if chosen.keys is None else replace(case, keys=int(chosen.keys))
+            for line in _lines(sized, made(folder, sized.kind, sized.keys), chosen.runs):
+                print(line, flush=True)
+
+
+def _where() -> str:
+    versions = ", ".join(f"{name} {found}" for name in PEERS if (found := _version(name)))
+    python = platform.python_version()
+    return f"{date.today()}, refexplorer {__version__}, Python {python}, {versions}; CPU time."
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _cases(large: bool, only: str) -> list[Case]:
+    """Collect ``CASES`` (and ``LARGE``) of every module here."""
+    found: list[Case] = []
+    for module in pkgutil.iter_modules(tests.benchmarks.__path__):
+        if module.name == "__main__":
+            continue
+        loaded = importlib.import_module(f"tests.benchmarks.{module.name}")
+        cases = [*getattr(loaded, "CASES", ()), *(getattr(loaded, "LARGE", ()) if large else ())]
+        found += [case for case in cases if only in module.name or only in case.work]
+    return found
+
+
+def _lines(case: Case, path: Path, runs: int) -> list[str]:
+    """Return a line for each peer, or one if there is none."""
+    ours = measure(case.ours, path, runs)
+    if not case.peers:
+        return [_line(case, ours, None, "")]
+    peers = [(peer.__name__, measure(peer, path, runs)) for peer in case.peers]
+    return [_line(case, ours, peer, name) for name, peer in peers]
+
+
+def _line(case: Case, ours: Measured, peer: Measured | None, name: str) -> str:
+    cells = [case.work, f"{case.keys:,}", case.goal, _seconds(ours.seconds)]
+    if peer is None:
+        cells += ["", "", _megabytes(ours.added), ""]
+    else:
+        share = f"{_megabytes(ours.added)} / {_megabytes(peer.added)} {case.memory_goal}"
+        factor = peer.seconds / ours.seconds
+        cells += [
+            f"{name} {_seconds(peer.seconds)}",
+            f"{factor:,.1f} times",
+            share,
+            _equal(ours, peer),
+        ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _equal(ours: Measured, peer: Measured) -> str:
+    if ours.result is None or peer.result is None:
+        return ""
+    return "yes" if ours.result == peer.result else f"NO: {ours.result} / {peer.result}"
+
+
+def _seconds(seconds: float) -> str:
+    for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.2g} {unit}"
+    return f"{seconds * 1e9:.2g} ns"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
+
+
+if __name__ == "__main__":
+    main()

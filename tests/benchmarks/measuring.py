@@ -1,0 +1,134 @@
+"""One piece of work in an interpreter of its own: CPU seconds and memory, the median of several."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+_STATM_PAGES = 1
+
+
+class Watch:
+    """Adds up the CPU time of what runs inside `running`.
+
+    Attributes
+    ----------
+    seconds
+        CPU seconds of this process, all threads.
+    added
+        Bytes by which the resident memory grew at its highest.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.added = 0
+
+    @contextmanager
+    def running(self, turns: int = 1) -> Iterator[range]:
+        """Time the block, which does its work `turns` times."""
+        before, started = _resident(), time.process_time()
+        yield range(turns)
+        self.seconds += (time.process_time() - started) / turns
+        self.added = max(self.added, _peak() - before)
+
+
+Work = Callable[[Watch, Path], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A line of the table.
+
+    Attributes
+    ----------
+    work
+        What is done, in words.
+    goal
+        The least factor by which we are faster, or the most seconds that it takes.
+    ours, peers
+        Functions at the top of a module. Each prepares, works under the watch, and returns what
+        must be equal among them (JSON), or None.
+    kind, keys
+        The set to work on, for `tests.benchmarks.sets.made`.
+    memory_goal
+        The largest part of the first peer's added memory that we may add.
+    """
+
+    work: str
+    goal: str
+    ours: Work
+    peers: tuple[Work, ...]
+    kind: str
+    keys: int
+    memory_goal: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The median of several runs."""
+
+    seconds: float
+    added: int
+    result: object
+
+
+def measure(work: Work, path: Path, runs: int) -> Measured:
+    """Run a function several times, each in a fresh interpreter."""
+    found = [_run(work, path) for _ in range(runs)]
+    results = {json.dumps(one["result"]) for one in found}
+    assert len(results) == 1, f"{_name(work)} gave different results: {results}"
+    seconds = statistics.median(float(str(one["seconds"])) for one in found)
+    added = statistics.median(int(str(one["added"])) for one in found)
+    return Measured(seconds, int(added), found[0]["result"])
+
+
+def checksum(lines: Iterable[str]) -> str:
+    """Return the same short text for the same lines in any order."""
+    total = 0
+    for line in lines:
+        total ^= int.from_bytes(hashlib.blake2b(line.encode(), digest_size=8).digest(), "little")
+    return f"{total:016x}"
+
+
+def _name(work: Work) -> str:
+    return f"{work.__module__}:{work.__qualname__}"
+
+
+def _run(work: Work, path: Path) -> dict[str, object]:
+    command = [sys.executable, "-m", __name__, _name(work), str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[_STATM_PAGES])
+    return pages * resource.getpagesize()
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _main(name: str, path: str) -> None:
+    module, _, function = name.partition(":")
+    watch = Watch()
+    result = getattr(importlib.import_module(module), function)(watch, Path(path))
+    found = {"seconds": watch.seconds, "added": watch.added, "result": result}
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    from tests.benchmarks.measuring import _main as main  # the Watch that the cases know
+
+    main(*sys.argv[1:])

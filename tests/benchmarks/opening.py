@@ -1,0 +1,69 @@
+"""From a file to a browsable tree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.benchmarks.measuring import Case, Watch
+
+MILLION = 10**6
+
+
+def open_ours(watch: Watch, path: Path) -> object:
+    """Open and show the first level."""
+    import refexplorer.refset.tree  # noqa: F401  imports are not what is measured
+    from refexplorer import open_references
+
+    with watch.running():
+        refs = open_references(path)
+        page = refs.children("", 0, 50)
+    return [refs.count, sorted(row.name for row in page.rows)]
+
+
+def open_fsspec(watch: Watch, path: Path) -> object:
+    """Construct the filesystem and list the first level."""
+    return _open_fsspec(watch, path, simple=True)
+
+
+def open_fsspec_jinja(watch: Watch, path: Path) -> object:
+    """The same with jinja2, as callable templates need it."""
+    return _open_fsspec(watch, path, simple=False)
+
+
+def _open_fsspec(watch: Watch, path: Path, simple: bool) -> object:
+    import fsspec.implementations.memory
+    from fsspec.implementations.reference import ReferenceFileSystem
+
+    memory = fsspec.implementations.memory.MemoryFileSystem()
+    with watch.running():
+        document = json.loads(path.read_bytes())
+        filesystem = ReferenceFileSystem(
+            document, fs={"s3": memory}, simple_templates=simple, skip_instance_cache=True
+        )
+        names = filesystem.ls("", detail=False)
+    return [len(filesystem.references), sorted(names)]
+
+
+def _case(title: str, goal: str, kind: str, keys: int, memory_goal: str = "") -> Case:
+    return Case(title, goal, open_ours, (open_fsspec,), kind, keys, memory_goal)
+
+
+CASES = (
+    _case("open V0, first level", "≥ 4 times", "v0", MILLION, "≤ 1/4"),
+    _case("open V1 with templates, first level", "≥ 5 times", "v1", MILLION),
+    Case(
+        "open V1 with template calls, first level",
+        "≥ 5 times",
+        open_ours,
+        (open_fsspec_jinja,),
+        "v1-calls",
+        MILLION,
+    ),
+    _case("open V0, pretty-printed", "", "pretty", MILLION),
+    _case("open V0, compact with escaped slashes", "", "compact", MILLION),
+    _case("open V0, shuffled", "", "shuffled", MILLION),
+    _case("open V0, a URL for each key", "", "many-urls", MILLION),
+    _case("open V0, keys of 160 characters", "", "long-keys", MILLION),
+)
+LARGE = (_case("open V0, first level", "≥ 3 times", "v0", 10 * MILLION, "4 GB in all"),)

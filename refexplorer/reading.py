@@ -61,7 +61,7 @@ class ReadableSet(Mapping[str, Reference]):
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
     ) -> zarr.Group | zarr.Array[Any]:
         """Return a read-only zarr group or array; only metadata is read now."""
-        from refexplorer.data.filesystem import to_zarr
+        from refexplorer.data.stores import to_zarr
 
         self._warn_of_errors()
         return to_zarr(self, allow=allow, storage_options=self._options(storage_options))
@@ -74,7 +74,7 @@ class ReadableSet(Mapping[str, Reference]):
         **keywords: Any,
     ) -> xarray.Dataset:
         """Return a dataset; see `refexplorer.data.to_xarray` for what is read now."""
-        from refexplorer.data.filesystem import to_xarray
+        from refexplorer.data.stores import to_xarray
 
         self._warn_of_errors()
         options = self._options(storage_options)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.filesystem import ReferenceView, store
+from refexplorer.data.filesystem import ReferenceView
 from refexplorer.data.grid import POINTER, Index, chunk_indices, is_small, region
 from refexplorer.data.opened import Opened
+from refexplorer.data.stores import store
 from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
 from refexplorer.markup import size_text

@@ -48,6 +48,10 @@ class ReadableSet(Mapping[str, Reference]):
     def array(self, path: str) -> ArrayMeta:
         """Return the metadata of an array."""
 
+    @abstractmethod
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
+        """Return the path of the array that a key is a chunk of, and the chunk's index."""
+
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
     ) -> ReferenceView:

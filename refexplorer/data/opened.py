@@ -38,5 +38,8 @@ class Opened(Protocol):
     def arrays(self) -> tuple[str, ...]:
         """Return the paths of all arrays."""
 
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
+        """Return the array that a key is a chunk of, and the chunk's index."""
+
     def array(self, path: str) -> ArrayMeta:
         """Return the metadata of an array; KeyError if there is no such array."""

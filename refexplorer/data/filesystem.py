@@ -16,9 +16,11 @@ from fsspec import AbstractFileSystem
 
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.codecs import METADATA_NAMES, refuse_unsafe
+from refexplorer.data.fetching import fetch_many
 from refexplorer.data.opened import Opened
-from refexplorer.data.targets import StorageOptions, Targets
-from refexplorer.errors import FetchError
+from refexplorer.data.options import StorageOptions
+from refexplorer.data.targets import Targets
+from refexplorer.errors import DecodeError, FetchError
 from refexplorer.spec.references import Reference
 
 
@@ -61,6 +63,44 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         if key.rpartition("/")[2] in METADATA_NAMES:
             refuse_unsafe(key, data)
         return data
+
+    def cat(
+        self, path: str | list[str], recursive: bool = False, on_error: str = "raise", **_: object
+    ) -> Any:
+        """Return the bytes of a key, or of a list of keys by key; ranges that touch are merged.
+
+        Parameters
+        ----------
+        path
+            A list is read with several requests at a time.
+        recursive
+            Must be False.
+        on_error
+            ``"raise"``, ``"omit"`` or ``"return"`` (the error, in place of the bytes).
+        """
+        if recursive:
+            raise NotImplementedError("a reference set is not read as a whole")
+        if isinstance(path, str):
+            return self.cat_file(path)
+        found = self._cat_many({each: self._strip_protocol(each) for each in path})
+        failed = {each: data for each, data in found.items() if isinstance(data, Exception)}
+        if failed and on_error == "raise":
+            raise next(iter(failed.values()))
+        return {
+            each: data for each, data in found.items() if on_error != "omit" or each not in failed
+        }
+
+    def _cat_many(self, keys: dict[str, str]) -> dict[str, bytes | Exception]:
+        """Return the bytes, or why there are none, of each path; a path may be said in two ways."""
+        references: dict[str, Reference] = {}
+        found: dict[str, bytes | Exception] = {}
+        for key in keys.values():
+            try:
+                references[key] = self._reference(key)
+            except (FileNotFoundError, FetchError) as error:
+                found[key] = error
+        found |= fetch_many(self.targets, references)
+        return {path: _safe(key, found[key]) for path, key in keys.items()}
 
     def _reference(self, key: str) -> Reference:
         reference = self.references.get(key)
@@ -107,6 +147,16 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
         return path.removeprefix("refexplorer://").strip("/")
+
+
+def _safe(key: str, data: bytes | Exception) -> bytes | Exception:
+    """Return the bytes, or the error if they name a codec that is never used."""
+    if isinstance(data, bytes) and key.rpartition("/")[2] in METADATA_NAMES:
+        try:
+            refuse_unsafe(key, data)
+        except DecodeError as error:
+            return error
+    return data
 
 
 def filesystem(

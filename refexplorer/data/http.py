@@ -4,37 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import re
-import socket
 import weakref
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from fsspec.asyn import get_loop, sync
+from fsspec.asyn import get_loop
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+from tenacity.wait import wait_random_exponential
+from yarl import URL
 
 from refexplorer.data.access import AccessPolicy
-from refexplorer.data.failures import too_long
+from refexplorer.data.facts import Facts, Versions
+from refexplorer.data.failures import Passing, http_failure, too_long
+from refexplorer.data.guard import GuardedConnector
+from refexplorer.data.options import Options
+from refexplorer.data.places import Place
 from refexplorer.errors import FetchError
 
-if TYPE_CHECKING:
-    from aiohttp.client import ClientTimeout
-    from aiohttp.client_reqrep import ClientRequest
-    from aiohttp.connector import Connection
-    from aiohttp.tracing import Trace
-
-_WORDS = {
-    401: "the server wants a login (401)",
-    403: "the server denies access (403)",
-    404: "there is no such file (404)",
-    410: "the file is gone (410)",
-    416: "the file ends before this range (416)",
-    429: "the server asks for fewer requests (429)",
-}
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
+"""In seconds without any byte; a large file over a slow line may take as long as it needs."""
+ATTEMPTS = 4
+LONGEST_WAIT = 8
+REDIRECTS = 10
+_BUFFER = 2**20
+"""Bytes that wait in memory before a server is told to pause."""
+_PASSING = (
+    Passing,
+    TimeoutError,
+    ConnectionResetError,
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientPayloadError,
+)
+"""What may be otherwise a moment later."""
 
 
 class HttpReader:
-    """Reads with one session, on fsspec's event loop, from any other thread.
+    """Reads on fsspec's event loop, with one session for each set of options.
 
     Parameters
     ----------
@@ -45,14 +52,17 @@ class HttpReader:
         As fsspec's: ``client_kwargs`` for the session, the rest for each request.
     """
 
-    def __init__(self, policy: AccessPolicy, options: Mapping[str, Any]) -> None:
+    def __init__(self, policy: AccessPolicy, options: Options) -> None:
         self._policy = policy
-        self._client = dict(options.get("client_kwargs", {}))
-        self._request = {key: value for key, value in options.items() if key != "client_kwargs"}
-        self._session: aiohttp.ClientSession | None = None
+        self._options = options
+        self._versions = Versions()
+        self._sessions: dict[str, aiohttp.ClientSession] = {}
 
-    def read(self, url: str, start: int, end: int | None, limit: int) -> bytes:
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> bytes:
         """Return the bytes from `start` to `end` (None: to the end of the file).
+
+        What may pass (a busy server, a broken connection) is tried again, a little later each
+        time.
 
         Raises
         ------
@@ -63,59 +73,102 @@ class HttpReader:
         LimitError
             If more than `limit` bytes come.
         """
-        data: bytes = sync(get_loop(), self._read, url, start, end, limit)
+        data: bytes = await _patiently()(self._read, place, start, end, limit)
         return data
 
-    async def _read(self, url: str, start: int, end: int | None, limit: int) -> bytes:
-        headers = dict(self._request.get("headers", {}))
-        # a compressed answer would be unpacked, and its offsets would be others
-        headers |= {"Accept-Encoding": "identity"}
-        if start or end is not None:
-            headers["Range"] = f"bytes={start}-{'' if end is None else end - 1}"
-        options = self._request | {"headers": headers}
-        async with self._opened().get(url, **options) as response:
-            if response.status not in (200, 206):
-                raise FetchError(_WORDS.get(response.status) or _status(response))
-            begin = _begin(response, start)
-            wanted = None if end is None else end - begin
-            body = await _body(response, wanted, limit)
-        return body[start - begin : wanted]
+    async def facts(self, place: Place) -> Facts:
+        """Return what the server says of a file; one byte is asked for, as some refuse HEAD.
 
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            connector = _GuardedConnector(self._policy)
-            self._session = aiohttp.ClientSession(connector=connector, **self._client)
-            weakref.finalize(self, _close, self._session)
-        return self._session
-
-
-class _GuardedConnector(aiohttp.TCPConnector):
-    def __init__(self, policy: AccessPolicy) -> None:
-        super().__init__(resolver=_GuardedResolver(policy), use_dns_cache=False)
-        self._policy = policy
-
-    async def connect(
-        self, req: ClientRequest, traces: list[Trace], timeout: ClientTimeout
-    ) -> Connection:
-        self._policy.check(str(req.url))
-        return await super().connect(req, traces, timeout)
-
-
-class _GuardedResolver(AbstractResolver):
-    def __init__(self, policy: AccessPolicy) -> None:
-        self._policy = policy
-        self._names = aiohttp.ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        found = await self._names.resolve(host, port, family)
-        for result in found:
-            self._policy.check_address("http", host, result["host"])
+        Raises
+        ------
+        AccessError, FetchError
+            As `read`.
+        """
+        found: Facts = await _patiently()(self._facts, place)
         return found
 
-    async def close(self) -> None:
-        await self._names.close()
+    async def _read(self, place: Place, start: int, end: int | None, limit: int) -> bytes:
+        async with self._answer(place, start, end) as response:
+            begin = _begin(response, start)
+            self._versions.check(place.url, _version(response))
+            wanted = None if end is None else end - begin
+            return await _body(response, start - begin, wanted, limit)
+
+    async def _facts(self, place: Place) -> Facts:
+        try:
+            async with self._answer(place, 0, 1) as response:
+                headers = response.headers
+                total = headers.get("Content-Range", "").rpartition("/")[2]
+                size = response.content_length if response.status == 200 else None
+                if total.isdecimal():
+                    size = int(total)
+                tags = headers.get("ETag"), headers.get("Last-Modified")
+                return Facts(size, *tags, ranges=response.status == 206)
+        except _Empty:
+            return Facts(0)
+
+    @asynccontextmanager
+    async def _answer(
+        self, place: Place, start: int, end: int | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Ask for a range and follow redirects, each with the options that are meant for it."""
+        asked = place
+        for _ in range(REDIRECTS):
+            redirected = asked.authority != place.authority
+            session, options = self._session(asked, redirected)
+            options = options | {"headers": _headers(options, start, end)}
+            async with session.get(asked.url, allow_redirects=False, **options) as response:
+                location = response.headers.get("Location")
+                if response.status not in (301, 302, 303, 307, 308) or location is None:
+                    _refuse(response, start)
+                    yield response
+                    return
+                asked = self._policy.place(str(response.url.join(URL(location))))
+        raise FetchError("the server redirects without end")
+
+    def _session(
+        self, place: Place, redirected: bool
+    ) -> tuple[aiohttp.ClientSession, dict[str, Any]]:
+        """Return the session for a target, and the options of a request."""
+        name, options = self._options.of(place, redirected)
+        if name not in self._sessions:
+            client = {"timeout": TIMEOUT, "read_bufsize": _BUFFER} | options.get(
+                "client_kwargs", {}
+            )
+            session = aiohttp.ClientSession(connector=GuardedConnector(self._policy), **client)
+            weakref.finalize(self, _close, session)
+            self._sessions[name] = session
+        request = {key: value for key, value in options.items() if key != "client_kwargs"}
+        return self._sessions[name], request
+
+
+class _Empty(FetchError):
+    """The file ends before the range."""
+
+
+def _patiently() -> AsyncRetrying:
+    return AsyncRetrying(
+        retry=retry_if_exception_type(_PASSING),
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_random_exponential(multiplier=0.25, max=LONGEST_WAIT),
+        reraise=True,
+    )
+
+
+def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, str]:
+    # a compressed answer would be unpacked, and its offsets would be others
+    headers = dict(options.get("headers", {})) | {"Accept-Encoding": "identity"}
+    if start or end is not None:
+        headers["Range"] = f"bytes={start}-{'' if end is None else end - 1}"
+    return headers
+
+
+def _refuse(response: aiohttp.ClientResponse, start: int) -> None:
+    """Raise unless the answer has bytes."""
+    if response.status in (200, 206):
+        return
+    failure = http_failure(response.status, response.reason)
+    raise _Empty(str(failure)) if response.status == 416 and not start else failure
 
 
 def _begin(response: aiohttp.ClientResponse, start: int) -> int:
@@ -128,23 +181,30 @@ def _begin(response: aiohttp.ClientResponse, start: int) -> int:
     return int(said[1])
 
 
-async def _body(response: aiohttp.ClientResponse, wanted: int | None, limit: int) -> bytes:
-    """Read `wanted` bytes and leave the rest, as a server that ignores ranges sends more."""
+def _version(response: aiohttp.ClientResponse) -> str | None:
+    return response.headers.get("ETag") or response.headers.get("Last-Modified")
+
+
+async def _body(
+    response: aiohttp.ClientResponse, skip: int, wanted: int | None, limit: int
+) -> bytes:
+    """Read `wanted` bytes and leave the rest, as a server that ignores ranges sends more.
+
+    The first `skip` bytes are thrown away.
+    """
     announced = response.content_length or 0 if wanted is None else wanted
     if announced > limit:
-        raise too_long(announced, limit)
-    body = bytearray()
+        raise too_long(announced, limit, ranges=response.status == 206 or not skip)
+    pieces, count = list[bytes](), 0
     async for piece in response.content.iter_any():
-        body += piece
-        if wanted is not None and len(body) >= wanted:
+        pieces.append(piece[max(skip - count, 0) :])
+        count += len(piece)
+        if wanted is not None and count >= wanted:
             break
-        if len(body) > limit:
-            raise too_long(len(body), limit)
-    return bytes(body)
-
-
-def _status(response: aiohttp.ClientResponse) -> str:
-    return f"the server answered {response.status} {response.reason}"
+        if count > limit:
+            raise too_long(count, limit)
+    body = b"".join(pieces)
+    return body if wanted is None else body[: wanted - skip]
 
 
 def _close(session: aiohttp.ClientSession) -> None:

@@ -1,44 +1,41 @@
-"""Reading the bytes that references point to, one range at a time."""
+"""Reading the bytes that references point to."""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from refexplorer.data.access import AccessPolicy
-from refexplorer.data.failures import cause, too_long
+from refexplorer.data.facts import Facts
+from refexplorer.data.failures import cause
+from refexplorer.data.local import LocalReader
 from refexplorer.data.opened import Opened
-from refexplorer.data.places import OBJECT_STORES, Place, protocol_of, shown
-from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
+from refexplorer.data.options import Options, StorageOptions
+from refexplorer.data.places import Place, shown
+from refexplorer.data.ranges import Wanted
+from refexplorer.errors import (
+    AccessError,
+    DecodeError,
+    FetchError,
+    LimitError,
+    RefexplorerError,
+)
 from refexplorer.limits import Limits
 from refexplorer.spec.references import Base64, Inline, Range, Reference
 
 if TYPE_CHECKING:
     from refexplorer.data.http import HttpReader
-
-StorageOptions = Mapping[str, Any]
-"""Options for fsspec by protocol, ``{"s3": {"profile": "work"}}``; without a protocol they are
-for that of the reference file."""
-
-_ANONYMOUS: dict[str, dict[str, Any]] = {
-    "s3": {"anon": True},
-    "gs": {"token": "anon"},
-    "az": {"anon": True},
-    "abfs": {"anon": True},
-}
+    from refexplorer.data.remote import RemoteReader
 
 
 class Targets:
-    """Reads references; a filesystem is made only after the policy allowed its first target.
+    """Reads references; whatever reads a protocol is made after its first target was allowed.
 
     Parameters
     ----------
     policy
         Says what may be read.
     storage_options
-        By protocol. A protocol without options is read anonymously.
+        By protocol or place. What has no credentials there is read anonymously.
     limits
         `Limits.fetch_bytes` bounds one read.
     """
@@ -47,9 +44,10 @@ class Targets:
         self, policy: AccessPolicy, storage_options: StorageOptions | None, limits: Limits
     ) -> None:
         self.policy = policy
-        self._options = _by_protocol(storage_options or {}, policy.location)
-        self._limit = limits.fetch_bytes
-        self._readers: dict[str, Any] = {}
+        self.limit = limits.fetch_bytes
+        self.local = LocalReader()
+        self._options = Options(storage_options or {}, policy.location)
+        self._readers: dict[str, HttpReader | RemoteReader] = {}
 
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
@@ -68,69 +66,74 @@ class Targets:
             If more than `Limits.fetch_bytes` would be read.
         """
         if isinstance(reference, Inline | Base64):
-            return _held(key, reference)[start:end]
-        if reference.url is None:
-            raise FetchError(f"{key} names no target: the reader has to be told which file it is.")
-        if not isinstance(reference, Range):
-            return self._read(key, reference.url, start, end)
-        stop = reference.length if end is None else min(end, reference.length)
-        if stop <= start:
-            self.policy.check(reference.url)
+            return held(key, reference)[start:end]
+        wanted = self.wanted(key, reference, start, end)
+        if wanted.end == wanted.start:
             return b""
-        return self._read(key, reference.url, reference.offset + start, reference.offset + stop)
+        try:
+            data = self._read_now(wanted)
+        except Exception as error:
+            raise explained(wanted, error) from error
+        return complete(wanted, data)
 
-    def _read(self, key: str, url: str, start: int, end: int | None) -> bytes:
+    def wanted(
+        self, key: str, reference: Reference, start: int = 0, end: int | None = None
+    ) -> Wanted:
+        """Say which bytes of which target a reference, or a slice of it, needs.
+
+        Raises
+        ------
+        AccessError, FetchError, LimitError
+            As `fetch`, for what is known without reading.
+        """
+        url = None if isinstance(reference, Inline | Base64) else reference.url
+        if url is None:
+            raise FetchError(f"{key} names no target: the reader has to be told which file it is.")
         place = self.policy.place(url)
-        if end is not None and end - start > self._limit:
+        if isinstance(reference, Range):
+            stop = reference.length if end is None else min(end, reference.length)
+            start, end = reference.offset + start, reference.offset + max(stop, start)
+        elif end is not None:
+            end = max(start, end)
+        if end is not None and end - start > self.limit:
             raise LimitError(
                 f"{key} asks for {end - start:,} bytes of {shown(url)}, and one read may take "
-                f"{self._limit:,} (limits: fetch_bytes)."
+                f"{self.limit:,} (limits: fetch_bytes)."
             )
-        try:
-            data = self._bytes(place, start, end)
-        except AccessError:
-            raise
-        except Exception as error:
-            kind = LimitError if isinstance(error, LimitError) else FetchError
-            raise kind(f"{_what(key, url, start, end)}: {cause(error, place)}.") from error
-        if end is not None and len(data) != end - start:
-            raise FetchError(
-                f"{_what(key, url, start, end)}: {len(data):,} of {end - start:,} bytes came; "
-                "the range reaches past the end of the file."
-            )
-        return data
+        return Wanted(key, url, place, start, end)
 
-    def _bytes(self, place: Place, start: int, end: int | None) -> bytes:
+    async def read(self, place: Place, start: int, end: int | None) -> bytes:
+        """Return bytes of a target that is not local; runs on fsspec's event loop."""
+        return await self._reader(place).read(place, start, end, self.limit)
+
+    async def facts(self, place: Place) -> Facts:
+        """Return what is known of a target without its bytes; runs on fsspec's event loop."""
         if place.protocol == "file":
-            return _read_file(place.path, start, end, self._limit)
-        if place.protocol in ("http", "https"):
-            data: bytes = self._http(place.protocol).read(place.url, start, end, self._limit)
-            return data
-        stop = start + self._limit + 1 if end is None else end
-        data = self._filesystem(place).cat_file(place.url, start=start, end=stop)
-        if len(data) > self._limit:
-            raise too_long(self._limit + 1, self._limit)
-        return data
+            return self.local.facts(place)
+        return await self._reader(place).facts(place)
 
-    def _http(self, protocol: str) -> HttpReader:
-        from refexplorer.data.http import HttpReader
+    def _read_now(self, wanted: Wanted) -> bytes:
+        if wanted.place.protocol == "file":
+            with self.local.opened(wanted.place) as file:
+                return file.read(wanted.start, wanted.end, self.limit)
+        from refexplorer.data.background import wait_for
 
-        if protocol not in self._readers:
-            self._readers[protocol] = HttpReader(self.policy, self._options.get(protocol, {}))
-        reader: HttpReader = self._readers[protocol]
-        return reader
+        return wait_for(self.read(wanted.place, wanted.start, wanted.end))
 
-    def _filesystem(self, place: Place) -> Any:
-        import fsspec
+    def _reader(self, place: Place) -> HttpReader | RemoteReader:
+        name = "http" if place.protocol in ("http", "https") else "store"
+        if name not in self._readers:
+            self._readers[name] = self._made(name)
+        return self._readers[name]
 
-        fsspec.get_filesystem_class(place.protocol)
-        if place.protocol not in OBJECT_STORES and place.host:
-            for *_, address in socket.getaddrinfo(place.host, None):
-                self.policy.check_address(place.protocol, place.host, str(address[0]))
-        if place.protocol not in self._readers:
-            options = self._options.get(place.protocol, _ANONYMOUS.get(place.protocol, {}))
-            self._readers[place.protocol] = fsspec.filesystem(place.protocol, **options)
-        return self._readers[place.protocol]
+    def _made(self, name: str) -> HttpReader | RemoteReader:
+        if name == "http":
+            from refexplorer.data.http import HttpReader
+
+            return HttpReader(self.policy, self._options)
+        from refexplorer.data.remote import RemoteReader
+
+        return RemoteReader(self.policy, self._options)
 
 
 def fetch(
@@ -152,17 +155,14 @@ def fetch(
     return Targets(policy, storage_options, refs.limits).fetch(key, refs[key])
 
 
-def _by_protocol(options: StorageOptions, location: str | None) -> dict[str, dict[str, Any]]:
-    from fsspec import available_protocols
+def held(key: str, reference: Inline | Base64) -> bytes:
+    """Return bytes that the set itself holds.
 
-    protocols = set(available_protocols())
-    if all(name in protocols and isinstance(options[name], Mapping) for name in options):
-        return {name: dict(options[name]) for name in options}
-    protocol = protocol_of(location) if location else None
-    return {protocol: dict(options)} if protocol else {}
-
-
-def _held(key: str, reference: Inline | Base64) -> bytes:
+    Raises
+    ------
+    DecodeError
+        If base64 text is none.
+    """
     try:
         return reference.data
     except ValueError as error:
@@ -170,18 +170,25 @@ def _held(key: str, reference: Inline | Base64) -> bytes:
         raise DecodeError(f"{key} is not valid {form}: {error}.") from None
 
 
-def _read_file(path: str, start: int, end: int | None, limit: int) -> bytes:
-    """Read a range of a local file; what lies past its end is not asked for."""
-    with Path(path).open("rb") as file:
-        size = file.seek(0, 2)
-        stop = size if end is None else min(end, size)
-        if stop - start > limit:
-            raise too_long(size, limit)
-        file.seek(start)
-        return file.read(max(stop - start, 0))
+def complete(wanted: Wanted, data: bytes) -> bytes:
+    """Return the bytes if they are all that was wanted.
+
+    Raises
+    ------
+    FetchError
+        If the target ends before.
+    """
+    if wanted.end is not None and len(data) != wanted.end - wanted.start:
+        raise FetchError(
+            f"{wanted}: {len(data):,} of {wanted.end - wanted.start:,} bytes came; "
+            "the range reaches past the end of the file."
+        )
+    return data
 
 
-def _what(key: str, url: str, start: int, end: int | None) -> str:
-    span = "" if end is None and not start else f", bytes {start:,} to "
-    stop = "" if not span else "the end" if end is None else f"{end:,}"
-    return f"{key} could not be read from {shown(url)}{span}{stop}"
+def explained(wanted: Wanted, error: Exception) -> RefexplorerError:
+    """Return an error that names key, URL, range and cause."""
+    if isinstance(error, AccessError):
+        return error
+    kind = LimitError if isinstance(error, LimitError) else FetchError
+    return kind(f"{wanted}: {cause(error, wanted.place)}.")

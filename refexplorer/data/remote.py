@@ -1,0 +1,79 @@
+"""Byte ranges of what fsspec's filesystems reach: S3, GCS, Azure, memory and others."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+from refexplorer.data.access import AccessPolicy
+from refexplorer.data.facts import Facts
+from refexplorer.data.failures import too_long
+from refexplorer.data.options import Options
+from refexplorer.data.places import OBJECT_STORES, Place
+
+
+class RemoteReader:
+    """Reads on fsspec's event loop; a filesystem is made when its first target is read.
+
+    Retries are those of each filesystem. An ``endpoint_url`` comes only from the options, so
+    from who gives them, and no target can change it.
+
+    Parameters
+    ----------
+    policy
+        Asked for the addresses of hosts.
+    options
+        For `fsspec.filesystem`.
+    """
+
+    def __init__(self, policy: AccessPolicy, options: Options) -> None:
+        self._policy = policy
+        self._options = options
+        self._filesystems: dict[tuple[str, str], Any] = {}
+
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> bytes:
+        """Return the bytes from `start` to `end` (None: to the end of the file).
+
+        Raises
+        ------
+        AccessError
+            If the host has an address that is not allowed.
+        LimitError
+            If more than `limit` bytes come.
+        """
+        stop = start + limit + 1 if end is None else end
+        filesystem = await self._filesystem(place)
+        if filesystem.async_impl:
+            data: bytes = await filesystem._cat_file(place.url, start=start, end=stop)
+        else:
+            data = await asyncio.to_thread(filesystem.cat_file, place.url, start=start, end=stop)
+        if len(data) > limit:
+            raise too_long(limit + 1, limit)
+        return data
+
+    async def facts(self, place: Place) -> Facts:
+        """Return what the store says of a file."""
+        filesystem = await self._filesystem(place)
+        if filesystem.async_impl:
+            found = await filesystem._info(place.url)
+        else:
+            found = await asyncio.to_thread(filesystem.info, place.url)
+        if found.get("type") == "directory":
+            raise FileNotFoundError(place.url)
+        etag = found.get("ETag") or found.get("etag")
+        modified = found.get("LastModified") or found.get("updated") or found.get("created")
+        return Facts(found.get("size"), etag and str(etag), modified and str(modified))
+
+    async def _filesystem(self, place: Place) -> Any:
+        import fsspec
+
+        await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)
+        if place.protocol not in OBJECT_STORES and place.host:
+            for *_, address in await asyncio.to_thread(socket.getaddrinfo, place.host, None):
+                self._policy.check_address(place.protocol, place.host, str(address[0]))
+        name, options = self._options.of(place)
+        if (place.protocol, name) not in self._filesystems:
+            made = await asyncio.to_thread(fsspec.filesystem, place.protocol, **options)
+            self._filesystems[place.protocol, name] = made
+        return self._filesystems[place.protocol, name]

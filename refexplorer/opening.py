@@ -17,7 +17,7 @@ from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.opened import open_document, open_store
 from refexplorer.spec.diagnostics import Findings
-from refexplorer.spec.dialects import Dialects, dialects_of
+from refexplorer.spec.dialects import Dialects, Rendition, dialects_of, renditions_of
 from refexplorer.spec.expansion import Expansion, expand_document
 
 
@@ -137,3 +137,18 @@ def dialects(
     if run:
         return run_readers(document, dict(written), dict(templates or {}))
     return dialects_of(document, written)
+
+
+def renditions(
+    document: bytes, *, templates: Mapping[str, str] | None = None
+) -> dict[str, Rendition]:
+    """Return what each reader makes of single keys of a JSON document, by the reader's name.
+
+    Raises
+    ------
+    RefexplorerError
+        As `dialects`.
+    """
+    read = read_source(document, None, DEFAULT_LIMITS)
+    written, found = read_whole(read, templates, DEFAULT_LIMITS, Findings())
+    return renditions_of(found, written)

@@ -23,7 +23,9 @@ from refexplorer.refset.linting import lint
 from refexplorer.refset.numbering import number_of, numbers_from
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.parquet_export import write_parquet
+from refexplorer.refset.removal import Removed, removed_keys
 from refexplorer.refset.search import find_keys
+from refexplorer.refset.segments import Generated
 from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.tree import Node, Page
@@ -31,6 +33,7 @@ from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Diagnostic, Findings
 from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.explanation import Explanation
+from refexplorer.spec.gen import GenItem
 from refexplorer.spec.references import Kind, Reference, V0Value
 from refexplorer.spec.templates import Template
 from refexplorer.spec.trusted import compiler_for
@@ -137,6 +140,16 @@ class ReferenceSet(ReadableSet):
     def numbers(self, origin: str) -> range:
         """Return the numbers of all keys of one origin, such as ``"gen[0]"``."""
         return numbers_from(self._opened, origin)
+
+    @property
+    def generated(self) -> tuple[GenItem, ...]:
+        """The gen items that make keys, in the order of the document."""
+        parts = self._opened.segments
+        return tuple(part.item for part in parts if isinstance(part, Generated))
+
+    def removed(self, after: ReferenceSet) -> Removed:
+        """Return which keys of this set another one, a later state of it, no longer has."""
+        return removed_keys(self._opened, after._opened)
 
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
         """Return one page of one tree level; ``""`` is the root.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from refexplorer.formats.positions import find_in_stream, locate
+from refexplorer.formats.positions import Positions, find_in_stream
 from refexplorer.formats.source import Source
 from refexplorer.spec.diagnostics import Locate
 
@@ -16,7 +16,7 @@ def locator_of(source: Source) -> Locate | None:
     """Return what finds a pointer in the text of a source, which is read when it is needed."""
     if source.content is None:
         return None
-    content, texts, asked = source.content, list[str](), count()
+    content, walked, asked = source.content, list[Positions](), count()
 
     def place(pointer: str) -> tuple[int, int] | None:
         if pointer and not pointer.startswith("/"):
@@ -27,9 +27,9 @@ def locator_of(source: Source) -> Locate | None:
             with content() as stream:
                 there = find_in_stream(stream, pointer)
             return None if there is None else (there.line, there.column)
-        if not texts:
-            texts.append(source.text or "")
-        found = locate(texts[0], source.base + pointer)
+        if not walked:
+            walked.append(Positions(source.text or ""))
+        found = walked[0].locate(source.base + pointer)
         return None if found is None else (found.line, found.column)
 
     return place

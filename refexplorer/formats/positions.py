@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
 _BLOCK = 4 * 2**20
 _SHOWN = 64 * 2**10
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder(strict=False)
+"""Reads one value and tells where it ends: far faster than going by its brackets."""
 _TOKEN = re.compile(r'[ \t\r\n]*(?:("(?:[^"\\]|\\.)*")|([{}\[\]:,])|([^\s{}\[\]:,"]+))', re.DOTALL)
 
 
@@ -27,27 +30,55 @@ class Span:
     column: int
 
 
-def locate(text: str, pointer: str) -> Span | None:
-    """Find the value that a JSON pointer (RFC 6901) names; of equal keys the last one.
+class Positions:
+    """Finds values in one text; a container that was walked through is not walked again.
 
-    Where the pointer leads further than the text, the last value on its way is given; a text
-    that is no JSON up to that place gives None.
+    Parameters
+    ----------
+    text
+        JSON, or what is to become JSON.
     """
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    start = _skip_blank(text, 0)
-    for part in parts:
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._members: dict[int, dict[str, int] | None] = {}
+
+    def locate(self, pointer: str) -> Span | None:
+        """Find the value that a JSON pointer (RFC 6901) names; of equal keys the last one.
+
+        Where the pointer leads further than the text, the last value on its way is given; a
+        text that is no JSON up to the end of that container gives None.
+        """
+        start = _skip_blank(self.text, 0)
+        for part in pointer.split("/")[1:]:
+            members = self.members(start)
+            if members is None:
+                return None
+            found = members.get(part.replace("~1", "/").replace("~0", "~"))
+            if found is None:
+                break
+            start = found
         try:
-            found = _member(text, start, part)
+            return span(self.text, start, end_of_value(self.text, start))
         except Broken:
             return None
-        if found is None:
-            break
-        start = found
-    try:
-        end = end_of_value(text, start)
-    except Broken:
-        return None
-    return span(text, start, end)
+
+    def members(self, start: int) -> dict[str, int] | None:
+        """Return where each member of the container at `start` begins; None if it is broken.
+
+        Members of a list are called by their place; what is no container has no members.
+        """
+        if start not in self._members:
+            try:
+                self._members[start] = dict(_members(self.text, start))
+            except Broken:
+                self._members[start] = None
+        return self._members[start]
+
+
+def locate(text: str, pointer: str) -> Span | None:
+    """Find one value, as `Positions.locate`."""
+    return Positions(text).locate(pointer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +138,7 @@ class Broken(Exception):
 
 
 def _skip_blank(text: str, start: int) -> int:
-    match = re.compile(r"[ \t\r\n]*").match(text, start)
+    match = _BLANK.match(text, start)
     return match.end() if match else start
 
 
@@ -120,6 +151,14 @@ def _token(text: str, start: int) -> re.Match[str]:
 
 def end_of_value(text: str, start: int) -> int:
     """Return where the value that begins at `start` ends; `Broken` if it does not."""
+    try:
+        return _DECODER.raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return _end_of_brackets(text, start)
+
+
+def _end_of_brackets(text: str, start: int) -> int:
+    """Return where a value ends that Python cannot read, by its brackets alone."""
     depth = 0
     place = start
     while True:
@@ -134,28 +173,21 @@ def end_of_value(text: str, start: int) -> int:
             return place
 
 
-def _member(text: str, start: int, part: str) -> int | None:
-    """Return where a member of the container at `start` begins, None if there is none."""
+def _members(text: str, start: int) -> Iterator[tuple[str, int]]:
+    """Yield the members of a container and where their values begin."""
     opening = _token(text, start)
     if opening[2] not in ("{", "["):
-        return None
+        return
     is_object = opening[2] == "{"
-    place, number, found = opening.end(), 0, None
-    while True:
-        match = _token(text, place)
-        if match[2] in ("}", "]"):
-            return found
+    place, number = opening.end(), 0
+    while (match := _token(text, place))[2] not in ("}", "]"):
         if match[2] == ",":
             match = _token(text, match.end())
-        name = str(number)
-        value = match.start() + len(match[0]) - len(match[0].lstrip())
         if is_object:
-            name = _text_of(match)
-            value = _skip_blank(text, _token(text, match.end()).end())
-        if name == part:
-            found = value
-            if not is_object:
-                return found
+            name, value = _text_of(match), _skip_blank(text, _token(text, match.end()).end())
+        else:
+            name, value = str(number), _skip_blank(text, match.start())
+        yield name, value
         place = end_of_value(text, value)
         number += 1
 
@@ -187,6 +219,8 @@ def first_member(text: str, skipped: Callable[[str], bool]) -> tuple[str, int]:
 def _text_of(match: re.Match[str]) -> str:
     if match[1] is None:
         raise Broken
+    if "\\" not in match[1]:
+        return match[1][1:-1]
     try:
         return str(json.loads(match[1]))
     except ValueError:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from refexplorer.spec.explanation import Step
 from refexplorer.views.editor_models import Derivation, Derived, Piece
+from refexplorer.views.editor_rows import EditorRows
 from refexplorer.views.places import Places
+from refexplorer.views.trying import places_of
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -17,13 +19,15 @@ TEXT_SHOWN = 600
 _PIECES_SHOWN = 100
 
 
-def derive(refs: ReferenceSet, key: str, places: Places | None) -> Derivation:
+def derive(refs: ReferenceSet, key: str, places: Places | None, rows: EditorRows) -> Derivation:
     """Explain a key of a set.
 
     Parameters
     ----------
     places
         Of the text that the set was read from; None where another text is shown by now.
+    rows
+        The table that shows the set.
 
     Raises
     ------
@@ -32,7 +36,9 @@ def derive(refs: ReferenceSet, key: str, places: Places | None) -> Derivation:
     """
     explanation = refs.explain(key)
     steps = tuple(_derived(step, places) for step in explanation.steps)
-    return Derivation(key, refs.number(key), explanation.origin, steps)
+    number = refs.number(key)
+    made_at = places_of(refs, key)
+    return Derivation(key, number, rows.index(number), explanation.origin, steps, made_at)
 
 
 def _derived(step: Step, places: Places | None) -> Derived:

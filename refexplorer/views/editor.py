@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
-from refexplorer.opening import open_references
+from refexplorer.opening import open_references, renditions
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.references import Base64, Inline, Range, Url
+from refexplorer.spec.dialects import Rendition
 from refexplorer.views.derivation import derive
-from refexplorer.views.editor_models import Entry, Mark
-from refexplorer.views.exporting import count_removed, seek, write_v0
+from refexplorer.views.editor_models import Mark
+from refexplorer.views.editor_rows import EditorRows
+from refexplorer.views.exporting import seek, write_v0
 from refexplorer.views.help import FILTER_HELP, PART_HELP
-from refexplorer.views.marks import mark_of_error, marks_of_set, sentence_of
+from refexplorer.views.marks import mark_of_error, marks_of_set, sentence_of, wrapping
 from refexplorer.views.places import Places
 from refexplorer.views.readers import readers
+from refexplorer.views.trying import generators, key_of, template_fields
 from refexplorer.views.uses import uses
-from refexplorer.views.wire import Buffers, Message, Post, answer, nowhere
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from refexplorer.views.wire import Buffers, Message, Operation, Post, answer, nowhere
 
 ROWS = 1000
 """Most rows that one answer carries."""
-_TEXT_SHOWN = 500
 
 
 class EditorController:
@@ -39,6 +37,8 @@ class EditorController:
     ----------
     document
         The first text, or a document that is written as JSON.
+    templates
+        Tried in place of templates of the text, by name, as `open_references` takes them.
     limits
         What a document may cost.
 
@@ -49,47 +49,55 @@ class EditorController:
     """
 
     def __init__(
-        self, document: str | Mapping[str, object] = "{}", *, limits: Limits | None = None
+        self,
+        document: str | Mapping[str, object] = "{}",
+        *,
+        templates: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.post: Post = nowhere
         self.version = 0
         self._limits = limits
         self._lock = threading.RLock()
+        self._templates = dict(templates or {})
         self._good: ReferenceSet | None = None
-        self._before: ReferenceSet | None = None
+        self._table: EditorRows | None = None
         self._error: RefexplorerError | None = None
-        self._removed: int | None = 0
-        self._document = ""
-        self._follow(_as_text(document))
-        self._operations = {
+        self._renditions: dict[str, Rendition] = {}
+        self._follow(as_text(document))
+        self._operations: dict[str, Operation] = {
             "hello": self._hello,
             "edit": self._edit,
+            "try": self._try,
             "rows": self._rows,
             "explain": self._explain,
             "uses": self._uses,
             "readers": self._readers,
             "seek": self._seek,
+            "at": self._at,
             "v0": self._v0,
         }
 
     @property
     def document(self) -> str:
         """The text as it stands, good or not."""
-        return self._document
+        return self._places.text
 
     @document.setter
     def document(self, document: str | Mapping[str, object]) -> None:
         with self._lock:
-            if _as_text(document) == self._document:
-                return
-            self._follow(_as_text(document))
-            self.post({"ev": "document", "document": self._document}, [])
-            self._changed()
+            if as_text(document) != self.document:
+                self._replace(as_text(document))
 
     @property
     def references(self) -> ReferenceSet | None:
         """The set of the last good text; None before there was one."""
         return self._good
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """What is tried in place of templates of the text."""
+        return dict(self._templates)
 
     def handle(
         self, message: Message, buffers: Buffers | None = None
@@ -100,39 +108,52 @@ class EditorController:
 
     def _hello(self, message: Message) -> Message:
         help_ = {"parts": PART_HELP, "filters": FILTER_HELP}
-        return {"document": self._document, "help": help_, **self._state()}
+        return {"document": self.document, "help": help_, **self._state()}
 
     def _edit(self, message: Message) -> Message:
-        version, text = self.version, str(message["document"])
-        if text != self._document:
-            self._follow(text)
-        if self.version != version:
-            self._changed()
+        text = str(message["document"])
+        if text != self.document:
+            self._followed(text)
+        return self._state()
+
+    def _try(self, message: Message) -> Message:
+        self._templates = {str(k): str(v) for k, v in dict(message["templates"]).items()}
+        self._followed(self.document)
         return self._state()
 
     def _rows(self, message: Message) -> Message:
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
-        keys = [] if self._good is None else self._good.keys_at(start, start + n)
-        rows = [self._entry(self._good, key) for key in keys if self._good is not None]
-        return {"version": self.version, "start": start, "total": self._total, "rows": rows}
+        reader = self._rendition(str(message.get("reader") or ""))
+        rows = [] if self._table is None else self._table.window(start, start + n, reader)
+        return {"version": self.version, "start": start, "total": self._shown, "rows": rows}
 
     def _explain(self, message: Message) -> Message:
         refs, key = self._opened(), str(message["key"])
+        assert self._table is not None
         # places are those of the good text, so they fit no other
-        places = Places(self._document) if self._error is None else None
+        places = self._places if self._error is None else None
         try:
-            return {"version": self.version, "derivation": derive(refs, key, places)}
+            return {"version": self.version, "derivation": derive(refs, key, places, self._table)}
         except KeyError:
             raise RefexplorerError(f"`{key}` is no key of the last good text.") from None
 
     def _uses(self, message: Message) -> Message:
-        return {"version": self.version, "uses": uses(self._opened(), str(message["pointer"]))}
+        found = uses(self._opened(), str(message["pointer"]))
+        ranges = [(self._index(first), self._index(end - 1) + 1) for first, end in found.ranges]
+        return {"version": self.version, "uses": {"what": found.what, "ranges": ranges}}
 
     def _readers(self, message: Message) -> Message:
-        return {"version": self.version, "readers": readers(self._opened())}
+        return {"version": self.version, "readers": readers(self._opened(), self._templates)}
 
     def _seek(self, message: Message) -> Message:
-        return {"index": seek(self._opened(), str(message["text"]))}
+        return {"index": self._index(seek(self._opened(), str(message["text"])))}
+
+    def _at(self, message: Message) -> Message:
+        refs = self._opened()
+        key = key_of(refs, int(message["gen"]), message["places"])
+        if key not in refs:
+            raise RefexplorerError(f"`{key}` is no key: its templates fail there.")
+        return {"index": self._index(refs.number(key))}
 
     def _v0(self, message: Message) -> Message:
         return {"v0": write_v0(self._opened(), sure=message.get("sure") is True)}
@@ -142,74 +163,95 @@ class EditorController:
             raise RefexplorerError("There was no text yet that makes keys.")
         return self._good
 
+    def _index(self, number: int) -> int:
+        return number if self._table is None else self._table.index(number)
+
+    def _rendition(self, reader: str) -> Rendition | None:
+        """Return what a reader makes of the last good text; None for the specification."""
+        if not reader or self._good is None:
+            return None
+        if not self._renditions:
+            text = (self._good.source.text or "").encode()
+            self._renditions = renditions(text, templates=self._templates)
+        return self._renditions.get(reader)
+
+    def _replace(self, text: str) -> None:
+        """Put another text in place of the one that is edited."""
+        self._follow(text)
+        self.post({"ev": "document", "document": text}, [])
+        self._changed()
+
+    def _followed(self, text: str) -> None:
+        version = self.version
+        self._follow(text)
+        if self.version != version:
+            self._changed()
+
     def _follow(self, text: str) -> None:
         """Open the text; keep the set before it as what the rows are compared with."""
-        self._document = text
+        self._places = Places(text)
+        self._found_marks: list[Mark] | None = None
         try:
             # as bytes, since a short text could also be a path
-            opened = open_references(text.encode("utf-8", "replace"), limits=self._limits)
+            opened = open_references(
+                text.encode("utf-8", "replace"), templates=self._templates, limits=self._limits
+            )
         except RefexplorerError as error:
             self._error = error
             return
-        self._before, self._good, self._error = self._good, opened, None
-        self._removed = count_removed(self._before, self._good)
+        self._table = EditorRows(opened, self._good)
+        self._good, self._error, self._renditions = opened, None, {}
         self.version += 1
 
     def _changed(self) -> None:
-        self.post({"ev": "changed", "version": self.version, "total": self._total}, [])
+        self.post({"ev": "changed", "version": self.version, "total": self._shown}, [])
 
     @property
     def _total(self) -> int:
         return 0 if self._good is None else self._good.count
 
+    @property
+    def _shown(self) -> int:
+        return 0 if self._table is None else self._table.total
+
     def _state(self) -> Message:
-        marks = self._marks()
-        count = len(self._good.diagnostics) if self._good and not self._error else len(marks)
+        good, table, marks = self._good, self._table, self._marks()
+        is_good = self._error is None
         return {
             "version": self.version,
-            "good": self._error is None,
+            "good": is_good,
             "total": self._total,
-            "removed": self._removed,
+            "shown": self._shown,
+            "removed": 0 if table is None else table.removed,
+            "removed_exactly": table is None or table.is_exact,
             "notes": marks,
-            "note_count": count,
-            "sentence": self._sentence(),
+            "note_count": len(good.diagnostics) if good and is_good else len(marks),
+            "sentence": self._sentence(marks),
+            "wrap": wrapping(self._places) if good and good.source.form == "V0" else None,
+            "templates": template_fields(self._places, self._templates),
+            "generators": () if good is None else generators(good),
         }
 
-    def _sentence(self) -> str:
+    def _sentence(self, marks: list[Mark]) -> str:
         if self._error is not None:
             return sentence_of(self._error)
-        errors = [note for note in self._marks() if note.severity == "error"]
+        errors = [note for note in marks if note.severity == "error"]
         keys = f"{self._total:,} {'key' if self._total == 1 else 'keys'}"
         return f"{keys}; {errors[0].message}" if errors else keys
 
     def _marks(self) -> list[Mark]:
-        if self._error is not None:
-            return [mark_of_error(self._document, self._error)]
-        return [] if self._good is None else marks_of_set(self._document, self._good)
-
-    def _entry(self, refs: ReferenceSet, key: str) -> Entry:
-        reference = refs[key]
-        text = reference.text if isinstance(reference, Inline | Base64) else None
-        return Entry(
-            key,
-            reference.kind,
-            reference.url if isinstance(reference, Url | Range) else None,
-            reference.offset if isinstance(reference, Range) else None,
-            reference.length if isinstance(reference, Range) else None,
-            None if text is None else text[:_TEXT_SHOWN],
-            refs.origin(key),
-            self._compare(key, reference),
-        )
-
-    def _compare(self, key: str, reference: object) -> str:
-        if self._before is None:
-            return "same"
-        if key not in self._before:
-            return "added"
-        return "same" if self._before[key] == reference else "changed"
+        """Return the marks of the text; found once for each text."""
+        if self._found_marks is None:
+            if self._error is not None:
+                self._found_marks = [mark_of_error(self._places, self._error)]
+            else:
+                good = self._good
+                self._found_marks = [] if good is None else marks_of_set(self._places, good)
+        return self._found_marks
 
 
-def _as_text(document: str | Mapping[str, object]) -> str:
+def as_text(document: str | Mapping[str, object]) -> str:
+    """Return the text of a document that may be given as a value."""
     if isinstance(document, str):
         return document
     return json.dumps(document, indent=2, ensure_ascii=False)

@@ -35,7 +35,16 @@ class Mark(Note):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the editor's table."""
+    """A row of the editor's table.
+
+    Attributes
+    ----------
+    state
+        ``same``, ``added``, ``changed`` or ``removed`` since the last good text; of what a reader
+        makes of the set ``same``, ``different``, ``absent`` or ``unknown``.
+    why
+        Why the reader has it differently, in one sentence.
+    """
 
     key: str
     kind: str
@@ -45,6 +54,7 @@ class Entry:
     text: str | None
     origin: str
     state: str
+    why: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +92,24 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a row came about; `number` counts the keys from 0."""
+    """How a row came about.
+
+    Attributes
+    ----------
+    number
+        Of the key, from 0.
+    row
+        Where the table shows it, from 0.
+    places
+        Which value of each dimension made it, from 0.
+    """
 
     key: str
     number: int
+    row: int
     origin: str
     steps: tuple[Derived, ...]
+    places: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +157,31 @@ class Reader:
     summary: str
     reasons: tuple[str, ...]
     examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateField:
+    """A template as written, and the text that is tried in its place; None for none."""
+
+    name: str
+    written: str
+    given: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A dimension of a gen item: a range of `size` values, or the first of those it lists."""
+
+    name: str
+    size: int
+    start: int | None
+    step: int | None
+    listed: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A gen item, by its place, with its dimensions."""
+
+    number: int
+    axes: tuple[Axis, ...]

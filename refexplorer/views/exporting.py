@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.errors import RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.expansion import check_expandable
 from refexplorer.views.editor_models import V0Text
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _LARGE = 5_000_000
 _SAMPLES = 50
-_COMPARED = 2_000
 
 
 def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:
@@ -55,18 +54,6 @@ def seek(refs: ReferenceSet, text: str) -> int:
         return int(digits)
     last = f"; the numbers end at {refs.count - 1:,}" if digits.isdecimal() and refs.count else ""
     raise RefexplorerError(f"There is no key `{text[:100]}`{last}.")
-
-
-def count_removed(before: ReferenceSet | None, after: ReferenceSet | None) -> int | None:
-    """Count the keys that are no longer there; None if there are too many to compare."""
-    if before is None or after is None:
-        return 0
-    if before.count > _COMPARED:
-        return None
-    try:
-        return sum(key not in after for key in before)
-    except LimitError:
-        return None
 
 
 def _estimate(refs: ReferenceSet) -> int:

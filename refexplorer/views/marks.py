@@ -6,9 +6,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError, SpecError
-from refexplorer.formats.positions import locate
 from refexplorer.views.editor_models import Change, Fix, Mark
-from refexplorer.views.fixes import Edit, fixes
+from refexplorer.views.fixes import Edit, fixes, wrap
 from refexplorer.views.models import Note
 from refexplorer.views.notes import SHOWN, notes
 from refexplorer.views.places import Places
@@ -17,23 +16,28 @@ if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
 
-def marks_of_set(text: str, refs: ReferenceSet) -> list[Mark]:
+def marks_of_set(places: Places, refs: ReferenceSet) -> list[Mark]:
     """Place the first notes of a set in the text that it was read from."""
-    places = Places(text)
-    return [_mark(text, note, places) for note in notes(refs)[:SHOWN]]
+    return [_mark(note, places) for note in notes(refs)[:SHOWN]]
 
 
-def mark_of_error(text: str, error: RefexplorerError) -> Mark:
+def mark_of_error(places: Places, error: RefexplorerError) -> Mark:
     """Place an error that refuses the whole text: at its pointer, else at its line."""
-    said, places = sentence_of(error), Places(text)
+    said, text = sentence_of(error), places.text
     if not isinstance(error, SpecError):
-        return _placed(text, Note("not-json", "error", said, None, "", None, None, 1, None), places)
+        return _placed(Note("not-json", "error", said, None, "", None, None, 1, None), places)
     note = Note(error.code, "error", said, None, error.pointer, error.line, error.column, 1, None)
     if error.pointer or error.line is None or error.column is None:
-        return _mark(text, note, places)
+        return _mark(note, places)
     lines = text.splitlines(keepends=True)
     start = min(sum(map(len, lines[: error.line - 1])) + error.column - 1, max(len(text) - 1, 0))
-    return _placed(text, note, places, start, min(start + 1, len(text)))
+    return _placed(note, places, start, min(start + 1, len(text)))
+
+
+def wrapping(places: Places) -> Fix:
+    """Return what makes a version 0 document one of version 1."""
+    label, edits = wrap(places.text)
+    return Fix(label, tuple(_change(edit, places) for edit in edits))
 
 
 def sentence_of(error: RefexplorerError) -> str:
@@ -41,16 +45,16 @@ def sentence_of(error: RefexplorerError) -> str:
     return str(error).removeprefix("bytes: ")
 
 
-def _mark(text: str, note: Note, places: Places) -> Mark:
-    span = locate(text, note.pointer)
-    return _placed(text, note, places, *((span.start, span.end) if span else (0, 0)))
+def _mark(note: Note, places: Places) -> Mark:
+    span = places.span(note.pointer)
+    return _placed(note, places, *((span.start, span.end) if span else (0, 0)))
 
 
-def _placed(text: str, note: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
+def _placed(note: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
     """Place a note between two offsets of characters."""
     mends = tuple(
         Fix(label, tuple(_change(edit, places) for edit in edits))
-        for label, edits in fixes(text, note, start, end)
+        for label, edits in fixes(places, note, start, end)
     )
     said = {field.name: getattr(note, field.name) for field in fields(Note)}
     return Mark(**said, from_=places.units(start), to=places.units(end), fixes=mends)

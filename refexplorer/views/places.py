@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
-from refexplorer.formats.positions import Span, locate
+from refexplorer.formats.positions import Positions, Span
+from refexplorer.spec.diagnostics import pointer as pointer_to
 
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
 """One character of a JSON string, however it is written."""
+
+_PAIRED = re.compile("[\U00010000-\U0010ffff]")
+"""Characters that are two code units."""
 
 Place = tuple[int, int]
 """First code unit, and last exclusive."""
@@ -25,17 +30,28 @@ class Places:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._simple = text.isascii()
-        self._spans: dict[str, Span | None] = {}
+        self.text = text
+        self._positions = Positions(text)
+        self._paired = [] if text.isascii() else [m.start() for m in _PAIRED.finditer(text)]
 
     def units(self, offset: int) -> int:
         """Return the code units before a character."""
-        return offset if self._simple else utf16_length(self._text[:offset])
+        return offset + bisect_left(self._paired, offset)
+
+    def span(self, pointer: str) -> Span | None:
+        """Return where the value of a JSON pointer stands, in characters."""
+        return self._positions.locate(pointer)
+
+    def members(self, pointer: str) -> dict[str, str]:
+        """Return the members of the object that a JSON pointer names, as they are written."""
+        place = self.span(pointer)
+        names = None if place is None else self._positions.members(place.start)
+        found = ((name, self.span(pointer + pointer_to(name))) for name in names or ())
+        return {name: self.text[one.start : one.end] for (name, one) in found if one is not None}
 
     def value(self, pointer: str) -> Place | None:
         """Return where the value of a JSON pointer stands."""
-        span = self._locate(pointer)
+        span = self.span(pointer)
         return None if span is None else (self.units(span.start), self.units(span.end))
 
     def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[Place] | None:
@@ -48,24 +64,13 @@ class Places:
         parts
             Offsets of characters of the decoded text, end exclusive.
         """
-        span = self._locate(pointer)
-        if span is None or self._text[span.start] != '"':
+        span = self.span(pointer)
+        if span is None or self.text[span.start] != '"':
             return None
         starts = [
-            found.start() for found in _CHARACTER.finditer(self._text, span.start + 1, span.end - 1)
+            found.start() for found in _CHARACTER.finditer(self.text, span.start + 1, span.end - 1)
         ]
         starts.append(span.end - 1)
         if any(end >= len(starts) for _, end in parts):
             return None
         return [(self.units(starts[start]), self.units(starts[end])) for start, end in parts]
-
-    def _locate(self, pointer: str) -> Span | None:
-        """Look for a value once: that is a walk through the text."""
-        if pointer not in self._spans:
-            self._spans[pointer] = locate(self._text, pointer)
-        return self._spans[pointer]
-
-
-def utf16_length(text: str) -> int:
-    """Return how many UTF-16 code units a text has."""
-    return len(text) + sum(character > "\uffff" for character in text)

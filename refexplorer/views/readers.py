@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from refexplorer.opening import dialects
@@ -13,9 +14,15 @@ if TYPE_CHECKING:
 _EXAMPLES = 5
 
 
-def readers(refs: ReferenceSet) -> tuple[Reader, ...]:
-    """Judge the text of a set by the rules of each reader, the specification first."""
-    text = refs.source.text or ""
+def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[Reader, ...]:
+    """Judge the text of a set by the rules of each reader, the specification first.
+
+    Parameters
+    ----------
+    templates
+        What is tried in place of templates of the text.
+    """
+    text = (refs.source.text or "").encode()
     return tuple(
         Reader(
             verdict.reader,
@@ -24,5 +31,5 @@ def readers(refs: ReferenceSet) -> tuple[Reader, ...]:
             (*map(str, verdict.reasons), *verdict.notes),
             tuple(map(str, verdict.examples[:_EXAMPLES])),
         )
-        for verdict in dialects(text.encode())
+        for verdict in dialects(text, templates=templates)
     )

@@ -21,6 +21,7 @@ def test_a_document_and_its_table() -> None:
         "text": None,
         "origin": "gen[0]",
         "state": "same",
+        "why": None,
     }
     assert (rows["b"]["offset"], rows["b"]["length"], rows["b"]["origin"]) == (1, 2, "refs")
     assert rows["a"]["text"] == "text"
@@ -106,13 +107,6 @@ def test_a_billion_rows_follow_each_keystroke() -> None:
     )
 
 
-def test_keys_that_an_edit_removed_are_counted() -> None:
-    host = Host()
-    fewer = {**GOOD, "refs": {"a": "text"}}
-    assert host.ask("edit", document=json.dumps(fewer))["removed"] == 1
-    assert host.ask("edit", document=json.dumps({"version": 1, "refs": {}}))["removed"] == 4
-
-
 def test_a_row_is_found_by_key_and_by_number() -> None:
     gen = {"key": "v/{{i}}", "url": "h{{i}}", "dimensions": {"i": {"stop": 10**12}}}
     host = Host({"version": 1, "gen": [gen], "refs": {"7": "text"}})
@@ -133,11 +127,3 @@ def test_v0_is_written_out_with_a_warning_before_it_is_large() -> None:
     assert (large["text"], large["sentence"]) == (None, "300,000 keys are about 7.54 MB of V0.")
     endless = gen | {"dimensions": {"i": {"stop": 10**12}}}
     assert "1,000,000,000,000" in Host({"version": 1, "gen": [endless]}).ask("v0")["error"]
-
-
-def test_what_other_readers_make_of_the_text() -> None:
-    readers = {reader["name"]: reader for reader in Host().ask("readers")["readers"]}
-    assert readers["the specification"]["outcome"] == "same"
-    assert all(reader["reasons"] for reader in readers.values() if reader["outcome"] != "same")
-    default = next(reader for name, reader in readers.items() if name.startswith("fsspec"))
-    assert default["outcome"] != "same"

@@ -14,6 +14,7 @@ from refexplorer.spec.dialects.gdal import Gdal
 from refexplorer.spec.dialects.javascript import JavaScript
 from refexplorer.spec.dialects.judging import Reader
 from refexplorer.spec.dialects.julia import KerchunkJl
+from refexplorer.spec.dialects.rendition import Rendition
 from refexplorer.spec.dialects.survey import Survey
 from refexplorer.spec.dialects.verdicts import (
     Dialects,
@@ -26,7 +27,17 @@ from refexplorer.spec.dialects.verdicts import (
 from refexplorer.spec.dialects.virtualizarr import VirtualiZarr
 from refexplorer.spec.document import Document
 
-__all__ = ["Dialects", "Difference", "Outcome", "Reason", "State", "Verdict", "dialects_of"]
+__all__ = [
+    "Dialects",
+    "Difference",
+    "Outcome",
+    "Reason",
+    "Rendition",
+    "State",
+    "Verdict",
+    "dialects_of",
+    "renditions_of",
+]
 
 SPECIFICATION = "the specification"
 READERS: tuple[Reader, ...] = (
@@ -53,6 +64,12 @@ def dialects_of(document: Document, written: Mapping[str, object]) -> Dialects:
     survey = Survey(document, written)
     verdicts = (reader.judge(survey) for reader in READERS)
     return Dialects((_specification(survey), *verdicts))
+
+
+def renditions_of(document: Document, written: Mapping[str, object]) -> dict[str, Rendition]:
+    """Return what each reader makes of single keys, by its name; parameters as `dialects_of`."""
+    survey = Survey(document, written)
+    return {reader.name: Rendition(reader, survey) for reader in READERS}
 
 
 def _specification(survey: Survey) -> Verdict:

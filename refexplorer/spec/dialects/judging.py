@@ -6,9 +6,9 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from refexplorer.spec.dialects.survey import Form, Group, Survey, WrittenItem, spread
+from refexplorer.spec.dialects.survey import Form, Group, Survey, WrittenItem, form_of, spread
 from refexplorer.spec.dialects.verdicts import Difference, Outcome, Reason, State, Verdict
 from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.references import V0Value
@@ -162,6 +162,11 @@ class Reader(ABC):
         """Return the explicit entries that it looks at, grouped as it needs them."""
         return survey.groups
 
+    def forms(self, survey: Survey) -> Callable[[str, object], Form]:
+        """Return what tells the form of one explicit entry, as `groups` tells them."""
+        version = survey.document.version
+        return lambda key, value: form_of(key, value, version)
+
     def _compare(self, group: Group, survey: Survey, tally: Tally) -> None:
         """Count the entries of one form; the last sample stands for all that are no sample."""
         for number, (key, value) in enumerate(group.samples, 1):
@@ -189,6 +194,7 @@ def drop_gen(survey: Survey, tally: Tally, why: str) -> None:
         tally.drop(f"gen[{item.number}] makes {item.count:,} keys; {why}", item.count)
 
 
+@runtime_checkable
 class GenRules(Protocol):
     """How a reader reads ``gen``; everything here raises `Refusal`."""
 

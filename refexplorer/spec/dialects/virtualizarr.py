@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
 from refexplorer.spec.dialects.judging import (
@@ -20,7 +20,15 @@ from refexplorer.spec.dialects.judging import (
     drop_gen,
     unknown,
 )
-from refexplorer.spec.dialects.survey import Group, Link, Shape, Survey, form_of, group_entries
+from refexplorer.spec.dialects.survey import (
+    Form,
+    Group,
+    Link,
+    Shape,
+    Survey,
+    form_of,
+    group_entries,
+)
 
 _ROOT = (".zgroup", ".zattrs", ".zmetadata")
 _CHUNK = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
@@ -58,11 +66,13 @@ class VirtualiZarr(Reader):
     def groups(self, survey: Survey) -> Iterable[Group]:
         """Group the entries also by what their key is."""
         refs = survey.document.refs if survey.document.version else {}
-        arrays = _arrays(refs)
-        return group_entries(
-            (form_of(key, value, 1)._replace(role=_role(str(key), arrays)), key, value)
-            for key, value in refs.items()
-        )
+        form = self.forms(survey)
+        return group_entries((form(key, value), key, value) for key, value in refs.items())
+
+    def forms(self, survey: Survey) -> Callable[[str, object], Form]:
+        """Tell forms that name the role of the key."""
+        arrays = _arrays(survey.document.refs)
+        return lambda key, value: form_of(key, value, 1)._replace(role=_role(str(key), arrays))
 
     def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
         """Read metadata and chunks; the rest is left out."""

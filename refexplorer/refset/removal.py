@@ -1,0 +1,141 @@
+"""Which keys of one set another one no longer has; generated keys by arithmetic where that tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.errors import LimitError
+from refexplorer.formats.arrow import flags_of
+from refexplorer.refset.numbering import number_of
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.table import Table
+from refexplorer.spec.dimensions import Dimension
+
+SHOWN = 200
+"""Removed keys that are named, each with its place."""
+SCANNED = 2_000
+"""Keys of one segment that are looked up one by one."""
+_INTERSECTED = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Keys that are gone.
+
+    Attributes
+    ----------
+    count
+        How many; a lower bound unless `is_exact`.
+    places
+        The first of them in order, each with the number of the key of the later set before which
+        it stood.
+    """
+
+    count: int
+    is_exact: bool
+    places: tuple[tuple[int, str], ...]
+
+
+def removed_keys(before: OpenedSet, after: OpenedSet) -> Removed:
+    """Compare the keys of two sets."""
+    count, is_exact = 0, True
+    gone: list[tuple[Segment, int]] = []
+    for part in before.parts:
+        rows, counted = _removed_rows(part, after)
+        gone += [(part, row) for row in rows]
+        count += len(rows) if counted is None else max(counted, len(rows))
+        is_exact = is_exact and (counted is not None or part.count <= SCANNED)
+    return Removed(count, is_exact, tuple(_placed(gone[:SHOWN], before, after)))
+
+
+def _removed_rows(part: Segment, after: OpenedSet) -> tuple[list[int], int | None]:
+    """Return rows that are gone, the first ones, and how many there are if that is known."""
+    if isinstance(part, Table):
+        suspects = np.flatnonzero(~flags_of(pc.is_in(part.keys, value_set=after.table.keys)))
+        rows = [row for row in suspects[:SCANNED].tolist() if not _has(after, part.key_at(row))]
+        return rows, len(rows) + max(0, len(suspects) - SCANNED)
+    twin = next((one for one in after.segments if _is_twin(part, one)), None)
+    kept = None if twin is None else _kept(part, twin)
+    if kept == part.count:
+        return [], 0
+    first = range(min(part.count, SCANNED))
+    rows = [row for row in first if not _has(after, part.key_at(row))]
+    return rows, None if kept is None else part.count - kept
+
+
+def _has(after: OpenedSet, key: str) -> bool:
+    try:
+        return after.find(key) is not None
+    except LimitError:
+        return True
+
+
+def _is_twin(one: Segment, other: Segment) -> bool:
+    """Say whether two gen items write their keys in the same way."""
+    if not (isinstance(one, Generated) and isinstance(other, Generated)):
+        return False
+    a, b = one.item, other.item
+    names = a.key.names
+    return (
+        a.key.text == b.key.text
+        and not one.hidden
+        and not other.hidden
+        and a.inverter is not None
+        and b.inverter is not None
+        and all(a.templates.get(name) == b.templates.get(name) for name in names)
+        and {d.name for d in a.dimensions} & names == {d.name for d in b.dimensions} & names
+    )
+
+
+def _kept(one: Segment, other: Segment) -> int | None:
+    """Return how many keys two such items share; None if a dimension is too long to compare."""
+    assert isinstance(one, Generated)
+    assert isinstance(other, Generated)
+    others = {dimension.name: dimension for dimension in other.item.dimensions}
+    used = [d for d in one.item.dimensions if d.name in one.item.key.names]
+    shared = [_shared(dimension, others[dimension.name]) for dimension in used]
+    return None if None in shared else prod(number or 0 for number in shared)
+
+
+def _shared(one: Dimension, other: Dimension) -> int | None:
+    a, b = one.values, other.values
+    if a == b:
+        return one.size
+    if isinstance(a, range) and isinstance(b, range) and a.step == b.step == 1:
+        return max(0, min(a.stop, b.stop) - max(a.start, b.start))
+    if max(one.size, other.size) > _INTERSECTED:
+        return None
+    return len(set(a) & set(b))
+
+
+def _placed(
+    gone: list[tuple[Segment, int]], before: OpenedSet, after: OpenedSet
+) -> Iterator[tuple[int, str]]:
+    """Yield each key with its place: behind the key that stood before it and is still there."""
+    rows = {(id(part), row) for part, row in gone}
+    for part, row in gone:
+        last = row - 1
+        while (id(part), last) in rows:
+            last -= 1
+        yield _place_after(part, last, before, after), part.key_at(row)
+
+
+def _place_after(part: Segment, last: int, before: OpenedSet, after: OpenedSet) -> int:
+    """Return the place behind a row, or where its segment would begin."""
+    try:
+        if last >= 0:
+            return number_of(after, part.key_at(last)) + 1
+        first = 0
+        for other in after.parts:
+            if other.origin == part.origin:
+                return first
+            first += other.count
+    except (KeyError, LimitError):
+        pass
+    return after.count

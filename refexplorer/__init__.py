@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from refexplorer.spec.dialects import Dialects
     from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
     from refexplorer.spec.schema import schema
-    from refexplorer.widgets import Explorer, TemplateEditor, explore
+    from refexplorer.widgets import (
+        ArrayPreview,
+        ChunkGrid,
+        Explorer,
+        KeyInspector,
+        KeyTree,
+        TargetMap,
+        TemplateEditor,
+        explore,
+    )
 
 __version__ = "0.1.0"
 
@@ -48,19 +57,32 @@ _ROOMS = {
     "refexplorer.spec.dialects": ("Dialects",),
     "refexplorer.spec.schema": ("schema",),
     "refexplorer.spec.references": ("Base64", "Inline", "Kind", "Range", "Reference", "Url"),
-    "refexplorer.widgets": ("Explorer", "TemplateEditor", "explore"),
+    "refexplorer.widgets": (
+        "ArrayPreview",
+        "ChunkGrid",
+        "Explorer",
+        "KeyInspector",
+        "KeyTree",
+        "TargetMap",
+        "TemplateEditor",
+        "explore",
+    ),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "AccessError",
+    "ArrayPreview",
     "Base64",
+    "ChunkGrid",
     "DecodeError",
     "Diagnostic",
     "Dialects",
     "Explorer",
     "FetchError",
     "Inline",
+    "KeyInspector",
+    "KeyTree",
     "Kind",
     "LeftOutWarning",
     "LimitError",
@@ -71,6 +93,7 @@ __all__ = [
     "RefexplorerError",
     "SourceError",
     "SpecError",
+    "TargetMap",
     "TemplateEditor",
     "Url",
     "dialects",

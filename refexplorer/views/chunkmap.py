@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from refexplorer.data.grid import Index
 from refexplorer.errors import RefexplorerError
 from refexplorer.refset.chunkgrid import STATES, ChunkGrid
 from refexplorer.refset.gridview import GridView
@@ -15,16 +17,33 @@ from refexplorer.views.wire import Buffers, Message, floats
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
+Failed = Mapping[str, Mapping[Index, str]]
+
 CELLS = 120
 """Most rows and most columns of a picture."""
 ARRAYS_LISTED = 500
 
 
 class ChunkMap:
-    """Answers what a map of chunks asks; keeps the grid of the last array."""
+    """Answers what a map of chunks asks; keeps the grid of the last array.
 
-    def __init__(self, refs: ReferenceSet) -> None:
+    Parameters
+    ----------
+    refs
+        The opened set.
+    failed
+        Why chunks failed in this session, by array and index.
+
+    Attributes
+    ----------
+    last
+        The last answer, for a host that shows it without a front end.
+    """
+
+    def __init__(self, refs: ReferenceSet, failed: Failed) -> None:
         self._refs = refs
+        self._failed = failed
+        self.last: tuple[Grid, Buffers] | None = None
         self._kept: tuple[str, ChunkGrid] | None = None
 
     def show(self, message: Message) -> tuple[Message, Buffers]:
@@ -40,8 +59,11 @@ class ChunkMap:
         view = grid.view(message["axes"], windows, CELLS)
         codes, places = np.unique(view.targets, return_inverse=True)
         places = places.reshape(view.shape) - int(-1 in codes)
-        buffers = [floats(each) for each in (view.counts, places, view.offsets, view.sizes)]
-        return {"map": self._model(grid, view, codes[codes >= 0].tolist())}, buffers
+        counts = self._counts(grid, view)
+        buffers = [floats(each) for each in (counts, places, view.offsets, view.sizes)]
+        model = self._model(grid, view, counts, codes[codes >= 0].tolist())
+        self.last = model, buffers
+        return {"map": model}, buffers
 
     def _largest(self) -> str | None:
         """Return the array of most chunks, the first look at a set."""
@@ -56,7 +78,19 @@ class ChunkMap:
                 raise RefexplorerError(f"There is no array at {path!r}.") from None
         return self._kept[1]
 
-    def _model(self, grid: ChunkGrid, view: GridView, codes: list[int]) -> Grid:
+    def _counts(self, grid: ChunkGrid, view: GridView) -> np.ndarray:
+        """Return the chunks of each state, those that failed taken out of their own."""
+        counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
+        for index in list(self._failed.get(grid.array.path, ())):
+            reference = self._refs.get(grid.array.chunk_key(index))
+            state = STATES.index("absent" if reference is None else reference.kind)
+            cell = _cell(view, index)
+            if cell is not None and counts[state][cell] > 0:
+                counts[state][cell] -= 1
+                counts[-1][cell] += 1
+        return counts
+
+    def _model(self, grid: ChunkGrid, view: GridView, counts: np.ndarray, codes: list[int]) -> Grid:
         array, urls = grid.array, grid.urls
         rank = len(array.grid)
         rows, columns = view.shape
@@ -74,10 +108,19 @@ class ChunkMap:
             tuple(side.step for side in view.sides),
             rows,
             columns,
-            STATES,
-            tuple(int(count) for count in view.counts.sum(axis=(1, 2))),
+            (*STATES, "failed"),
+            tuple(int(count) for count in counts.sum(axis=(1, 2))),
             tuple(MapTarget(urls[code], code) for code in codes),
             len(urls),
             len(grid.outside),
             view.sampled,
         )
+
+
+def _cell(view: GridView, index: Index) -> tuple[int, int] | None:
+    """Return the row and the column of the cell that a chunk is in; None outside the window."""
+    if any(not a <= at < b for at, (a, b) in zip(index, view.window, strict=True)):
+        return None
+    places = [(index[side.axis] - side.start) // side.step for side in view.sides]
+    row, column = [0] * (2 - len(places)) + places
+    return row, column

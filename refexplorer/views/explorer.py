@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from refexplorer.data.access import AccessPolicy
-from refexplorer.data.targets import StorageOptions, Targets
+from refexplorer.data.options import StorageOptions
+from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.spec.references import Kind
-from refexplorer.views.chunkmap import ChunkMap
+from refexplorer.views.actions import code_of_search, code_of_slices
+from refexplorer.views.chunkmap import ARRAYS_LISTED, ChunkMap
 from refexplorer.views.code import code
 from refexplorer.views.inspector import item
 from refexplorer.views.models import Row, to_wire
 from refexplorer.views.notes import notes
-from refexplorer.views.preview import preview
+from refexplorer.views.overview import overview
+from refexplorer.views.reader import Reader
 from refexplorer.views.search import collect
 from refexplorer.views.targetmap import TargetMap
 from refexplorer.views.tree import Tree, row
@@ -27,7 +30,6 @@ from refexplorer.views.wire import (
     Work,
     answer,
     answer_later,
-    failure,
     nowhere,
 )
 
@@ -55,8 +57,8 @@ class ExplorerController:
     ----------
     post
         Called with messages that come later or unasked, from any thread; set by the host.
-    selection
-        The path that was chosen last; ``""`` is the set itself.
+    code
+        The Python that does what was done last: chosen a key, searched, read a part of an array.
     """
 
     def __init__(
@@ -70,15 +72,17 @@ class ExplorerController:
         self.references = refs
         self.policy = AccessPolicy(refs.source.location, allow, served=served)
         self.post: Post = nowhere
-        self.selection = ""
+        self._selection = ""
+        self.code = code(refs, "")
         options = refs.storage_options if storage_options is None else storage_options
         self._targets = Targets(self.policy, options, refs.limits)
         self._tree = Tree(refs)
         self._found: list[str] | None = None
         self._lock = threading.RLock()
-        self._jobs: dict[str, threading.Event] = {}
-        self._mapping = threading.Lock()
-        chunks, targets = ChunkMap(refs), TargetMap(refs)
+        self._working = threading.Lock()
+        self.reader = Reader(refs, self._targets, lambda *posted: self.post(*posted))
+        self.chunk_map = ChunkMap(refs, self.reader.chunks.failed)
+        self.target_map = TargetMap(refs)
         self._operations: dict[str, Operation] = {
             "hello": self._hello,
             "tree.rows": self._rows,
@@ -86,25 +90,36 @@ class ExplorerController:
             "tree.reveal": self._reveal,
             "tree.find": self._find,
             "key.show": self._show,
-            "grid.show": self._later(chunks.show),
-            "targets.rows": self._later(targets.rows),
-            "target.show": self._later(targets.show),
+            "overview": self._later(self._overview),
+            "grid.show": self._later(self.chunk_map.show),
+            "targets.rows": self._later(self.target_map.rows),
+            "target.show": self._later(self.target_map.show),
+            "slice.plan": self.reader.plan,
             "chunk.read": self._read,
             "allow": self._allow,
-            "cancel": self._cancel,
+            "cancel": self.reader.cancel,
         }
 
     @property
-    def code(self) -> str:
-        """The Python for the selection."""
-        return code(self.references, self.selection, self.policy.granted)
+    def selection(self) -> str:
+        """The path that was chosen last; ``""`` is the set itself."""
+        return self._selection
+
+    @selection.setter
+    def selection(self, path: str) -> None:
+        self._selection = path
+        self.code = code(self.references, path, self.policy.granted)
 
     def handle(
         self, message: Message, buffers: Buffers | None = None
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message; reading is answered later through `post`."""
         with self._lock:
-            return answer(self._operations, message)
+            before = self.code
+            answers = answer(self._operations, message)
+            if self.code != before:
+                self.post({"ev": "code", "code": to_wire(self.code)}, [])
+            return answers
 
     def _hello(self, message: Message) -> Message:
         refs = self.references
@@ -123,15 +138,21 @@ class ExplorerController:
             "notes": notes(refs),
             "note_count": len(refs.diagnostics),
             "selection": self.selection,
+            "code": self.code,
+            "arrays": refs.arrays()[:ARRAYS_LISTED],
         }
 
     def _rows(self, message: Message) -> Message:
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
-        if self._found is None:
-            rows, total = self._tree.window(start, n), self._tree.total
-        else:
-            rows, total = self._results(start, n), len(self._found)
+        rows, total = self.window(start, n)
         return {"start": start, "total": total, "rows": rows}
+
+    def window(self, start: int, n: int) -> tuple[list[Row], int]:
+        """Return rows of the tree, or of the search while one is on, and how many there are."""
+        with self._lock:
+            if self._found is None:
+                return self._tree.window(start, n), self._tree.total
+            return self._results(start, n), len(self._found)
 
     def _results(self, start: int, n: int) -> list[Row]:
         found = self._found or []
@@ -157,6 +178,7 @@ class ExplorerController:
         pattern, mode = (text, str(message["mode"])) if text else ("", "substring")
         matches = self.references.find(pattern, mode=mode, kind=kinds or None)
         self._found, capped = collect(matches)
+        self.code = code_of_search(pattern, mode, kinds)
         return {"total": len(self._found), "capped": capped}
 
     def _show(self, message: Message) -> Message:
@@ -165,52 +187,25 @@ class ExplorerController:
         return {"item": item(self.references, path, self.policy)}
 
     def _later(self, work: Work) -> Operation:
-        """Make an operation of what may take long; the maps are drawn one after the other."""
+        """Make an operation of what may take long; they are done one after the other."""
 
         def start(message: Message) -> None:
-            answer_later(message, work, self.post, self._mapping)
+            answer_later(message, work, self.post, self._working)
 
         return start
+
+    def _overview(self, message: Message) -> tuple[Message, Buffers]:
+        return overview(self.references), []
 
     def _allow(self, message: Message) -> Message:
         self.policy.grant(str(message["grant"]))
         return {"granted": self.policy.granted}
 
-    def _cancel(self, message: Message) -> Message:
-        if job := self._jobs.get(str(message["job"])):
-            job.set()
-        return {}
-
     def _read(self, message: Message) -> None:
-        self._jobs[str(message["id"])] = threading.Event()
-        name = f"refexplorer-read-{message['id']}"
-        threading.Thread(target=self._run, args=[message], name=name, daemon=True).start()
-
-    def _run(self, message: Message) -> None:
-        """Read in a thread of its own and post the answer."""
-        job = self._jobs[str(message["id"])]
-        path, index = str(message["array"]), message["index"]
-
-        def progress(done: int, of: int) -> bool:
-            label = f"{done:,} of {of:,} chunks"
-            event = {"ev": "progress", "id": message["id"], "done": done, "of": of, "label": label}
-            if not job.is_set():
-                self.post(event, [])
-            return not job.is_set()
-
-        try:
-            if path not in self.references.arrays():
-                raise RefexplorerError(f"There is no array at {path!r}.")
-            chunk = None if index is None else tuple(map(int, index))
-            reading, buffer = preview(self.references, path, chunk, self._targets, progress)
-            if job.is_set():
-                raise RefexplorerError("The reading was stopped.")
-            reply = {"id": message["id"], "reading": to_wire(reading)}
-            self.post(reply, [] if buffer is None else [buffer])
-        except Exception as error:
-            self.post(failure(message, error), [])
-        finally:
-            self._jobs.pop(str(message["id"]), None)
+        self.code = code_of_slices(
+            self.references, *self.reader.named(message), self.policy.granted
+        )
+        self.reader.read(message)
 
     def _path(self, message: Message) -> str:
         path = str(message["path"])

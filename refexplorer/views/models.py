@@ -106,6 +106,7 @@ class Coordinate:
 
     name: str
     values: tuple[float, ...] | None
+    times: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +119,44 @@ class ChunkCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class LostChunk:
+    """A chunk of a reading that has no reference, or failed."""
+
+    key: str
+    index: tuple[int, ...]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A part of an array, and what reading it takes."""
+
+    array: str
+    dimensions: tuple[str, ...]
+    sizes: tuple[int, ...]
+    slices: tuple[str, ...]
+    shape: tuple[int, ...]
+    chunk_count: int
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """Values that were read, or why they were not; numbers travel beside it as a buffer."""
 
     state: str
     array: str
-    index: tuple[int, ...] | None
+    slices: tuple[str, ...]
+    region: tuple[tuple[int, int, int], ...]
+    chunk_shape: tuple[int, ...]
+    key_start: str
+    separator: str
     shape: tuple[int, ...]
     dtype: str
     dimensions: tuple[str, ...]
     units: str | None
     name: str
+    times: bool
     minimum: float | None
     maximum: float | None
     missing: int
@@ -137,6 +165,7 @@ class Reading:
     grant: str | None
     coordinates: tuple[Coordinate, ...]
     chunks: ChunkCounts
+    lost: tuple[LostChunk, ...]
     texts: tuple[str, ...] | None = None
 
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data import chunks
 from refexplorer.data.chunks import Progress, State
+from refexplorer.data.chunks import Reading as Found
 from refexplorer.data.estimates import Estimate, estimate_keys
-from refexplorer.data.grid import Index, chunk_indices, region
-from refexplorer.data.targets import Targets
+from refexplorer.data.grid import Index
 from refexplorer.errors import AccessError, RefexplorerError
-from refexplorer.views.models import ChunkCounts, Coordinate, Reading
-from refexplorer.views.values import Values, hide_unread, numbers, physical, texts, thinning
+from refexplorer.views.models import ChunkCounts, Coordinate, LostChunk, Plan, Reading
+from refexplorer.views.parts import Chunks, hide_unread
+from refexplorer.views.regions import Region, chunks_touched, names_of, of_chunk, slices, whole
+from refexplorer.views.values import Decoding, physical, texts, thinning
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -24,93 +25,140 @@ if TYPE_CHECKING:
 
 _COORDINATE_CHUNKS = 8
 _COORDINATE_BYTES = 2**20
+_LOST_SHOWN = 200
+_FORGOTTEN = Estimate(0, 0, (), "Show: it was read before")
 
 
 def estimate(refs: ReferenceSet, array: ArrayMeta, index: Index | None = None) -> Estimate:
-    """Say what `preview` reads: the chunk or the array, and the coordinates along its sides."""
-    indices = [index] if index is not None else chunk_indices(array)
-    keys = [array.chunk_key(each) for each in indices]
-    for side in _sides(refs, array):
-        if side is not None:
-            keys += map(side.chunk_key, chunk_indices(side))
-    return estimate_keys(refs, dict.fromkeys(keys))
+    """Say what a chunk or the whole array takes to read, with the coordinates along its sides."""
+    places = whole(array) if index is None else of_chunk(array, index)
+    return estimate_keys(refs, dict.fromkeys(_keys(refs, array, places)))
+
+
+def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: Chunks) -> Plan:
+    """Say what reading a part of an array takes, besides what is here already.
+
+    Raises
+    ------
+    LimitError
+        If the part has values of too many chunks.
+    """
+    keys = dict.fromkeys(_keys(refs, array, places, chunks))
+    return Plan(
+        array.path,
+        names_of(array),
+        array.shape,
+        slices(array, places),
+        tuple(map(len, places)),
+        sum(1 for _ in chunks_touched(array, places)),
+        estimate_keys(refs, keys) if keys else _FORGOTTEN,
+    )
+
+
+def _keys(
+    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: Chunks | None = None
+) -> Iterator[str]:
+    """Yield the keys to read; those of chunks that are here are left out."""
+    parts = [(array, places)]
+    parts += [(side, whole(side)) for side in _sides(refs, array) if side is not None]
+    for each, part in parts:
+        for index in chunks_touched(each, part):
+            if chunks is None or not chunks.holds(each.path, index):
+                yield each.chunk_key(index)
 
 
 def preview(
-    refs: ReferenceSet, path: str, index: Index | None, targets: Targets, progress: Progress
+    refs: ReferenceSet,
+    array: ArrayMeta,
+    places: Region,
+    chunks: Chunks,
+    decoding: Decoding,
+    progress: Progress,
 ) -> tuple[Reading, bytes | None]:
-    """Read one chunk, or the whole of a small array (`index` None).
+    """Read a part of an array.
 
     Returns
     -------
     tuple
-        The model, and the values as little-endian float64 in C order; None where there are no
-        numbers to show. Chunks of a whole that were not fetched are NaN.
+        The model, and the values as little-endian float64 in C order, times in milliseconds
+        since 1970; None where there are no numbers to show. Where some chunks were fetched, the
+        others are NaN.
 
     Raises
     ------
-    KeyError
-        If there is no such array.
+    LimitError
+        If the part has values of too many chunks.
     """
-    array = refs.array(path)
     started = perf_counter()
-    blank = _blank(array, index)
+    blank = _blank(array, places)
     try:
-        if index is None:
-            found = chunks.read_array(refs, path, targets, progress)
-        else:
-            found = chunks.read_chunk(refs, path, index, targets)
+        found = chunks.read(array, places, progress)
     except AccessError as error:
         state = "ask" if error.grant else "failed"
         return replace(blank, state=state, message=str(error), grant=error.grant or None), None
     except RefexplorerError as error:
         return replace(blank, state="failed", message=str(error)), None
+    blank = replace(blank, chunks=_counts(found), lost=tuple(_lost(array, found)))
     if found.values is None:
-        return replace(blank, message=found.message, chunks=_counts(found)), None
-    reading, buffer = _shown(array, found, blank)
-    steps = thinning(found.values.shape)
-    sides = tuple(_coordinates(refs, array, index, steps, targets))
+        return replace(blank, message=found.message), None
+    reading, buffer = _shown(array, places, found, decoding, blank)
+    thin = tuple(range(*part) for part in reading.region)
+    sides = tuple(_coordinates(refs, array, thin, chunks, decoding))
     return replace(reading, coordinates=sides, seconds=perf_counter() - started), buffer
 
 
-def _shown(array: ArrayMeta, found: chunks.Reading, blank: Reading) -> tuple[Reading, bytes | None]:
+def _shown(
+    array: ArrayMeta, places: Region, found: Found, decoding: Decoding, blank: Reading
+) -> tuple[Reading, bytes | None]:
     """Return the reading with its summary, which is of all values, and the thinned values."""
-    decoded = physical(array, found)
-    steps = thinning(decoded.shape)
-    values = numbers(decoded)
+    meant = physical(array, found, decoding)
     reading = replace(
         blank,
         state=found.state,
-        shape=decoded.shape,
-        message=_message(found, steps, blank.dimensions),
-        chunks=_counts(found),
+        shape=meant.decoded.shape,
+        times=meant.times,
+        message=found.message,
     )
-    if values is None:
-        return replace(reading, texts=texts(decoded)), None
-    hide_unread(array, found, values)
+    if meant.numbers is None:
+        return replace(reading, texts=texts(meant.decoded)), None
+    values = meant.numbers
+    if found.state is not State.FILL:
+        hide_unread(array, places, found.states, values)
     finite = values[np.isfinite(values)]
+    steps = thinning(values.shape)
     thin = values[tuple(slice(None, None, step) for step in steps)]
+    kept = tuple(part[::step] for part, step in zip(places, steps, strict=True))
     return replace(
         reading,
         shape=thin.shape,
+        region=_triples(kept),
+        message=reading.message or _thinned(array, kept),
         minimum=float(finite.min()) if finite.size else None,
         maximum=float(finite.max()) if finite.size else None,
         missing=int(np.isnan(values).sum()),
-    ), thin.tobytes()
+    ), np.ascontiguousarray(thin, "<f8").tobytes()
 
 
-def _message(
-    found: chunks.Reading, steps: tuple[int, ...], dimensions: tuple[str, ...]
-) -> str | None:
-    if found.message is not None or max(steps, default=1) == 1:
-        return found.message
-    thinned = zip(steps, dimensions, strict=True)
-    along = ", ".join(f"1 of {step} along {name}" for step, name in thinned if step > 1)
-    return f"Too many values for one picture: shown is {along}."
+def _thinned(array: ArrayMeta, places: Region) -> str | None:
+    """Say which values are left out."""
+    sides = zip(places, names_of(array), strict=True)
+    along = [f"1 of {part.step} along {name}" for part, name in sides if part.step > 1]
+    return f"Shown is {', '.join(along)}." if along else None
 
 
-def _counts(found: chunks.Reading) -> ChunkCounts:
+def _triples(places: Region) -> tuple[tuple[int, int, int], ...]:
+    return tuple((part.start, part.stop, part.step) for part in places)
+
+
+def _counts(found: Found) -> ChunkCounts:
     return ChunkCounts(*(found.count(state) for state in State))
+
+
+def _lost(array: ArrayMeta, found: Found) -> Iterator[LostChunk]:
+    """Yield the first chunks that were not fetched."""
+    lost = [(index, state) for index, state in found.states.items() if state is not State.FETCHED]
+    for index, state in lost[:_LOST_SHOWN]:
+        yield LostChunk(array.chunk_key(index), index, state)
 
 
 def _sides(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]:
@@ -135,46 +183,47 @@ def _fits(side: ArrayMeta, length: int) -> bool:
 
 
 def _coordinates(
-    refs: ReferenceSet,
-    array: ArrayMeta,
-    index: Index | None,
-    steps: tuple[int, ...],
-    targets: Targets,
+    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: Chunks, decoding: Decoding
 ) -> Iterator[Coordinate]:
-    parts = region(array, index) if index is not None else (slice(None),) * len(steps)
-    sides = zip(array.dimensions or (), _sides(refs, array), parts, steps, strict=False)
-    for name, side, part, step in sides:
-        values = None if side is None else _positions(refs, side, targets)
-        if values is None:
-            yield Coordinate(name, None)
-        else:
-            yield Coordinate(name, tuple(map(float, values[part][::step])))
+    sides = zip(array.dimensions or (), _sides(refs, array), places, strict=False)
+    for name, side, part in sides:
+        yield Coordinate(name, None) if side is None else _along(name, side, part, chunks, decoding)
 
 
-def _positions(refs: ReferenceSet, side: ArrayMeta, targets: Targets) -> Values | None:
+def _along(
+    name: str, side: ArrayMeta, part: range, chunks: Chunks, decoding: Decoding
+) -> Coordinate:
     """Read a coordinate; a picture does without one that cannot be read."""
     try:
-        found = chunks.read_array(refs, side.path, targets)
+        found = chunks.read(side, whole(side), lambda done, of: True)
     except RefexplorerError:
-        return None
+        return Coordinate(name, None)
     if found.values is None or found.count(State.FAILED):
-        return None
-    return numbers(physical(side, found))
+        return Coordinate(name, None)
+    meant = physical(side, found, replace(decoding, scale=True))
+    if meant.numbers is None:
+        return Coordinate(name, None)
+    shown = meant.numbers[part.start : part.stop : part.step]
+    return Coordinate(name, tuple(map(float, shown)), meant.times)
 
 
-def _blank(array: ArrayMeta, index: Index | None) -> Reading:
+def _blank(array: ArrayMeta, places: Region) -> Reading:
     units = array.attributes.get("units")
     name = array.attributes.get("long_name", array.path.rpartition("/")[2])
-    dimensions = array.dimensions or tuple(f"dim_{axis}" for axis in range(len(array.shape)))
     return Reading(
         state="failed",
         array=array.path,
-        index=index,
+        slices=slices(array, places),
+        region=_triples(places),
+        chunk_shape=array.chunks,
+        key_start=array.folder + array.prefix if array.shape else array.chunk_key(()),
+        separator=array.separator,
         shape=(),
         dtype=array.dtype,
-        dimensions=dimensions,
+        dimensions=names_of(array),
         units=units if isinstance(units, str) else None,
         name=name if isinstance(name, str) else array.path,
+        times=False,
         minimum=None,
         maximum=None,
         missing=0,
@@ -183,4 +232,5 @@ def _blank(array: ArrayMeta, index: Index | None) -> Reading:
         grant=None,
         coordinates=(),
         chunks=ChunkCounts(0, 0, 0),
+        lost=(),
     )

@@ -21,10 +21,17 @@ _ARRAYS_NAMED = 4
 
 
 class TargetMap:
-    """Answers what the table and the map of targets ask."""
+    """Answers what the table and the map of targets ask.
+
+    Attributes
+    ----------
+    last
+        The last answer, for a host that shows it without a front end.
+    """
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs
+        self.last: tuple[Layout, Buffers] | None = None
 
     def rows(self, message: Message) -> tuple[Message, Buffers]:
         """Answer ``targets.rows``."""
@@ -53,7 +60,8 @@ class TargetMap:
         start, stop = _window(message["window"], layout.end)
         bins = layout.bins(start, stop, BINS)
         arrays = (bins.edges, bins.covered, bins.shared, bins.ranges, bins.arrays)
-        return {"layout": self._model(layout, start, stop)}, [floats(each) for each in arrays]
+        self.last = self._model(layout, start, stop), [floats(each) for each in arrays]
+        return {"layout": self.last[0]}, self.last[1]
 
     def _layout(self, url: str | None) -> TargetLayout:
         try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.data.chunks import Reading, State
-from refexplorer.data.grid import region
+from refexplorer.data.chunks import Reading
 from refexplorer.markup import escape
 
 if TYPE_CHECKING:
@@ -21,15 +21,53 @@ _TEXT_SHOWN = 200
 Values = np.ndarray[Any, Any]
 
 
-def physical(array: ArrayMeta, found: Reading) -> Values:
-    """Apply the scale, the offset and the missing values that the attributes name.
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """What of the CF conventions is applied: scale, offset and missing values; times."""
 
-    Times stay numbers. Attributes that do not fit are left aside, as is a fill value of Zarr
-    format 3, which is no missing value there.
+    scale: bool = True
+    times: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Physical:
+    """Values with a meaning.
+
+    Attributes
+    ----------
+    decoded
+        As xarray decodes them.
+    numbers
+        The same as float64, times as milliseconds since 1970; None where they are no numbers.
+    times
+        Whether they are times.
     """
+
+    decoded: Values
+    numbers: Values | None
+    times: bool = False
+
+
+def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
+    """Apply what the attributes say of scale, offset, missing values and times.
+
+    Attributes that do not fit are left aside, as is a fill value of Zarr format 3, which is no
+    missing value there. Times of a calendar that numpy does not know stay numbers.
+    """
+    values = np.asarray(found.values)
+    if decoding.times and "since" in str(array.attributes.get("units", "")):
+        decoded = _decoded(array, found, values, decoding)
+        if decoded.dtype.kind == "M":
+            stamps = decoded.astype("datetime64[ms]")
+            numbers = np.where(np.isnat(stamps), np.nan, stamps.astype("<f8"))
+            return Physical(decoded, numbers, times=True)
+    decoded = _decoded(array, found, values, Decoding(decoding.scale, times=False))
+    return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
+
+
+def _decoded(array: ArrayMeta, found: Reading, values: Values, decoding: Decoding) -> Values:
     import xarray
 
-    values = np.asarray(found.values)
     attributes = dict(array.attributes)
     if array.zarr_format == 2 and found.fill is not None:
         attributes.setdefault("_FillValue", found.fill)
@@ -39,26 +77,14 @@ def physical(array: ArrayMeta, found: Reading) -> Values:
         decoded = xarray.conventions.decode_cf_variable(
             array.path,
             variable,
-            decode_times=False,
+            mask_and_scale=decoding.scale,
+            decode_times=decoding.times,
             decode_timedelta=False,
             concat_characters=False,
         )
         return np.asarray(decoded.values)
     except Exception:
         return values
-
-
-def numbers(values: Values) -> Values | None:
-    """Return the values as float64, or None where they are no real numbers."""
-    return values.astype("<f8") if values.dtype.kind in "biuf" else None
-
-
-def hide_unread(array: ArrayMeta, found: Reading, values: Values) -> None:
-    """Set to NaN what no chunk was fetched for, so that a fill value is not taken for data."""
-    if found.index is None:
-        for index, state in found.states.items():
-            if state is not State.FETCHED:
-                values[region(array, index)] = np.nan
 
 
 def texts(values: Values) -> tuple[str, ...]:

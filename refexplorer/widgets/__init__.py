@@ -1,6 +1,23 @@
 """Notebook hosts of the views: thin anywidgets around the controllers."""
 
 from refexplorer.widgets.editor import TemplateEditor
-from refexplorer.widgets.explorer import Explorer, explore
+from refexplorer.widgets.explorer import (
+    ArrayPreview,
+    ChunkGrid,
+    Explorer,
+    KeyInspector,
+    KeyTree,
+    TargetMap,
+    explore,
+)
 
-__all__ = ["Explorer", "TemplateEditor", "explore"]
+__all__ = [
+    "ArrayPreview",
+    "ChunkGrid",
+    "Explorer",
+    "KeyInspector",
+    "KeyTree",
+    "TargetMap",
+    "TemplateEditor",
+    "explore",
+]

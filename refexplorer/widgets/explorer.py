@@ -1,4 +1,4 @@
-"""The explorer in a notebook."""
+"""The explorer in a notebook, and each of its parts by itself."""
 
 from __future__ import annotations
 
@@ -7,47 +7,67 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
-import anywidget
 import traitlets
 
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer import ExplorerController
 from refexplorer.widgets.bundles import bundle_text
+from refexplorer.widgets.still import StillWidget
 from refexplorer.widgets.traits import ReferencesTrait
 
 _OPENING = tuple(inspect.signature(open_references).parameters)[1:]
 
 
-class Explorer(anywidget.AnyWidget):
-    """Browse a reference set: its keys as a tree, each key's reference, and its data.
+class ReferencesWidget(StillWidget):
+    """What the explorer and its parts have in common: a set, a selection, and Python for it.
 
     Parameters
     ----------
-    references
-        The opened set; `explore` opens one and shows it.
+    source
+        A `ReferenceSet`, or what `open_references` takes: path, URL, dict, JSON text or bytes.
+    selection
+        The key or path that is chosen at first.
     allow
         What may be read without asking, besides the folder of the reference file, such as
         ``["s3://bucket"]``.
+    **options
+        As for `open_references`.
 
     Attributes
     ----------
     selection
         The key or path that is chosen; setting it opens the tree there.
     code
-        Python that gives what is chosen.
+        Python that does what was done last: chose a key, searched, read a part of an array.
     references
-        The set that is shown.
+        The set that is shown; setting it shows another one.
+
+    Raises
+    ------
+    TypeError
+        If an option is unknown; the text names the nearest.
+    SourceError
+        If the source cannot be read.
     """
 
     selection = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
-    references = ReferencesTrait(read_only=True)
+    references = ReferencesTrait()
+    part = traitlets.Unicode(read_only=True).tag(sync=True)
 
-    def __init__(self, references: ReferenceSet, *, allow: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        source: object,
+        *,
+        selection: str = "",
+        allow: Iterable[str] = (),
+        **options: Any,
+    ) -> None:
+        references = _opened(type(self).__name__, source, options)
         self._controller = ExplorerController(references, allow=allow)
-        super().__init__(code=self._controller.code)
-        self.set_trait("references", references)
+        self._controller.selection = selection
+        super().__init__(selection=selection, code=self._controller.code, references=references)
         self._controller.post = self.send
         self.on_msg(self._receive)
 
@@ -58,46 +78,93 @@ class Explorer(anywidget.AnyWidget):
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
         for reply, attached in self._controller.handle(message, buffers):
             self.send(reply, attached)
+        self.code = self._controller.code
 
     @traitlets.observe("selection")
     def _follow(self, change: dict[str, Any]) -> None:
-        self._controller.selection = change["new"]
+        if change["new"] != self._controller.selection:
+            self._controller.selection = change["new"]
+            self.code = self._controller.code
+
+    @traitlets.observe("references")
+    def _reopen(self, change: dict[str, Any]) -> None:
+        if change["new"] in (None, self._controller.references):
+            return
+        allowed = self._controller.policy.granted
+        self._controller.post = lambda message, buffers: None
+        self._controller = ExplorerController(change["new"], allow=allowed)
+        self._controller.post = self.send
+        self.selection = ""
         self.code = self._controller.code
+        self.send({"ev": "opened"})
 
 
-def explore(source: object, *, allow: Iterable[str] = (), **options: Any) -> Explorer:
-    """Open a reference set and show it.
+class Explorer(ReferencesWidget):
+    """Browse a reference set: its keys as a tree, each key's reference, and its data.
 
-    Parameters
-    ----------
-    source
-        A `ReferenceSet`, or what `open_references` takes: path, URL, dict, JSON text or bytes.
-    allow
-        What may be read without asking, besides the folder of the reference file.
-    **options
-        As for `open_references`.
-
-    Raises
-    ------
-    TypeError
-        If an option is unknown; the text names the nearest.
-    SourceError
-        If the source cannot be read.
+    Parameters, traits and errors are those of `ReferencesWidget`, as of all its parts.
     """
-    unknown = [name for name in options if name not in _OPENING]
-    if unknown:
-        raise TypeError(_unknown_option(unknown[0]))
+
+    part = traitlets.Unicode("explorer", read_only=True).tag(sync=True)
+
+
+class KeyTree(ReferencesWidget):
+    """The keys of a reference set as a tree, with a search; see `ReferencesWidget`."""
+
+    part = traitlets.Unicode("tree", read_only=True).tag(sync=True)
+
+
+class KeyInspector(ReferencesWidget):
+    """All that is known of one key without a request; see `ReferencesWidget`."""
+
+    part = traitlets.Unicode("key", read_only=True).tag(sync=True)
+
+
+class ArrayPreview(ReferencesWidget):
+    """The values of an array, read part by part when asked to; see `ReferencesWidget`."""
+
+    part = traitlets.Unicode("data", read_only=True).tag(sync=True)
+
+
+class ChunkGrid(ReferencesWidget):
+    """The chunks of an array as a map; see `ReferencesWidget`.
+
+    `refexplorer.refset.chunkgrid.ChunkGrid` holds the numbers behind it.
+    """
+
+    part = traitlets.Unicode("chunks", read_only=True).tag(sync=True)
+
+
+class TargetMap(ReferencesWidget):
+    """The targets of a set, and the bytes of one of them as a strip; see `ReferencesWidget`.
+
+    `refexplorer.refset.layout.TargetLayout` holds the numbers behind it.
+    """
+
+    part = traitlets.Unicode("targets", read_only=True).tag(sync=True)
+
+
+def explore(source: object, **options: Any) -> Explorer:
+    """Open a reference set and show it; parameters and errors as of `ReferencesWidget`."""
+    _check_options("explore", options)
+    return Explorer(source, **options)
+
+
+def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
+    _check_options(name, options)
     if not isinstance(source, ReferenceSet):
-        return Explorer(open_references(source, **options), allow=allow)
+        return open_references(source, **options)
     if options:
         raise TypeError(
             f"The set is open already: pass {next(iter(options))} to open_references instead."
         )
-    return Explorer(source, allow=allow)
+    return source
 
 
-def _unknown_option(name: str) -> str:
-    options = ("allow", *_OPENING)
-    near = difflib.get_close_matches(name, options, n=1)
-    meant = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(options)}."
-    return f"explore() has no option {name!r}: {meant}"
+def _check_options(caller: str, options: Iterable[str]) -> None:
+    known = ("allow", "selection", *_OPENING)
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(known)}."
+            raise TypeError(f"{caller}() has no option {name!r}: {meant}")

@@ -31,7 +31,7 @@ def test_the_first_look_at_the_chunks() -> None:
     grid, (counts, targets, offsets, sizes) = show(Host(DEMO / "sst.v0.json"))
     assert (grid["array"], grid["axes"], grid["rows"], grid["columns"]) == ("sst", [2, 0], 2, 9)
     assert dict(zip(grid["states"], grid["counts"], strict=True))["range"] == 18
-    assert counts.reshape(5, 2, 9)[4].tolist() == [[1] * 9] * 2
+    assert counts.reshape(6, 2, 9)[4].tolist() == [[1] * 9] * 2
     assert [target["number"] for target in grid["targets"]] == [0, 1, 2]
     assert targets.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2] * 2
     assert grid["key_start"] + grid["separator"].join("602") == "sst/6.0.2"
@@ -43,8 +43,8 @@ def test_a_part_of_the_chunks_and_another_array() -> None:
     host = Host(DEMO / "broken.json")
     grid, (counts, targets, *_) = show(host, "sst", axes=[0], window=[[2, 7], [0, 1], [1, 2]])
     assert (grid["rows"], grid["columns"], grid["window"]) == (1, 5, [[2, 7], [0, 1], [1, 2]])
-    assert counts.reshape(5, 5).sum(axis=0).tolist() == [1] * 5
-    assert (targets == -1).sum() == counts.reshape(5, 5)[0].sum() > 0
+    assert counts.reshape(6, 5).sum(axis=0).tolist() == [1] * 5
+    assert (targets == -1).sum() == counts.reshape(6, 5)[0].sum() > 0
     assert show(host, "wind")[0]["dimensions"][0] == "time"
 
 

@@ -86,6 +86,7 @@ def test_models_as_json() -> None:
     assert to_wire(Coordinate("x", (1.0, math.nan, math.inf))) == {
         "name": "x",
         "values": [1.0, None, None],
+        "times": False,
     }
     assert to_wire({Kind.URL: 2**53 + 1, "b": True, "c": "\ud800"}) == {
         "url": "9007199254740993",

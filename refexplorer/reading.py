@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import LeftOutWarning
 from refexplorer.spec.catalogue import Severity
-from refexplorer.spec.references import Reference
+from refexplorer.spec.references import Reference, V0Value
 
 if TYPE_CHECKING:
     import xarray
@@ -51,6 +51,13 @@ class ReadableSet(Mapping[str, Reference]):
     @abstractmethod
     def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
         """Return the path of the array that a key is a chunk of, and the chunk's index."""
+
+    @property
+    def v0(self) -> Mapping[str, V0Value]:
+        """The set as V0, made key by key: the ``fo`` of fsspec's ``ReferenceFileSystem``."""
+        from refexplorer.data.mapping import V0Mapping
+
+        return V0Mapping(self)
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+PIECE = 1024
+"""Bytes that a dripping server sends at a time."""
 
 
 @dataclass
@@ -21,42 +25,75 @@ class RangeServer:
     redirects
         Locations by path.
     statuses
-        Other answers by path, such as 403.
+        Other answers by path, such as 403; after `failures` answers of them, the file.
+    failures
+        How often a status is answered before the file is; without an entry always.
+    etags
+        ETags by path.
+    truncated
+        Paths whose answers end in the middle, with the connection.
+    dripping
+        Paths that are sent a little at a time, without end as far as a test waits.
     ignores_ranges
         Answer 200 with the whole body, as some servers do.
     requests
         The paths that were asked for, in order.
+    spans
+        The ``Range`` headers of all requests, in order.
+    seen_headers
+        All headers of all requests, in order.
+    hung_up
+        Set when a client went away before all was sent.
     """
 
     port: int = 0
+    scheme: str = "http"
     files: dict[str, bytes] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
     statuses: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    etags: dict[str, str] = field(default_factory=dict)
+    truncated: set[str] = field(default_factory=set)
+    dripping: set[str] = field(default_factory=set)
     ignores_ranges: bool = False
     requests: list[str] = field(default_factory=list)
+    spans: list[str | None] = field(default_factory=list)
+    seen_headers: list[dict[str, str]] = field(default_factory=list)
+    hung_up: threading.Event = field(default_factory=threading.Event)
+    closing: threading.Event = field(default_factory=threading.Event)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
 
 @contextmanager
-def range_server() -> Iterator[RangeServer]:
-    state = RangeServer()
+def range_server(tls: ssl.SSLContext | None = None) -> Iterator[RangeServer]:
+    state = RangeServer(scheme="http" if tls is None else "https")
 
     class Handler(_Handler):
         server_state = state
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     state.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     try:
         yield state
     finally:
+        state.closing.set()
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that go away."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -66,14 +103,23 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         state = self.server_state
         state.requests.append(self.path)
+        state.spans.append(self.headers.get("Range"))
+        state.seen_headers.append(dict(self.headers))
         if self.path in state.redirects:
             self._answer(302, b"", Location=state.redirects[self.path])
-        elif self.path in state.statuses:
+        elif self._fails():
             self._answer(state.statuses[self.path], b"no")
         elif self.path not in state.files:
             self._answer(404, b"none")
         else:
             self._send(state.files[self.path])
+
+    def _fails(self) -> bool:
+        state = self.server_state
+        left = state.failures.get(self.path)
+        if left is not None:
+            state.failures[self.path] = max(left - 1, 0)
+        return self.path in state.statuses and left != 0
 
     def _send(self, body: bytes) -> None:
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
@@ -89,12 +135,30 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(206, part, **{"Content-Range": span})
 
     def _answer(self, status: int, body: bytes, **headers: str) -> None:
+        state = self.server_state
         self.send_response(status)
+        if self.path in state.etags:
+            headers |= {"ETag": state.etags[self.path]}
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        with suppress(ConnectionError):
+        try:
+            self._write(body)
+        except ConnectionError:
+            state.hung_up.set()
+
+    def _write(self, body: bytes) -> None:
+        state = self.server_state
+        if self.path in state.truncated:
+            self.wfile.write(body[: len(body) // 2])
+            self.close_connection = True
+        elif self.path in state.dripping:
+            for start in range(0, len(body), PIECE):
+                self.wfile.write(body[start : start + PIECE])
+                if state.closing.wait(0.02):
+                    return
+        else:
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002

@@ -62,6 +62,7 @@ class ExplorerView(View):
     _bundle = FOLDER / "explorer.js"
 
     selection = param.String(doc="The key or path that is chosen.")
+    address = param.String(doc="Tab, key and slice, as the query of an address.")
 
     def __init__(self, references: ReferenceSet, allow: Iterable[str] = ()) -> None:
         super().__init__(ExplorerController(references, allow=allow, served=True))
@@ -96,12 +97,20 @@ class Frame(JSComponent):
 
     _bundle = FOLDER / "page.js"
 
-    view = param.String("start", doc="start, explorer or editor.")
+    view = param.String("start", doc="start, explorer, or another view of the page.")
+    address = param.String(doc="Where the person is, as the query of the address.")
     title = param.String(doc="Name of the set that is open; empty if there is none.")
     sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
     opening = param.String(doc="What is being opened.")
     problem = param.String(doc="Why the last one could not be opened.")
+    largest = param.Integer(doc="Bytes of a file that may be dropped.")
 
-    def __init__(self, sets: Mapping[str, str]) -> None:
-        listed = [{"title": title, "source": source} for title, source in sets.items()]
-        super().__init__(sets=listed, sizing_mode="stretch_width", margin=0)  # type: ignore[no-untyped-call]
+    def __init__(self, sets: Mapping[str, str], largest: int) -> None:
+        listed = [{"title": title, "source": source} for source, title in sets.items()]
+        super().__init__(  # type: ignore[no-untyped-call]
+            sets=listed, largest=largest, sizing_mode="stretch_width", margin=0
+        )
+
+    def ask_for_piece(self, start: int) -> None:
+        """Tell the browser that the bytes of a dropped file are taken from here on."""
+        self._send_msg({"message": {"ev": "piece", "start": start}, "buffers": []})

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from refexplorer import demo
+from refexplorer.app.upload import LARGEST
 from refexplorer.data.access import AccessPolicy
 from refexplorer.errors import AccessError
+from refexplorer.limits import Limits
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
+
+VISITOR = Limits(document_bytes=2**29)
+"""What a set may cost that somebody else than the owner of the page opens."""
+
+
+class Offer(NamedTuple):
+    """A set that anybody on the page may open: its title, and how it is opened."""
+
+    title: str
+    open: Callable[[], ReferenceSet]
 
 
 class Library:
@@ -22,11 +36,32 @@ class Library:
     ----------
     allow
         Folders, hosts and buckets, as for `AccessPolicy`.
+    largest
+        Bytes of a file that somebody drops on the page.
+
+    Attributes
+    ----------
+    offers
+        The sets to choose from, by the name that an address gives them; a name tells nothing of
+        the folders of this machine.
     """
 
-    def __init__(self, allow: Iterable[str] = ()) -> None:
-        self.sets = {title: str(path) for title, path in demo.sets().items()}
+    def __init__(self, allow: Iterable[str] = (), largest: int = LARGEST) -> None:
+        self.largest = largest
+        self.offers = {
+            f"demo/{path.name}": Offer(title, partial(open_references, path))
+            for title, path in demo.sets().items()
+        }
+        self._homes = {str(path.resolve().parent) for path in demo.sets().values()}
         self._allow = tuple(allow)
+
+    def offer(self, references: ReferenceSet) -> str:
+        """Put an opened set before the others, for everybody; return the name of the offer."""
+        name = references.source.name
+        self.offers = {name: Offer(name, lambda: references), **self.offers}
+        if references.source.location is not None:
+            self._homes.add(references.source.location)
+        return name
 
     def open(self, source: str) -> ReferenceSet:
         """Open what somebody chose or typed.
@@ -38,16 +73,15 @@ class Library:
         SourceError
             If it cannot be read.
         """
-        if source not in self.sets.values():
-            self._check(source)
-        return open_references(source)
+        if offer := self.offers.get(source):
+            return offer.open()
+        self._check(source)
+        return open_references(source, limits=VISITOR)
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
         """Say what the targets of a set may be read from: its own folder, too, if it is ours."""
         location = references.source.location
-        ours = {str(Path(path).parent) for path in self.sets.values()}
-        ours |= {path for path in self.sets.values() if Path(path).is_dir()}
-        return (*self._allow, location) if location in ours else self._allow
+        return (*self._allow, location) if location in self._homes else self._allow
 
     def _check(self, source: str) -> None:
         policy = AccessPolicy(allow=self._allow, served=True)

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import panel
 from panel.models.esm import DataEvent
 
 from refexplorer import demo
-from refexplorer.app.components import EditorView, ExplorerView, Frame
-from refexplorer.app.library import Library
+from refexplorer.app.address import Address, is_shareable
+from refexplorer.app.components import EditorView, ExplorerView, Frame, View
+from refexplorer.app.library import VISITOR, Library
+from refexplorer.app.upload import Upload
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.wire import sentence
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
 _EDITABLE_CHARS = 1_000_000
 _EDITED = "Edited text"
+START, EXPLORER = "start", "explorer"
+OTHER_VIEWS = ("editor",)
+"""Views beside the explorer; an address names them in its `view`."""
 
 
 class Page:
-    """The parts of one page and what happens between them.
+    """The parts of one page and what happens between them; nothing of it is anybody else's.
 
     Parameters
     ----------
@@ -31,43 +39,149 @@ class Page:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._frame = Frame(library.sets)
-        self._frame.on_msg(self._chosen)
+        self._references: ReferenceSet | None = None
+        self._source = ""
+        self._upload: Upload | None = None
+        self._attempt: object = None
+        self._made: dict[str, View] = {}
+        self._explorer: ExplorerView | None = None
+        titles = {name: offer.title for name, offer in library.offers.items()}
+        self._frame = Frame(titles, library.largest)
+        self._frame.on_msg(self._heard)
         self._frame.param.watch(self._turn, "view")
         self._views = panel.Column(sizing_mode="stretch_both", margin=0)
         self.layout = panel.Column(
             self._frame, self._views, sizing_mode="stretch_both", styles={"height": "100vh"}
         )
 
-    def show(self, references: ReferenceSet) -> None:
-        """Put a set into the explorer and its text into the editor."""
-        explorer = ExplorerView(references, self._library.grants(references))
-        self._views[:] = [explorer, EditorView(_editable(references), self._explore)]
-        self._frame.param.update(
-            title=references.source.name, view="explorer", problem="", opening=""
-        )
-        self._turn()
+    def show(
+        self, references: ReferenceSet, source: str = "", place: Address | None = None
+    ) -> None:
+        """Put a set into the explorer, and its text into the editor once that is looked at.
+
+        Parameters
+        ----------
+        references
+            The opened set.
+        source
+            What an address calls it; empty for a set that no address can name.
+        place
+            Where to begin.
+        """
+        self._references = references
+        self._source = source if is_shareable(source) else ""
+        self._made.clear()
+        self._explore(references)
+        self._frame.param.update(title=references.source.name, problem="", opening="")
+        self._stand(place or Address(source))
 
     def _explore(self, references: ReferenceSet) -> None:
-        """Put the set that was edited into the explorer; the editor keeps its text."""
+        """Make the explorer anew; the other views stay as they are."""
+        self._explorer = ExplorerView(references, self._library.grants(references))
+        self._explorer.param.watch(self._tell, "address")
+        self._made[EXPLORER] = self._explorer
+        self._views[:] = list(self._made.values())
+
+    def _explore_edited(self, references: ReferenceSet) -> None:
         references.source = replace(references.source, name=_EDITED)
-        self._views[0] = ExplorerView(references, self._library.grants(references))
-        self._frame.view = "explorer"
+        self._source = ""
+        self._explore(references)
+        self._frame.view = EXPLORER
         self._turn()
 
-    async def _chosen(self, event: DataEvent) -> None:
-        source = str(event.data["source"])
-        self._frame.param.update(opening=source, problem="")
+    async def _heard(self, event: DataEvent) -> None:
+        """Do what the header or the start screen asks for; say why it cannot be done."""
+        operations: Mapping[str, Callable[[Any], Awaitable[None]]] = {
+            "open": self._choose,
+            "go": self._go,
+            "stop": self._stop,
+            "upload": self._begin_upload,
+            "piece": self._take_piece,
+        }
         try:
-            self.show(await asyncio.to_thread(self._library.open, source))
+            await operations[event.data["op"]](event.data)
         except Exception as error:
-            self._frame.param.update(opening="", problem=sentence(error))
+            self._frame.param.update(view=START, opening="", problem=sentence(error))
+
+    async def _choose(self, message: Mapping[str, Any]) -> None:
+        source = str(message["source"])
+        await self._open(source, partial(self._library.open, source), Address(source))
+
+    async def _go(self, message: Mapping[str, Any]) -> None:
+        """Follow the address; what it names is opened unless it is open already."""
+        place = Address.read(str(message["address"]))
+        if place.source in ("", self._source):
+            self._stand(place)
+        else:
+            opening = partial(self._library.open, place.source)
+            await self._open(place.source, opening, place)
+
+    async def _stop(self, message: Mapping[str, Any]) -> None:
+        """Wait no longer for what is being opened or uploaded."""
+        self._attempt = self._upload = None
+        self._frame.opening = ""
+
+    async def _begin_upload(self, message: Mapping[str, Any]) -> None:
+        self._frame.problem = ""
+        size = int(message["size"])
+        self._upload = Upload(str(message["name"]), size, self._library.largest)
+        self._frame.ask_for_piece(0)
+
+    async def _take_piece(self, message: Mapping[str, Any]) -> None:
+        if (upload := self._upload) is None:
+            return
+        upload.add(bytes(message["piece"]))
+        if not upload.is_complete:
+            self._frame.ask_for_piece(upload.received)
+            return
+        self._upload = None
+        await self._open(upload.name, partial(upload.open, VISITOR), Address())
+
+    async def _open(self, name: str, opening: Callable[[], ReferenceSet], place: Address) -> None:
+        """Open a set on a thread and show it, unless the person gave up or chose another."""
+        self._attempt = attempt = object()
+        self._frame.param.update(opening=name, problem="")
+        try:
+            references = await asyncio.to_thread(opening)
+        except Exception:
+            if self._attempt is attempt:
+                raise
+            return
+        if self._attempt is attempt:
+            self.show(references, place.source, place)
+
+    def _stand(self, place: Address) -> None:
+        """Show the place that an address names, without another step in the history."""
+        view = place.view if place.view in OTHER_VIEWS else START
+        if view == START and self._explorer and (place.source or not self._source):
+            self._explorer.address = str(place)
+            view = EXPLORER
+        self._frame.view = view
+        self._turn()
 
     def _turn(self, *_: object) -> None:
         """Show the view that the header says; the others keep what they hold."""
-        self._views.visible = self._frame.view != "start"
-        for name, view in zip(("explorer", "editor"), self._views, strict=False):
-            view.visible = name == self._frame.view
+        chosen = self._frame.view
+        if chosen in OTHER_VIEWS and chosen not in self._made:
+            self._made[chosen] = self._make(chosen)
+            self._views.append(self._made[chosen])
+        for name, view in self._made.items():
+            view.visible = name == chosen
+        self._views.visible = chosen in self._made
+        self._tell()
+
+    def _make(self, view: str) -> View:
+        text = None if self._references is None else _editable(self._references)
+        return EditorView(text or _example(), self._explore_edited)
+
+    def _tell(self, *_: object) -> None:
+        """Keep the address to where the person is."""
+        view, place = self._frame.view, Address()
+        if view in OTHER_VIEWS:
+            place = Address(self._source, view)
+        elif view == EXPLORER and self._explorer and self._source:
+            place = Address.read(self._explorer.address)._replace(source=self._source)
+        self._frame.address = str(place)
 
 
 def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:
@@ -79,18 +193,28 @@ def page(references: ReferenceSet | None = None, library: Library | None = None)
         Shown at once; without it the page begins with the choice of a set.
     library
         What may be opened; the shipped sets by default.
+
+    Raises
+    ------
+    RefexplorerError
+        If the front end is not built.
     """
-    made = Page(library or Library())
+    library = library or Library()
+    made = Page(library)
     if references is not None:
-        made.show(references)
+        name = references.source.name
+        made.show(references, name if name in library.offers else "")
     template = panel.Template(_TEMPLATE.read_text(encoding="utf-8"))
     template.add_panel("page", made.layout)
     return template
 
 
-def _editable(references: ReferenceSet) -> str:
-    """Return the text of the set; the specification's example where there is none to edit."""
+def _editable(references: ReferenceSet) -> str | None:
+    """Return the text of a set, if it has one that is not too long to be edited."""
     text = references.source.text
-    if text is None or len(text) > _EDITABLE_CHARS:
-        return demo.path("spec.v1.json").read_text(encoding="utf-8")
-    return text
+    return None if text is None or len(text) > _EDITABLE_CHARS else text
+
+
+def _example() -> str:
+    """Return the specification's own example."""
+    return demo.path("spec.v1.json").read_text(encoding="utf-8")

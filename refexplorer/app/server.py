@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-import os
+import socket
 import warnings
 import webbrowser
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import panel
 from bokeh.server.server import Server
 from bokeh.util.warnings import BokehUserWarning
+from tornado.web import RequestHandler
 
 from refexplorer.app.library import Library
 from refexplorer.app.page import page
+from refexplorer.app.upload import LARGEST
 from refexplorer.errors import RefexplorerError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.widgets.bundles import bundle_path
+
+HEALTH = "/healthz"
+"""Where a proxy asks whether the page is alive."""
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class Health(RequestHandler):
+    """Answers as long as the server takes requests; makes no session."""
+
+    def get(self) -> None:
+        """Say so."""
+        self.write({"status": "ok"})
 
 
 def serve(
@@ -27,9 +40,12 @@ def serve(
     address: str = "127.0.0.1",
     open_browser: bool = True,
     allow: Iterable[str] = (),
+    origins: Iterable[str] = (),
+    prefix: str = "",
+    largest_upload: int = LARGEST,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve the page until interrupted.
+    """Serve the page until interrupted; ``/healthz`` answers proxies.
 
     Parameters
     ----------
@@ -43,6 +59,13 @@ def serve(
         Whether to open the page in the default browser.
     allow
         Folders, hosts and buckets that may be read, such as ``["/data", "s3://bucket"]``.
+    origins
+        Names under which browsers know the page where they are not its own, as behind a proxy:
+        ``"data.example.org"``, with the port unless it is the usual one; ``"*"`` for any.
+    prefix
+        Path below which everything is served, such as ``"/references"``.
+    largest_upload
+        Bytes of a file that somebody may drop on the page.
     ready
         Called with the address of the page once it answers.
 
@@ -55,9 +78,11 @@ def serve(
     """
     # BokehJS introduces a model that was added later once more, which is no news to Bokeh.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
-    references, library = _prepared(source, allow)
-    server = _listening(lambda: page(references, library), port, address)
-    url = f"http://{_named(address)}:{server.port}/"
+    references, library = _prepared(source, Library(allow, largest_upload))
+    port = port or _free_port(address)
+    known = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
+    server = _listening(lambda: page(references, library), port, address, known, prefix)
+    url = f"http://{_shown(address)}:{server.port}{server.prefix}/"
     server.start()
     if open_browser:
         server.io_loop.call_later(0, webbrowser.open, url)
@@ -71,25 +96,28 @@ def serve(
         server.stop()
 
 
-def _prepared(source: object, allow: Iterable[str]) -> tuple[ReferenceSet | None, Library]:
+def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Library]:
     """Open the source once for everybody, before anything listens."""
     for view in ("explorer", "editor", "page"):
         bundle_path(view)
-    library = Library(allow)
     if source is None:
         return None, library
     references = source if isinstance(source, ReferenceSet) else open_references(source)
-    if isinstance(source, str | os.PathLike) and Path(source).exists():
-        library.sets = {references.source.name: str(Path(source).resolve()), **library.sets}
+    library.offer(references)
     return references, library
 
 
-def _listening(make: Callable[[], panel.Template], port: int, address: str) -> Server:
+def _listening(
+    make: Callable[[], panel.Template], port: int, address: str, origins: list[str], prefix: str
+) -> Server:
     try:
         return panel.io.server.get_server(
             {"/": make},
             port=port,
             address=address,
+            websocket_origin=origins,
+            prefix=prefix,
+            extra_patterns=[(HEALTH, Health)],
             start=False,
             show=False,
             verbose=False,
@@ -101,5 +129,25 @@ def _listening(make: Callable[[], panel.Template], port: int, address: str) -> S
         ) from None
 
 
-def _named(address: str) -> str:
-    return f"[{address}]" if ":" in address else address
+def _free_port(address: str) -> int:
+    """Return a port that nobody uses, since the names of the page have to include it."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.create_server((address, 0), family=family) as probe:
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        raise RefexplorerError(
+            f"The address {address} cannot be used: {error.strerror or error}."
+        ) from None
+
+
+def _own_names(address: str) -> list[str]:
+    """Return what browsers may call this server; any other name could be somebody's trap."""
+    names = ["localhost", "127.0.0.1"]
+    if address not in _LOOPBACK:
+        names += [address, socket.gethostname(), socket.getfqdn()]
+    return [name for name in names if ":" not in name]  # Bokeh compares no IPv6 addresses
+
+
+def _shown(address: str) -> str:
+    return "localhost" if ":" in address else address

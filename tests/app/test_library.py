@@ -7,12 +7,14 @@ import pytest
 from refexplorer import demo
 from refexplorer.app.library import Library
 from refexplorer.errors import AccessError
+from refexplorer.limits import DEFAULT_LIMITS
+from refexplorer.opening import open_references
 
 
 def test_every_shipped_set_opens_with_leave_to_read_its_targets() -> None:
     library = Library()
-    for path in library.sets.values():
-        references = library.open(path)
+    for name in library.offers:
+        references = library.open(name)
         assert references.source.location in library.grants(references)
 
 
@@ -56,3 +58,18 @@ def test_a_set_of_somebody_else_gets_only_what_is_allowed(tmp_path: Path) -> Non
     library = Library([str(tmp_path)])
     references = library.open(str(tmp_path / "refs.json"))
     assert library.grants(references) == (str(tmp_path),)
+
+
+def test_offers_tell_no_folder_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text('{"a": "text"}')
+    library = Library()
+    library.offer(open_references(tmp_path / "mine.json"))
+    assert next(iter(library.offers)) == "mine.json"
+    shown = [*library.offers, *(offer.title for offer in library.offers.values())]
+    assert not [text for text in shown if str(tmp_path) in text or text.startswith("/")]
+
+
+def test_what_a_visitor_opens_costs_less_than_what_the_owner_opens(tmp_path: Path) -> None:
+    (tmp_path / "refs.json").write_text('{"a": "text"}')
+    opened = Library([str(tmp_path)]).open(str(tmp_path / "refs.json"))
+    assert opened.limits.document_bytes < DEFAULT_LIMITS.document_bytes

@@ -9,6 +9,7 @@ from panel.models.esm import DataEvent
 
 from refexplorer import demo
 from refexplorer.app import serve
+from refexplorer.app.address import Address
 from refexplorer.app.components import EditorView, ExplorerView
 from refexplorer.app.library import Library
 from refexplorer.app.page import Page
@@ -16,29 +17,37 @@ from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.opening import open_references
 
 
-def choose(page: Page, source: str) -> None:
-    """Do what a click on the start screen does, on a thread: browser tests keep a loop running."""
-    click = DataEvent(None, {"op": "open", "source": source})  # type: ignore[no-untyped-call]
+def hear(page: Page, **message: object) -> None:
+    """Do what the browser asks for, on a thread: browser tests keep a loop running."""
+    event = DataEvent(None, message)  # type: ignore[no-untyped-call]
     with ThreadPoolExecutor() as pool:
-        pool.submit(asyncio.run, page._chosen(click)).result()
+        pool.submit(asyncio.run, page._heard(event)).result()
+
+
+def choose(page: Page, source: str) -> None:
+    hear(page, op="open", source=source)
+
+
+def shown(page: Page) -> list[type]:
+    return [type(view) for view in page._views if view.visible and page._views.visible]
 
 
 def test_a_chosen_set_is_shown_in_both_views() -> None:
     page = Page(Library())
-    choose(page, str(demo.path("sst.v1.json")))
-    explorer, editor = page._views
-    assert isinstance(explorer, ExplorerView)
+    choose(page, "demo/sst.v1.json")
+    assert shown(page) == [ExplorerView]
+    page._frame.view = "editor"
+    assert shown(page) == [EditorView]
+    editor = page._made["editor"]
     assert isinstance(editor, EditorView)
     assert editor.text == demo.path("sst.v1.json").read_text()
-    assert (explorer.visible, editor.visible) == (True, False)
-    page._frame.view = "editor"
-    assert (explorer.visible, editor.visible) == (False, True)
 
 
 def test_a_set_without_text_leaves_the_editor_an_example() -> None:
     page = Page(Library())
     page.show(open_references(demo.path("sst.parq")))
-    _, editor = page._views
+    page._frame.view = "editor"
+    editor = page._made["editor"]
     assert isinstance(editor, EditorView)
     assert editor.text == demo.path("spec.v1.json").read_text()
 
@@ -50,9 +59,55 @@ def test_what_cannot_be_opened_is_said_and_the_page_stays() -> None:
     assert (page._frame.view, page._frame.opening) == ("start", "")
 
 
+def test_an_address_opens_what_it_names() -> None:
+    page = Page(Library())
+    address = "source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
+    hear(page, op="go", address=address)
+    assert shown(page) == [ExplorerView]
+    assert Address.read(page._frame.address) == Address.read(address)
+    hear(page, op="go", address="source=demo/sst.v1.json&view=editor")
+    assert shown(page) == [EditorView]
+    hear(page, op="go", address="")
+    assert (page._frame.view, page._frame.address) == ("start", "")
+
+
+def test_an_address_of_nothing_says_so() -> None:
+    page = Page(Library())
+    hear(page, op="go", address="source=nosuch.json&key=a")
+    assert "nosuch.json" in page._frame.problem
+
+
+@pytest.mark.parametrize(
+    "url", ["https://me:secret@host/refs.json", "https://host/refs.json?X-Amz-Signature=secret"]
+)
+def test_an_address_names_no_secret(url: str) -> None:
+    page = Page(Library())
+    page.show(open_references({"a": "text"}), url)
+    assert "secret" not in page._frame.address
+
+
+def test_a_dropped_file_comes_in_pieces() -> None:
+    page = Page(Library())
+    content = demo.path("sst.v0.json").read_bytes()
+    hear(page, op="upload", name="mine.json", size=len(content))
+    for start in range(0, len(content), 5000):
+        hear(page, op="piece", piece=content[start : start + 5000])
+    assert (page._frame.title, shown(page)) == ("mine.json", [ExplorerView])
+    assert page._frame.address == ""
+
+
+def test_a_dropped_file_is_bounded() -> None:
+    page = Page(Library(largest=1000))
+    hear(page, op="upload", name="mine.json", size=9000)
+    assert "mine.json has 9.00 kB" in page._frame.problem
+    hear(page, op="upload", name="mine.json", size=10)
+    hear(page, op="piece", piece=b"x" * 11)
+    assert "longer than it said" in page._frame.problem
+
+
 def test_pages_share_no_state() -> None:
     first, second = Page(Library()), Page(Library())
-    choose(first, str(demo.path("sst.v1.json")))
+    choose(first, "demo/sst.v1.json")
     assert second._frame.view == "start"
     assert len(second._views) == 0
 

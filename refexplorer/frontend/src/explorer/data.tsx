@@ -1,170 +1,170 @@
-/** Reading values: what would be read, the question of access, the wait, and what came. */
+/** Reading values: which part, what would be read, the question of access, the wait, what came. */
 
-import { useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
-import { count } from "../shared/format.ts";
+import { count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { ArrayItem, Estimate, Item } from "../shared/wire.ts";
-import type { ExplorerSession, Job } from "./session.ts";
+import type { Item, Plan } from "../shared/wire.ts";
+import { Choice } from "./mapparts.tsx";
+import type { Job, Preview } from "./preview.ts";
+import type { ExplorerSession } from "./session.ts";
 import { Values } from "./values.tsx";
 
-/** Arrays and chunk indices that a selected key stands for. */
-interface Subject {
-  array: string;
-  index: number[] | null;
-  estimate: Estimate;
-}
-
 export function Data({ session }: { session: ExplorerSession }) {
-  const { item, job, selection } = useStore(session);
-  if (selection === "" || item === null) {
-    return <Blank sentence="Select an array or a chunk in the tree to read its values." />;
+  const { item, hello } = useStore(session);
+  const { plan, planError, job } = useStore(session.preview);
+  const array = item?.array ?? null;
+  useEffect(() => {
+    if (item === null || array === null) return;
+    // A chunk that was chosen in the picture is shown there already.
+    if (item.path === session.picked && job?.array === array.path) return;
+    session.picked = null;
+    session.preview.look(array.path, item.chunk?.index ?? null);
+  }, [item?.path]);
+  const arrays = session.part === "data" ? (hello?.arrays ?? []) : [];
+  const chosen = arrays.length > 0 && (
+    <Choice
+      label="Array"
+      value={array?.path ?? ""}
+      options={[...(array ? [] : [["", "choose one"] as [string, string]]), ...arrays.map((path): [string, string] => [path, path || "/"])]}
+      choose={(path) => session.run(session.reveal(path))}
+    />
+  );
+  if (item === null || array === null) {
+    return <>{chosen}<Blank sentence={nothing(item)} /></>;
   }
-  const subject = subjectOf(item);
-  const shown = job && (isAbout(job, subject) || job.array === item.array?.path) ? job : null;
+  const shown = job?.array === array.path ? job : null;
+  const busy = shown?.id != null;
   return (
     <>
-      <h2 class="data-title">{titleOf(item, shown)}</h2>
-      {subject && shown?.reading?.state !== "ask" && (
-        <Offer
-          subject={subject}
-          again={isAbout(shown, subject) && shown?.reading !== null}
-          busy={shown?.id != null}
-          read={() => session.read(subject.array, subject.index)}
-        />
+      {chosen || <h2 class="data-title">{array.path || "/"}</h2>}
+      {plan?.array === array.path && (
+        <>
+          <Slices key={plan.slices.join()} plan={plan} want={(slices) => session.preview.want(array.path, slices)} />
+          {planError === null && shown?.reading?.state !== "ask" && (
+            <Offer plan={plan} done={isDone(shown, plan)} busy={busy} read={() => session.preview.read()} />
+          )}
+        </>
       )}
-      {!subject && item.array && (
-        <ChunkPicker
-          key={item.array.path}
-          array={item.array}
-          busy={shown?.id != null}
-          read={(index) => session.read(item.array!.path, index)}
-        />
-      )}
-      {!subject && !item.array && (
-        <Blank sentence={`${item.path || "/"} belongs to no array: there is nothing to decode. Select an array or a chunk.`} />
-      )}
+      {planError !== null && <Failure sentence={planError} />}
       {shown && <Outcome session={session} job={shown} />}
     </>
   );
 }
 
-/** A chunk, or an array small enough to be read whole. */
-function subjectOf({ chunk, array, path }: Item): Subject | null {
-  if (chunk) return { array: chunk.array, index: chunk.index, estimate: chunk.estimate };
-  if (array?.path === path && array.small && array.estimate) {
-    return { array: array.path, index: null, estimate: array.estimate };
-  }
-  return null;
+function nothing(item: Item | null): string {
+  return item === null
+    ? "Select an array or a chunk in the tree to read its values."
+    : `${item.path || "/"} belongs to no array: there is nothing to decode. Select an array or a chunk.`;
 }
 
-function isAbout(job: Job | null, subject: Subject | null): boolean {
-  return job !== null && job.array === subject?.array && `${job.index}` === `${subject.index}`;
+function isDone(job: Job | null, plan: Plan): boolean {
+  return job?.reading != null && job.slices.join() === plan.slices.join();
 }
 
-function titleOf({ path, array, chunk }: Item, job: Job | null): string {
-  const index = job ? job.index : (chunk?.index ?? null);
-  if (!array) return path || "/";
-  return index === null ? array.path || "/" : `${array.path || "/"}, chunk ${index.join(", ") || "0"}`;
+interface SlicesProps {
+  plan: Plan;
+  want(slices: string[]): void;
 }
 
-interface OfferProps {
-  subject: Subject;
-  again: boolean;
-  busy: boolean;
-  read(): void;
-}
-
-function Offer({ subject: { estimate }, again, busy, read }: OfferProps) {
+/** For each dimension the part that is wanted, as Python writes it, and a slider for an index. */
+function Slices({ plan, want }: SlicesProps) {
+  const set = (axis: number, text: string) => want(plan.slices.map((old, i) => (i === axis ? text : old)));
+  if (plan.slices.length === 0) return null;
   return (
-    <div class="offer">
-      <button class={again ? "button" : "button main-button"} disabled={busy} onClick={read}>
-        {again ? "Read again" : estimate.label}
-      </button>
-      {!again && estimate.requests > 1 && (
-        <span class="quiet">{count(estimate.requests)} requests</span>
-      )}
+    <div class="slices" role="group" aria-label="Part to read">
+      {plan.slices.map((text, axis) => (
+        <div class="slice" key={axis}>
+          <span class="slice-name">{plan.dimensions[axis]}</span>
+          <input
+            type="text"
+            class="slice-text"
+            aria-label={`${plan.dimensions[axis]}: index or slice`}
+            title="An index such as 3, or a slice such as 0:10:2"
+            spellcheck={false}
+            defaultValue={text}
+            onChange={(event) => set(axis, event.currentTarget.value)}
+          />
+          <span class="quiet slice-size">of {count(plan.sizes[axis]!)}</span>
+          {/^\d+$/.test(text) && (
+            <input
+              type="range"
+              aria-label={`${plan.dimensions[axis]}: index`}
+              min={0}
+              max={Number(plan.sizes[axis]) - 1}
+              value={text}
+              onChange={(event) => set(axis, event.currentTarget.value)}
+            />
+          )}
+        </div>
+      ))}
     </div>
   );
 }
 
-interface PickerProps {
-  array: ArrayItem;
+interface OfferProps {
+  plan: Plan;
+  done: boolean;
   busy: boolean;
-  read(index: number[]): void;
+  read(): void;
 }
 
-/** For an array too large to be read whole: one chunk of it. */
-function ChunkPicker({ array, busy, read }: PickerProps) {
-  const [index, setIndex] = useState(() => array.grid.map(() => 0));
-  const set = (axis: number, text: string) => {
-    const last = Number(array.grid[axis]) - 1;
-    const chosen = Math.min(last, Math.max(0, Math.trunc(Number(text) || 0)));
-    setIndex(index.map((old, i) => (i === axis ? chosen : old)));
-  };
+function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps) {
+  const cost = [
+    chunk_count > 1 ? counted(chunk_count, "chunk") : "",
+    estimate.requests > 1 ? counted(estimate.requests, "request") : "",
+  ].filter(Boolean);
   return (
-    <form
-      class="offer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        read(index);
-      }}
-    >
-      <span>
-        The array is read in {count(array.chunk_count)} chunks. Choose one here or in the tree:
-      </span>
-      {array.grid.map((size, axis) => (
-        <label key={axis} class="index">
-          {array.dimensions?.[axis] ?? `axis ${axis}`}
-          <input
-            type="number"
-            min={0}
-            max={Number(size) - 1}
-            value={index[axis]}
-            onInput={(event) => set(axis, event.currentTarget.value)}
-          />
-        </label>
-      ))}
-      <button class="button main-button" disabled={busy}>Read chunk {index.join(", ")}</button>
-    </form>
+    <div class="offer">
+      <button class={done ? "button" : "button main-button"} disabled={busy} onClick={read}>
+        {done ? "Read again" : estimate.label}
+      </button>
+      {!done && cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
+    </div>
   );
 }
 
 function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
-  const { id, error, reading, progress } = job;
-  if (id !== null) {
-    return (
-      <div class="working" role="status">
-        <progress max={progress?.of} value={progress?.done} aria-label="Reading" />
-        <span>{progress?.label ?? "Reading …"}</span>
-        <button class="button" onClick={() => session.run(session.cancel())}>Cancel</button>
-      </div>
-    );
-  }
+  const { id, error, reading } = job;
+  if (id !== null) return <Working job={job} cancel={() => session.run(session.preview.cancel())} />;
   if (error !== null) return <Failure sentence={error} />;
   if (reading === null) return null;
   if (reading.state === "failed") return <Failure sentence={reading.message ?? "Reading failed."} />;
-  if (reading.state === "ask") {
-    return (
-      <div class="ask" role="group" aria-label="Access">
-        <p><Sentence text={reading.message ?? "These bytes may not be read yet."} /></p>
-        <button class="button main-button" onClick={() => session.allow(job)}>
-          Allow {reading.grant}
-        </button>
-      </div>
-    );
-  }
+  if (reading.state === "ask") return <Ask job={job} preview={session.preview} />;
   return (
     <>
-      {reading.state === "fill" && (
+      {reading.state === "fill" ? (
         <p class="fill-said">
           <span aria-hidden="true" class="hatch" />
-          {reading.message ?? "No reference for this chunk: it reads as the fill value."}
+          {reading.message ?? "No reference for this part: it reads as the fill value."}
         </p>
+      ) : (
+        reading.message !== null && <p class="caption"><Sentence text={reading.message} /></p>
       )}
-      <Values key={job.array + job.index} reading={reading} values={job.values} />
+      <Values key={job.array} session={session} reading={reading} values={job.values} />
     </>
+  );
+}
+
+function Working({ job: { progress }, cancel }: { job: Job; cancel(): void }) {
+  return (
+    <div class="working" role="status">
+      <progress max={progress?.of} value={progress?.done} aria-label="Reading" />
+      <span>{progress?.label ?? "Reading …"}</span>
+      <button class="button" onClick={cancel}>Cancel</button>
+    </div>
+  );
+}
+
+function Ask({ job, preview }: { job: Job; preview: Preview }) {
+  return (
+    <div class="ask" role="group" aria-label="Access">
+      <p><Sentence text={job.reading?.message ?? "These bytes may not be read yet."} /></p>
+      <button class="button main-button" onClick={() => preview.allow(job)}>
+        Allow {job.reading?.grant}
+      </button>
+    </div>
   );
 }
 

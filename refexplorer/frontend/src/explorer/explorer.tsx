@@ -12,22 +12,16 @@ import { Data } from "./data.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchBox } from "./search.tsx";
-import { ExplorerSession, type Tab } from "./session.ts";
+import { ExplorerSession, TABS } from "./session.ts";
 import { Tabs } from "./tabs.tsx";
 import { Targets } from "./targets.tsx";
 import { Tree } from "./tree.tsx";
-
-const TABS: Record<Tab, string> = {
-  overview: "Overview",
-  key: "Key",
-  data: "Data",
-  chunks: "Chunks",
-  targets: "Targets",
-};
+import { followAddress } from "./whereabouts.ts";
 
 export function Explorer({ host }: ViewProps) {
   const [session] = useState(() => new ExplorerSession(host));
   useEffect(() => () => session.close(), [session]);
+  useEffect(() => followAddress(host, session), [host, session]);
   const { hello, failure, tab, item, selection } = useStore(session);
   if (failure !== null) return <Blank sentence={failure} retry={() => session.open()} />;
   if (hello === null) return <Blank sentence="Opening the reference set …" />;

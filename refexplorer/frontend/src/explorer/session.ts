@@ -4,27 +4,21 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
-import type { Count, Hello, Item, Kind, Progress, Reading, Row } from "../shared/wire.ts";
+import type { Count, Hello, Item, Kind, Row } from "../shared/wire.ts";
+import { keep, kept } from "./layout.ts";
 import { Maps } from "./maps.ts";
+import { Preview } from "./preview.ts";
 
-export type Tab = "overview" | "key" | "data" | "chunks" | "targets";
+export const TABS = { overview: "Overview", key: "Key", data: "Data", chunks: "Chunks", targets: "Targets" };
+export type Tab = keyof typeof TABS;
+/** What a widget shows: the explorer, or one part of it by itself. */
+export type Part = "explorer" | "tree" | Exclude<Tab, "overview">;
 export type Mode = "glob" | "substring" | "regex";
 
 export interface Search {
   text: string;
   mode: Mode;
   kinds: Kind[];
-}
-
-/** What is being read or was read for one array or chunk. */
-export interface Job {
-  array: string;
-  index: number[] | null;
-  id: string | null;
-  progress: Progress | null;
-  reading: Reading | null;
-  values: Float64Array | null;
-  error: string | null;
 }
 
 export interface ExplorerState {
@@ -42,7 +36,10 @@ export interface ExplorerState {
   searchError: string | null;
   /** Why the last move in the tree failed. */
   trouble: string | null;
-  job: Job | null;
+  /** Python that does what was done last. */
+  code: string;
+  /** Where along each dimension of the values the drawn slice is. */
+  steps: number[];
   /** Counts up whenever the active row should be scrolled to. */
   revealed: number;
 }
@@ -60,37 +57,48 @@ const START: ExplorerState = {
   capped: false,
   searchError: null,
   trouble: null,
-  job: null,
+  code: "",
+  steps: [],
   revealed: 0,
 };
 
 export class ExplorerSession extends Store<ExplorerState> {
   readonly rows: RowWindow<Row>;
   readonly maps: Maps;
+  readonly preview: Preview;
+  readonly part: Part;
+  /** Settles when the set is here, or was refused. */
+  readonly opened: Promise<void>;
+  /** The key that was chosen in the picture of its own array. */
+  picked: string | null = null;
   private keys: Promise<void> = Promise.resolve();
   private readonly host: Host;
   private readonly wire: Wire;
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super(START);
+    super({ ...START, tab: kept().tab });
     this.host = host;
+    this.part = (host.get("part") as Part | undefined) || "explorer";
     this.wire = new Wire(host);
     this.maps = new Maps(this.wire);
+    this.preview = new Preview(this.wire, (array) => this.maps.refresh(array));
     this.rows = new RowWindow(
       (start, n) => this.wire.request<RowsReply<Row>>("tree.rows", { start, n }),
       () => this.set({}),
     );
     this.offs = [
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
-      this.wire.on("progress", (message) => this.progress(message)),
+      this.wire.on("code", ({ code }) => this.set({ code: String(code) })),
+      this.wire.on("opened", () => void this.reopen()),
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
-    void this.open();
+    this.opened = this.open();
   }
 
   close(): void {
     for (const off of this.offs) off();
+    this.preview.close();
     this.wire.close();
   }
 
@@ -98,13 +106,27 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.set({ failure: null });
     try {
       const hello = await this.wire.request<Hello>("hello");
-      this.set({ hello });
+      this.set({ hello, code: hello.code });
       // The tree has at least one row, or says that it has none.
       this.rows.reset(1);
       if (hello.selection) await this.reveal(hello.selection);
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
+  }
+
+  /** Python shows another set in this widget. */
+  private async reopen(): Promise<void> {
+    this.set({ ...START, tab: this.state.tab });
+    this.maps.forget();
+    this.preview.forget();
+    await this.open();
+  }
+
+  /** Shows a tab, and remembers it for the next explorer. */
+  show(tab: Tab): void {
+    this.set({ tab });
+    if (this.part === "explorer") keep({ tab });
   }
 
   /** Lets an action go on by itself; if it fails, its sentence is shown. */
@@ -137,10 +159,18 @@ export class ExplorerSession extends Store<ExplorerState> {
     void this.select(path);
   }
 
+  /** Selects the chunk under a pixel; the picture stays as it is. */
+  async pick(key: string): Promise<void> {
+    this.picked = key;
+    await this.reveal(key);
+  }
+
   /** Selects a key: the notebook observes it, the inspector shows it. */
   async select(path: string): Promise<void> {
     const tab = path !== "" && this.state.tab === "overview" ? "key" : this.state.tab;
-    this.set({ selection: path, itemError: null, tab });
+    const same = path === this.state.selection || path === this.picked;
+    const steps = same ? this.state.steps : [];
+    this.set({ selection: path, itemError: null, tab, steps });
     if (this.host.get("selection") !== path) this.host.set("selection", path);
     try {
       const { item } = await this.wire.request<{ item: Item }>("key.show", { path });
@@ -202,50 +232,9 @@ export class ExplorerSession extends Store<ExplorerState> {
     }
   }
 
-  async read(array: string, index: number[] | null): Promise<void> {
-    const asked = this.wire.job<{ reading: Reading }>("chunk.read", { array, index }, true);
-    const job = { array, index, id: asked.id, progress: null, reading: null, values: null, error: null };
-    this.set({ tab: "data", job });
-    try {
-      const { message, buffers } = await asked.reply;
-      const values = buffers[0] ? new Float64Array(buffers[0]) : null;
-      this.finish(asked.id, { reading: message.reading, values });
-    } catch (error) {
-      this.finish(asked.id, { error: (error as Error).message });
-    }
-  }
-
-  /** Grants the access that a reading asked for, then reads again. */
-  async allow(job: Job): Promise<void> {
-    try {
-      await this.wire.request("allow", { grant: job.reading?.grant });
-      await this.read(job.array, job.index);
-    } catch (error) {
-      this.set({ job: { ...job, reading: null, error: (error as Error).message } });
-    }
-  }
-
-  async cancel(): Promise<void> {
-    const { job } = this.state;
-    this.set({ job: null });
-    if (job?.id) await this.wire.request("cancel", { job: job.id });
-  }
-
-  private progress(message: Message): void {
-    const { job } = this.state;
-    if (job && job.id === message["id"]) {
-      this.set({ job: { ...job, progress: message as unknown as Progress } });
-    }
-  }
-
   /** Another view of this widget opened, closed or searched the tree that they share. */
   private overheard(message: Message): void {
     if ("index" in message || "capped" in message) this.rows.reset(message["total"] as Count, true);
-  }
-
-  private finish(id: string, part: Partial<Job>): void {
-    const { job } = this.state;
-    if (job?.id === id) this.set({ job: { ...job, ...part, id: null, progress: null } });
   }
 
   private async fetchRow(index: number): Promise<Row | undefined> {

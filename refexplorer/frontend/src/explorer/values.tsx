@@ -10,16 +10,19 @@ import { layout, range, slice, type Axis } from "./slices.ts";
 interface Props {
   reading: Reading;
   values: Float64Array | null;
+  /** Where along each dimension the slice is; those beyond the values are taken for the first. */
+  steps: number[];
+  move(steps: number[]): void;
 }
 
 /** Height of the picture for its width, px. */
 const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));
 
-export function Values({ reading, values }: Props) {
+export function Values({ reading, values, steps: asked, move }: Props) {
   const plan = layout(reading);
-  const [steps, setSteps] = useState(() => reading.shape.map(() => 0));
+  const steps = reading.shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
   const step = (axis: Axis, to: number) =>
-    setSteps(steps.map((old, dimension) => (dimension === axis.dimension ? to : old)));
+    move(steps.map((old, dimension) => (dimension === axis.dimension ? to : old)));
   if (values === null) return <Texts reading={reading} />;
   const domain = domainOf(reading, values);
   return (

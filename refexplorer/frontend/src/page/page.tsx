@@ -4,104 +4,58 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
-import { Sentence } from "../shared/parts.tsx";
 import { watchTheme, type Theme } from "../shared/theme.ts";
+import { followAddress } from "./address.ts";
+import { useLost } from "./connection.ts";
+import { useShared } from "./shared.ts";
+import { Opening, Start } from "./start.tsx";
 
-type View = "start" | "explorer" | "editor";
-
-interface DemoSet {
-  title: string;
-  source: string;
-}
-
-const VIEWS: Record<Exclude<View, "start">, string> = { explorer: "Explorer", editor: "Template editor" };
+const VIEWS = { explorer: "Explorer", editor: "Template editor" };
+type View = keyof typeof VIEWS | "start";
 
 export function Page({ host }: ViewProps) {
   const view = useShared<View>(host, "view");
-  const title = useShared<string>(host, "title");
+  useEffect(() => followAddress(host), [host]);
   return (
     <div class={`page ${view}`}>
       <header class="bar top">
         <b class="brand">refexplorer</b>
-        {title !== "" && (
-          <nav aria-label="Views">
-            {(Object.keys(VIEWS) as (keyof typeof VIEWS)[]).map((name) => (
-              <button
-                key={name}
-                class="nav"
-                aria-current={view === name ? "page" : undefined}
-                onClick={() => host.set("view", name)}
-              >
-                {VIEWS[name]}
-              </button>
-            ))}
-          </nav>
-        )}
+        <Navigation host={host} view={view} />
         <span class="space" />
+        {view !== "start" && <Opening host={host} />}
         {view !== "start" && (
           <button class="button" onClick={() => host.set("view", "start")}>Open another set</button>
         )}
         <ThemeButton />
       </header>
-      {view === "start" && <Start host={host} title={title} />}
+      {useLost() && (
+        <p class="lost" role="alert">
+          The page has lost its server: nothing that you do arrives any more.{" "}
+          <button class="button" onClick={() => location.reload()}>Load it again</button>
+        </p>
+      )}
+      {view === "start" && <Start host={host} />}
     </div>
   );
 }
 
-function Start({ host, title }: { host: Host; title: string }) {
-  const sets = useShared<DemoSet[]>(host, "sets");
-  const problem = useShared<string>(host, "problem");
-  const opening = useShared<string>(host, "opening");
-  const [source, setSource] = useState("");
-  const open = (chosen: string) => host.send({ op: "open", source: chosen });
+/** The views of the page; there is something to explore once a set is open. */
+function Navigation({ host, view }: { host: Host; view: View }) {
+  const title = useShared<string>(host, "title");
+  const names = (Object.keys(VIEWS) as (keyof typeof VIEWS)[]).filter((name) => name !== "explorer" || title !== "");
   return (
-    <main class="start">
-      <h1>Look into a reference set</h1>
-      <p class="quiet lead">
-        A reference set maps Zarr keys to bytes that lie elsewhere. Choose one to browse its keys, see where
-        each leads, draw its data, and edit its templates. Opening reads only the set itself.
-      </p>
-      <form
-        class="source"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (source.trim() !== "") open(source.trim());
-        }}
-      >
-        <label for="source">Path or URL of a reference set (JSON, gzip, zstd, or a parquet folder)</label>
-        <div class="source-line">
-          <input
-            id="source"
-            spellcheck={false}
-            autocomplete="off"
-            placeholder="combined.json"
-            value={source}
-            onInput={(event) => setSource(event.currentTarget.value)}
-          />
-          <button class="button main-button" disabled={opening !== ""}>Open</button>
-        </div>
-      </form>
-      {problem !== "" && <p class="failed" role="alert"><span aria-hidden="true">✕</span> <Sentence text={problem} /></p>}
-      <p class="quiet said" role="status">{opening === "" ? "" : `Opening ${opening} …`}</p>
-      {sets.length > 0 && (
-        <section aria-labelledby="examples">
-          <h2 id="examples">Examples, shipped with their data</h2>
-          <ul class="sets">
-            {sets.map((set) => (
-              <li key={set.source}>
-                <button class="set" disabled={opening !== ""} onClick={() => open(set.source)}>
-                  <span class="set-title">{set.title}</span>
-                  <code class="quiet">{set.source.split(/[\\/]/).pop()}</code>
-                </button>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {title !== "" && (
-        <button class="button back" onClick={() => host.set("view", "explorer")}>Back to {title}</button>
-      )}
-    </main>
+    <nav aria-label="Views">
+      {names.map((name) => (
+        <button
+          key={name}
+          class="nav"
+          aria-current={view === name ? "page" : undefined}
+          onClick={() => host.set("view", name)}
+        >
+          {VIEWS[name]}
+        </button>
+      ))}
+    </nav>
   );
 }
 
@@ -123,11 +77,4 @@ function ThemeButton() {
       {theme === "light" ? "◐ Dark" : "◑ Light"}
     </button>
   );
-}
-
-/** A value that Python and the page share. */
-function useShared<T>(host: Host, name: string): T {
-  const [value, setValue] = useState(() => host.get(name) as T);
-  useEffect(() => host.onChange(name, (next) => setValue(next as T)), [host, name]);
-  return value;
 }

@@ -1,0 +1,42 @@
+"""Where a person is on the page, as the query of its address: a link that others can open."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+
+class Address(NamedTuple):
+    """A place on the page.
+
+    Attributes
+    ----------
+    source
+        What is open: the name of an offered set, a path or a URL; empty on the start screen.
+    view
+        A tab of the explorer, or a whole page such as ``"editor"``; empty for the first one.
+    key
+        The key or path that is chosen.
+    slice
+        Steps along the dimensions of the values that are drawn, such as ``"1,0,0"``.
+    """
+
+    source: str = ""
+    view: str = ""
+    key: str = ""
+    slice: str = ""
+
+    @classmethod
+    def read(cls, query: str) -> Address:
+        """Read a query; what it does not name, or what the page does not know, is left out."""
+        found = parse_qs(query)
+        return cls(**{name: found[name][-1] for name in cls._fields if name in found})
+
+    def __str__(self) -> str:
+        return urlencode({name: text for name, text in self._asdict().items() if text}, safe="/:,")
+
+
+def is_shareable(source: str) -> bool:
+    """Tell whether an address may name a source: not if it carries a password or a signature."""
+    parts = urlsplit(source)
+    return not (parts.scheme and parts.netloc and ("@" in parts.netloc or parts.query))

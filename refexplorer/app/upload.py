@@ -1,0 +1,72 @@
+"""A file that a person drops on the page: its bytes come in pieces and stay in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.limits import Limits
+from refexplorer.markup import escape, size_text
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
+
+LARGEST = 50_000_000
+"""Bytes of a dropped file, unless whoever starts the page says otherwise."""
+_NAME_SHOWN = 80
+
+
+class Upload:
+    """Collects the pieces of one file.
+
+    Parameters
+    ----------
+    name
+        What the person calls it; shown, never used as a path.
+    size
+        Bytes that the browser announces.
+    largest
+        Bytes that the page takes.
+
+    Raises
+    ------
+    LimitError
+        If the file is larger than the page takes.
+    """
+
+    def __init__(self, name: str, size: int, largest: int) -> None:
+        self.name = escape(name, _NAME_SHOWN)
+        if size > largest:
+            raise LimitError(
+                f"{self.name} has {size_text(size)} and this page takes {size_text(largest)}: "
+                "give its URL, or start the page with a larger `--upload`."
+            )
+        self._size = size
+        self._content = bytearray()
+
+    @property
+    def received(self) -> int:
+        """Bytes that have come."""
+        return len(self._content)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every announced byte has come."""
+        return self.received == self._size
+
+    def add(self, piece: bytes) -> None:
+        """Take the next piece.
+
+        Raises
+        ------
+        RefexplorerError
+            If more comes than was announced.
+        """
+        if self.received + len(piece) > self._size:
+            raise RefexplorerError(f"{self.name} is longer than it said: drop it again.")
+        self._content += piece
+
+    def open(self, limits: Limits) -> ReferenceSet:
+        """Open what has come; its relative targets lead nowhere, since it has no folder here."""
+        references = open_references(bytes(self._content), limits=limits)
+        references.source = replace(references.source, name=self.name)
+        return references

@@ -1,0 +1,101 @@
+/** The screen where a set is chosen: by path or URL, as a file, or one that is offered. */
+
+import { useState } from "preact/hooks";
+
+import type { Host } from "../shared/host.ts";
+import { Sentence } from "../shared/parts.tsx";
+import { Drop } from "./drop.tsx";
+import { useShared } from "./shared.ts";
+
+interface OfferedSet {
+  title: string;
+  source: string;
+}
+
+export function Start({ host }: { host: Host }) {
+  const title = useShared<string>(host, "title");
+  const problem = useShared<string>(host, "problem");
+  const opening = useShared<string>(host, "opening");
+  const open = (source: string) => host.send({ op: "open", source });
+  const busy = opening !== "";
+  return (
+    <main class="start">
+      <h1>Look into a reference set</h1>
+      <p class="quiet lead">
+        A reference set maps Zarr keys to bytes that lie elsewhere. Choose one to browse its keys, see where
+        each leads, draw its data, and edit its templates. Opening reads only the set itself.
+      </p>
+      <Typed open={open} busy={busy} />
+      <Drop host={host} largest={useShared<number>(host, "largest")} busy={busy} />
+      {problem !== "" && <p class="failed" role="alert"><span aria-hidden="true">✕</span> <Sentence text={problem} /></p>}
+      <Opening host={host} />
+      <Offered sets={useShared<OfferedSet[]>(host, "sets")} open={open} busy={busy} />
+      {title !== "" && (
+        <button class="button back" onClick={() => host.set("view", "explorer")}>Back to {title}</button>
+      )}
+    </main>
+  );
+}
+
+/** What is being opened, and the way to wait no longer. */
+export function Opening({ host }: { host: Host }) {
+  const opening = useShared<string>(host, "opening");
+  return (
+    <p class="quiet said" role="status">
+      {opening !== "" && (
+        <>
+          Opening {opening} … <button class="button" onClick={() => host.send({ op: "stop" })}>Cancel</button>
+        </>
+      )}
+    </p>
+  );
+}
+
+interface ChoiceProps {
+  open(source: string): void;
+  busy: boolean;
+}
+
+function Typed({ open, busy }: ChoiceProps) {
+  const [source, setSource] = useState("");
+  return (
+    <form
+      class="source"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (source.trim() !== "") open(source.trim());
+      }}
+    >
+      <label for="source">Path or URL of a reference set (JSON, gzip, zstd, or a parquet folder)</label>
+      <div class="source-line">
+        <input
+          id="source"
+          spellcheck={false}
+          autocomplete="off"
+          placeholder="combined.json"
+          value={source}
+          onInput={(event) => setSource(event.currentTarget.value)}
+        />
+        <button class="button main-button" disabled={busy}>Open</button>
+      </div>
+    </form>
+  );
+}
+
+function Offered({ sets, open, busy }: ChoiceProps & { sets: OfferedSet[] }) {
+  return (
+    <section aria-labelledby="examples">
+      <h2 id="examples">On this page already</h2>
+      <ul class="sets">
+        {sets.map((set) => (
+          <li key={set.source}>
+            <button class="set" disabled={busy} onClick={() => open(set.source)}>
+              <span class="set-title">{set.title}</span>
+              <code class="quiet">{set.source}</code>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,74 @@
+"""Try the lowest versions that ``pyproject.toml`` allows: ``python -m tests.packaging.floors``.
+
+Makes a throw-away environment with the lowest version of every direct dependency, installs the
+wheel there, and runs the tests that need neither a browser nor the newest readers of others.
+Needs uv, pip's registry and a few minutes; ``--newest`` takes the highest versions instead,
+``--python 3.13`` another interpreter.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("spec", "formats", "refset", "data", "views", "app", "cli", "widgets", "demo")
+NEEDED = ("pytest>=8.3", "hypothesis>=6.120", "jsonschema>=4.23", "pytest-playwright>=0.7",
+          "h5py>=3.12", "h5netcdf>=1.4", "fastparquet>=2024.11")  # fmt: skip
+EXTRAS = ("--extra", "s3", "--extra", "gcs", "--extra", "dask")
+OF_TODAY = ("tests/spec/test_dialects.py",)
+"""What holds our rules to the readers that are installed, and so to their newest versions."""
+
+
+def main(arguments: list[str]) -> int:
+    """Install and test; the exit status is that of the first step that failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", default=f"{sys.version_info.major}.{sys.version_info.minor}")
+    parser.add_argument("--newest", action="store_true")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        uv = _uv(place)
+        python = place / "env" / "bin" / "python"
+        shutil.copytree(ROOT / "tests", place / "tests")
+        for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "hatch_build.py"):
+            shutil.copy(ROOT / name, place)
+        resolution = "highest" if options.newest else "lowest-direct"
+        install = [*uv, "pip", "install", "--quiet", "--python", str(python)]
+        steps = [
+            [*uv, "venv", "--quiet", "--python", options.python, str(place / "env")],
+            [*uv, "build", "--quiet", "--wheel", "--out-dir", str(place), str(ROOT)],
+            [*install, "--resolution", resolution, "-r", str(ROOT / "pyproject.toml"),
+             *EXTRAS, *NEEDED],
+            [*install, "--no-deps", "--find-links", folder, "--no-index", "refexplorer"],
+            [*uv, "pip", "list", "--python", str(python)],
+            [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider",
+             *(f"tests/{room}" for room in ROOMS), *(f"--ignore={path}" for path in OF_TODAY)],
+        ]  # fmt: skip
+        return next((status for step in steps if (status := _run(step, place))), 0)
+
+
+def _uv(place: Path) -> list[str]:
+    """Return how uv is called: as it is installed, or as installed for this once."""
+    if found := shutil.which("uv"):
+        return [found]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--target", str(place / "uv"), "uv"],
+        check=True,
+    )
+    return [str(place / "uv" / "bin" / "uv")]
+
+
+def _run(command: list[str], folder: Path) -> int:
+    print("$", *command, flush=True)
+    return subprocess.run(command, cwd=folder).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

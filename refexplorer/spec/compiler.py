@@ -65,6 +65,11 @@ def compile_template(text: str) -> Template:
         raise TemplateProblem("bad-template", f"This is not a template: {error}.") from None
 
 
+def compile_expression(node: nodes.Node) -> Evaluate:
+    """Compile a part of an expression that was compiled before."""
+    return _Compiler().compile(node)
+
+
 class _Compiler:
     """Turns jinja2's nodes into closures, keeping the names and calls that it meets."""
 

@@ -13,13 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+import numpy as np
+
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
+from refexplorer.spec.boxes import Box, Values, as_column, boxes
 from refexplorer.spec.dimensions import Dimension, Grid
 from refexplorer.spec.inversion import Inverter, invert
 from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.references import Range, Reference, Url
 from refexplorer.spec.templates import Expression, Scope, Template
+from refexplorer.spec.vectors import Scopes, TooMuchText, flat
 
 FIELDS = ("key", "url", "offset", "length")
 LISTED_KEYS = 100_000
@@ -35,6 +39,25 @@ class BadField(Exception):
         self.code = code
         self.field = field
         self.hint = hint
+
+
+def whole_number(field: str, text: str) -> int:
+    """Read an offset or a length.
+
+    Raises
+    ------
+    BadField
+        If the text is no whole number, or less than 0.
+    """
+    match = _WHOLE.fullmatch(text)
+    if match is None:
+        hint = "Write // for a division without remainder." if "." in text else ""
+        raise BadField(
+            "gen-bad-int", field, f"`{field}` renders to {text[:60]!r}, no whole number.", hint
+        )
+    if (value := int(match[1])) < 0:
+        raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, less than 0.")
+    return value
 
 
 @dataclass(frozen=True)
@@ -69,7 +92,7 @@ class GenItem:
         return Grid(self.dimensions)
 
     @cached_property
-    def _varying(self) -> Grid:
+    def varying(self) -> Grid:
         """The dimensions that the key uses; the others matter only by their last value."""
         return Grid(tuple(d for d in self.dimensions if d.name in self.key.names))
 
@@ -82,37 +105,51 @@ class GenItem:
         """Finds the combination of a key by arithmetic; None where that is not certain."""
         if not self.grid.count:
             return None
-        dimensions = {dimension.name: dimension for dimension in self._varying.dimensions}
+        dimensions = {dimension.name: dimension for dimension in self.varying.dimensions}
         try:
-            return invert(self.key, dimensions, self._constant, self._listed)
-        except TemplateProblem:
+            return invert(self.key, dimensions, self._texts)
+        except (TemplateProblem, TooMuchText):
             return None
 
-    def _constant(self, part: Expression) -> str:
-        return str(part.evaluate(self._scope({})))
-
-    def _listed(self, part: Expression, value: int) -> str:
-        return str(part.evaluate(self._scope(dict.fromkeys(part.names, value))))
+    def _texts(self, part: Expression, dimension: Dimension | None) -> list[str]:
+        """Render a part of the key for each value of the one dimension that it uses, if any."""
+        values = {} if dimension is None else {dimension.name: as_column(dimension.values)}
+        scopes = Scopes(values, self.templates, self.limits)
+        texts: list[str] = scopes.expression(part).ravel().tolist()
+        return texts
 
     def _scope(self, values: Mapping[str, int]) -> Scope:
         return Scope(values, self.templates, self.limits)
 
+    def scopes(self, values: Values) -> Scopes:
+        """Return what the templates see for many combinations of the `varying` dimensions."""
+        fixed = {name: as_column([value]) for name, value in self._fixed.items()}
+        return Scopes({**values, **fixed}, self.templates, self.limits)
+
     @cached_property
     def _listing(self) -> dict[str, int] | None:
         """Each key and its last combination, for an item that must be listed to be known."""
-        if self.inverter is not None or self._varying.count > LISTED_KEYS:
+        if self.inverter is not None or self.varying.count > LISTED_KEYS:
             return None
         found: dict[str, int] = {}
-        for number in range(self._varying.count):
-            try:
-                found[self._render("key", self._values(number))] = number
-            except BadField:
-                continue
+        try:
+            for box in boxes(self.varying, 0, self.varying.count):
+                found.update(self._list(box))
+        except TooMuchText:
+            return None
         return found
 
+    def _list(self, box: Box) -> Iterator[tuple[str, int]]:
+        scopes = self.scopes(box.values(self.varying))
+        keys = flat(scopes.texts(self.key), box.shape)
+        good = np.flatnonzero(scopes.good(box.shape))
+        return zip(keys[good].tolist(), (box.start + good).tolist(), strict=True)
+
     @cached_property
-    def _listed_numbers(self) -> list[int] | None:
-        return None if self._listing is None else list(self._listing.values())
+    def listed(self) -> np.ndarray | None:
+        """The combination of each key, shape ``(n,)`` int64; None where it is the key's number."""
+        numbers = None if self._listing is None else self._listing.values()
+        return None if numbers is None else np.fromiter(numbers, np.int64, len(numbers))
 
     @property
     def certain(self) -> bool:
@@ -124,15 +161,14 @@ class GenItem:
         """How many keys it makes; an upper bound where it is not `certain`."""
         if not self.grid.count:
             return 0
-        return self._varying.count if self._listing is None else len(self._listing)
+        return self.varying.count if self._listing is None else len(self._listing)
 
     def values(self, number: int) -> dict[str, int]:
         """Return the value of each dimension for a key, by its number."""
-        listed = self._listed_numbers
-        return self._values(number if listed is None else listed[number])
+        return self._values(number if self.listed is None else int(self.listed[number]))
 
     def _values(self, number: int) -> dict[str, int]:
-        values = {**self._varying.at(number), **self._fixed}
+        values = {**self.varying.at(number), **self._fixed}
         return {dimension.name: values[dimension.name] for dimension in self.dimensions}
 
     def combination(self, number: int) -> int:
@@ -180,16 +216,7 @@ class GenItem:
             raise BadField(problem.code, field, str(problem), problem.hint) from None
 
     def _whole(self, field: str, values: Mapping[str, int]) -> int:
-        text = self._render(field, values)
-        match = _WHOLE.fullmatch(text)
-        if match is None:
-            hint = "Write // for a division without remainder." if "." in text else ""
-            raise BadField(
-                "gen-bad-int", field, f"`{field}` renders to {text[:60]!r}, no whole number.", hint
-            )
-        if (value := int(match[1])) < 0:
-            raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, less than 0.")
-        return value
+        return whole_number(field, self._render(field, values))
 
     def find(self, key: str) -> int | None:
         """Return the number of a key, or None if the item does not make it.
@@ -217,7 +244,7 @@ class GenItem:
     def _find_by_arithmetic(self, key: str) -> int | None:
         assert self.inverter is not None
         values = self.inverter.solve(key)
-        number = None if values is None else self._varying.number(values)
+        number = None if values is None else self.varying.number(values)
         if number is None:
             return None
         try:
@@ -242,8 +269,8 @@ class GenItem:
 
     def sample(self) -> Iterator[dict[str, int]]:
         """Yield values worth checking: the corners of the product, and the first few."""
-        sizes = self._varying.sizes
-        numbers = set(range(min(self._varying.count, CHECKED_KEYS)))
+        sizes = self.varying.sizes
+        numbers = set(range(min(self.varying.count, CHECKED_KEYS)))
         for corner in product(*({0, size - 1} for size in sizes[:6])):
             places = [*corner, *[0] * (len(sizes) - len(corner))]
             number = 0

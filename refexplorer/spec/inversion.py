@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from jinja2 import nodes
 
 from refexplorer.spec.dimensions import Dimension
+from refexplorer.spec.numerals import read_printf
 from refexplorer.spec.templates import Expression, Template
 
 LISTED_VALUES = 65_536
@@ -75,8 +76,7 @@ class Inverter:
 def invert(
     template: Template,
     dimensions: Mapping[str, Dimension],
-    constant: Callable[[Expression], str],
-    listed: Callable[[Expression, int], str],
+    render: Callable[[Expression, Dimension | None], list[str]],
 ) -> Inverter | None:
     """Make an inverter for a key template, or None if two combinations might make one key.
 
@@ -86,10 +86,9 @@ def invert(
         The template of the key.
     dimensions
         The dimensions that it uses.
-    constant
-        Renders an expression that uses no dimension.
-    listed
-        Renders an expression that uses one dimension, for one of its values.
+    render
+        Gives the texts of an expression for all values of the one dimension that it uses, or its
+        one text if it uses none.
     """
     if any(dimension.repeats for dimension in dimensions.values()):
         return None
@@ -99,11 +98,11 @@ def invert(
     for part in template.parts:
         used = [] if isinstance(part, str) else sorted(part.names & dimensions.keys())
         if isinstance(part, str) or not used:
-            text = part if isinstance(part, str) else constant(part)
+            text = part if isinstance(part, str) else render(part, None)[0]
             separated = separated or any(not c.isdigit() for c in text)
             pattern += re.escape(text)
             continue
-        group = _group(part, used, dimensions, listed)
+        group = _group(part, used, dimensions, render)
         if group is None or not separated:
             return None
         groups.append(group)
@@ -117,7 +116,7 @@ def _group(
     part: Expression,
     used: list[str],
     dimensions: Mapping[str, Dimension],
-    listed: Callable[[Expression, int], str],
+    render: Callable[[Expression, Dimension | None], list[str]],
 ) -> _Number | _Listed | None:
     number = _number(part.node, dimensions)
     if number is not None:
@@ -125,7 +124,7 @@ def _group(
     dimension = dimensions[used[0]]
     if len(used) > 1 or dimension.size > LISTED_VALUES:
         return None
-    texts = {listed(part, value): value for value in dimension.values}
+    texts = dict(zip(render(part, dimension), dimension.values, strict=True))
     if len(texts) < dimension.size:
         return None
     return _Listed(dimension.name, texts)
@@ -133,14 +132,8 @@ def _group(
 
 def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> _Number | None:
     """Read ``{{ sum }}``, ``{{ '%03d' % sum }}`` or ``{{ '%03d' | format(sum) }}``."""
-    if isinstance(node, nodes.Mod) and isinstance(node.left, nodes.Const):
-        pattern, node = node.left.value, node.right
-    elif isinstance(node, nodes.Filter) and node.name == "format" and len(node.args) == 1:
-        pattern = node.node.value if isinstance(node.node, nodes.Const) else None
-        node = node.args[0]
-    else:
-        pattern = "%d"
-    if not isinstance(pattern, str) or _PADDED.fullmatch(pattern) is None:
+    pattern, node = read_printf(node) or ("%d", node)
+    if _PADDED.fullmatch(pattern) is None:
         return None
     linear = _linear(node, dimensions)
     return None if linear is None else _Number(*linear)

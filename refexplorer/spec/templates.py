@@ -140,7 +140,7 @@ class Template:
             If a name is undefined, an operation fails or a limit is reached.
         """
         pieces = [
-            part if isinstance(part, str) else text_of(_run(part, scope), scope.limits)
+            part if isinstance(part, str) else text_of(run(part.evaluate, scope), scope.limits)
             for part in self.parts
         ]
         if sum(map(len, pieces)) > scope.limits.template_chars:
@@ -148,9 +148,10 @@ class Template:
         return "".join(pieces)
 
 
-def _run(part: Expression, scope: Scope) -> Value:
+def run(evaluate: Evaluate, scope: Scope) -> Value:
+    """Evaluate an expression; whatever goes wrong is a `TemplateProblem`."""
     try:
-        return part.evaluate(scope)
+        return evaluate(scope)
     except TemplateProblem:
         raise
     except RecursionError:

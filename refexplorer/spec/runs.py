@@ -1,0 +1,157 @@
+"""The references of a gen item in runs: many keys for the price of a few.
+
+`GenItem` tells what one key is; here the same is computed for a box of combinations at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from refexplorer.spec.boxes import BOX, Values, as_column, boxes, values_at
+from refexplorer.spec.gen import BadField, GenItem, whole_number
+from refexplorer.spec.references import Range, Reference, Url, V0Value
+from refexplorer.spec.templates import Template
+from refexplorer.spec.vectors import Scopes, TooMuchText, flat
+
+_Part = tuple[np.ndarray, Values, tuple[int, ...]]
+
+FEW = 128
+"""So few keys are rendered one by one, which takes less time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """n references of a gen item, in order; those that fail are left out.
+
+    Attributes
+    ----------
+    numbers
+        Their numbers in the item, shape ``(n,)`` int64, or object where they are larger.
+    keys
+        n texts.
+    urls
+        The distinct URLs.
+    targets
+        Places in `urls`, shape ``(n,)`` int32.
+    offsets, lengths
+        In bytes, shape ``(n,)`` int64, or object where they are larger; None for whole files.
+    """
+
+    numbers: np.ndarray
+    keys: list[str]
+    urls: list[str]
+    targets: np.ndarray
+    offsets: np.ndarray | None
+    lengths: np.ndarray | None
+
+    def references(self) -> Iterator[tuple[str, Reference]]:
+        """Yield the keys and their references."""
+        urls = self._urls()
+        if self.offsets is None or self.lengths is None:
+            return zip(self.keys, map(Url, urls), strict=True)
+        ranges = map(Range, urls, self.offsets.tolist(), self.lengths.tolist())
+        return zip(self.keys, ranges, strict=True)
+
+    def v0(self) -> Iterator[tuple[str, V0Value]]:
+        """Yield the keys and their values in a V0 document."""
+        columns: list[list[str | int | None]] = [[*self._urls()]]
+        if self.offsets is not None and self.lengths is not None:
+            columns += [self.offsets.tolist(), self.lengths.tolist()]
+        return zip(self.keys, map(list, zip(*columns, strict=True)), strict=True)
+
+    def _urls(self) -> list[str]:
+        urls: list[str] = np.array(self.urls, object)[self.targets].tolist()
+        return urls
+
+
+def runs(
+    item: GenItem, start: int = 0, stop: int | None = None, *, most: int = BOX
+) -> Iterator[Run]:
+    """Yield the keys numbered from `start` to `stop` in runs of at most so many."""
+    stop = item.count if stop is None else min(stop, item.count)
+    for numbers, values, shape in _parts(item, start, stop, most):
+        try:
+            run = _run(item, numbers, values, shape)
+        except TooMuchText:
+            first, last = int(numbers[0]), int(numbers[-1])
+            yield from runs(item, first, last + 1, most=max(1, len(numbers) // 8))
+        else:
+            yield run
+
+
+def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_Part]:
+    """Yield the numbers of some keys, the values of the dimensions for them, and their shape."""
+    if item.listed is not None:
+        for first in range(start, stop, most):
+            numbers = np.arange(first, min(stop, first + most))
+            yield numbers, values_at(item.varying, item.listed[numbers]), numbers.shape
+    elif start < stop:
+        for box in boxes(item.varying, start, stop, most):
+            numbers = as_column(range(box.start, box.start + math.prod(box.shape)))
+            yield numbers, box.values(item.varying), box.shape
+
+
+def entries(
+    item: GenItem, start: int = 0, stop: int | None = None
+) -> Iterator[tuple[str, Reference]]:
+    """Yield keys and references in order; combinations that fail are left out."""
+    stop = item.count if stop is None else min(stop, item.count)
+    if stop - start <= FEW:
+        yield from item.iterate(start, stop)
+        return
+    for run in runs(item, start, stop):
+        yield from run.references()
+
+
+def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, ...]) -> Run:
+    """Evaluate the templates for combinations of a shape."""
+    scopes = item.scopes(values)
+    keys, urls = scopes.texts(item.key), scopes.texts(item.url)
+    sizes = [_whole(field, scopes, getattr(item, field)) for field in ("offset", "length")]
+    good = scopes.good(shape)
+    distinct, targets = _coded(urls, shape, good)
+    offsets, lengths = (None if size is None else flat(size, shape)[good] for size in sizes)
+    return Run(numbers[good], flat(keys, shape)[good].tolist(), distinct, targets, offsets, lengths)
+
+
+def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray | None:
+    """Evaluate an offset or a length; where it is none, note the failure."""
+    if template is None:
+        return None
+    numbers = scopes.integers(template)
+    if numbers is None:
+        texts = scopes.texts(template)
+        found = [_whole_or_less(field, text) for text in texts.ravel().tolist()]
+        numbers = as_column(found).reshape(texts.shape)
+    failed = numbers < 0
+    if failed.any():
+        scopes.failures.append(failed)
+    return numbers
+
+
+def _whole_or_less(field: str, text: str) -> int:
+    try:
+        return whole_number(field, text)
+    except BadField:
+        return -1
+
+
+def _coded(
+    urls: np.ndarray, shape: tuple[int, ...], good: np.ndarray
+) -> tuple[list[str], np.ndarray]:
+    """Return the distinct URLs, and the place among them of each good combination."""
+    texts = urls.ravel().tolist()
+    distinct = list(dict.fromkeys(texts))
+    codes = np.arange(len(texts), dtype=np.int32)
+    if len(distinct) < len(texts):
+        places = dict(zip(distinct, range(len(distinct)), strict=True))
+        codes = np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
+    targets = flat(codes.reshape(urls.shape), shape)[good]
+    if len(targets) == len(good):
+        return distinct, targets
+    used, targets = np.unique(targets, return_inverse=True)
+    return [distinct[place] for place in used.tolist()], targets.astype(np.int32)

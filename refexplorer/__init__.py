@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from refexplorer.widgets import (
         ArrayPreview,
         ChunkGrid,
+        Exercises,
         Explorer,
         KeyInspector,
         KeyTree,
@@ -60,6 +61,7 @@ _ROOMS = {
     "refexplorer.widgets": (
         "ArrayPreview",
         "ChunkGrid",
+        "Exercises",
         "Explorer",
         "KeyInspector",
         "KeyTree",
@@ -78,6 +80,7 @@ __all__ = [
     "DecodeError",
     "Diagnostic",
     "Dialects",
+    "Exercises",
     "Explorer",
     "FetchError",
     "Inline",

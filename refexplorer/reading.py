@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import LeftOutWarning
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     import xarray
     import zarr
 
+    from refexplorer.data.chunks import Reading
     from refexplorer.data.filesystem import ReferenceView
+    from refexplorer.data.ladder import Ladder
+    from refexplorer.data.targets import Targets
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
     from refexplorer.refset.tree import Page
@@ -59,6 +62,11 @@ class ReadableSet(Mapping[str, Reference]):
 
         return V0Mapping(self)
 
+    @property
+    @abstractmethod
+    def example_urls(self) -> tuple[str | None, ...]:
+        """One target for each place that the set refers to."""
+
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
     ) -> ReferenceView:
@@ -80,16 +88,134 @@ class ReadableSet(Mapping[str, Reference]):
     def to_xarray(
         self,
         *,
+        group: str = "",
+        coordinates: bool = False,
         allow: Collection[str] = (),
         storage_options: Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> xarray.Dataset:
-        """Return a dataset; see `refexplorer.data.to_xarray` for what is read now."""
+        """Return a group as a dataset; only metadata is read now.
+
+        Parameters
+        ----------
+        group
+            The path of the group; ``""`` is the root.
+        coordinates
+            Read the dimension coordinates now: `sel` needs them, and so does decoding times.
+        allow, storage_options
+            As the class says.
+        keywords
+            For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
+
+        Raises
+        ------
+        DecodeError
+            If there is no such group, or an array has no dimension names.
+        """
         from refexplorer.data.stores import to_xarray
 
         self._warn_of_errors()
         options = self._options(storage_options)
-        return to_xarray(self, allow=allow, storage_options=options, **keywords)
+        return to_xarray(
+            self,
+            group=group,
+            coordinates=coordinates,
+            allow=allow,
+            storage_options=options,
+            **keywords,
+        )
+
+    def to_datatree(
+        self,
+        *,
+        coordinates: bool = False,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> xarray.DataTree:
+        """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
+        from refexplorer.data.stores import to_datatree
+
+        self._warn_of_errors()
+        options = self._options(storage_options)
+        return to_datatree(
+            self, coordinates=coordinates, allow=allow, storage_options=options, **keywords
+        )
+
+    def chunk(
+        self,
+        array: str,
+        index: Sequence[int],
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Reading:
+        """Read one chunk: its values, and whether they were fetched, are the fill value, or failed.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        index
+            Of the chunk in the grid of chunks.
+        allow, storage_options
+            As the class says.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        DecodeError
+            If the grid has no such chunk.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.chunks import read_chunk
+
+        return read_chunk(self, array, tuple(index), self._targets(allow, storage_options))
+
+    def ladder(
+        self,
+        key: str,
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Ladder:
+        """Read and decode a key a step at a time: its bytes, after each codec, its values.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key, and no chunk that would have it.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.ladder import ladder
+
+        return ladder(self, key, self._targets(allow, storage_options))
+
+    def code(self, key: str | None = None, *, allow: Collection[str] = ()) -> str:
+        """Return Python that opens the set, a group, an array or a key with fsspec alone.
+
+        Parameters
+        ----------
+        key
+            A key, or the path of an array or a group; None is the whole set.
+        allow
+            What reading it needs, for the sets that only refexplorer reads.
+        """
+        from refexplorer.data.snippets import code
+
+        return code(self, key, self.example_urls, self.storage_options, allow)
+
+    def _targets(
+        self, allow: Collection[str], storage_options: Mapping[str, Any] | None
+    ) -> Targets:
+        from refexplorer.data.access import AccessPolicy
+        from refexplorer.data.targets import Targets
+
+        policy = AccessPolicy(self.source.location, allow)
+        return Targets(policy, self._options(storage_options), self.limits)
 
     def _warn_of_errors(self) -> None:
         """Warn that left-out keys will read as the fill value, as keys that never were."""

@@ -17,6 +17,7 @@ from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.reading import ReadableSet
 from refexplorer.refset.chunkgrid import ChunkGrid
+from refexplorer.refset.examples import example_urls
 from refexplorer.refset.explaining import explain
 from refexplorer.refset.layout import TargetLayout, TargetSummary
 from refexplorer.refset.linting import lint
@@ -256,6 +257,11 @@ class ReferenceSet(ReadableSet):
     def target_index(self) -> TargetIndex:
         """All references by their targets; of very large gen items only the first ones."""
         return TargetIndex(self._opened)
+
+    @cached_property
+    def example_urls(self) -> tuple[str | None, ...]:
+        """One target for each protocol, host and kind of path; None for those without a name."""
+        return example_urls(self._opened)
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return the targets numbered `start` to `stop`, in the order of the set."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.filesystem import ReferenceView
-from refexplorer.data.grid import POINTER, Index, chunk_indices, is_small, region
+from refexplorer.data.grid import Index, check_size, chunk_indices, is_small, region
 from refexplorer.data.opened import Opened
 from refexplorer.data.stores import store
 from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
-from refexplorer.markup import size_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,33 +62,6 @@ class Reading:
     def count(self, state: State) -> int:
         """Return how many chunks are in a state."""
         return sum(found is state for found in self.states.values())
-
-
-def check_size(refs: Opened, array: ArrayMeta) -> None:
-    """Refuse chunks that would eat the machine, before anything is allocated or read.
-
-    Raises
-    ------
-    LimitError
-        If an element or a decoded chunk is larger than the limits.
-    DecodeError
-        If the data type is structured in a way that gives no size.
-    """
-    limits, name = refs.limits, array.path or "the root array"
-    if array.itemsize is None and array.dtype == "structured":
-        raise DecodeError(f"{name} has a structured data type that is not understood.")
-    itemsize = array.itemsize or POINTER
-    if itemsize > limits.itemsize:
-        raise LimitError(
-            f"one element of {name} takes {size_text(itemsize)}, and "
-            f"{size_text(limits.itemsize)} is the most that is decoded (limits: itemsize)."
-        )
-    size = math.prod(array.chunks) * itemsize
-    if size > limits.chunk_bytes:
-        raise LimitError(
-            f"one chunk of {name} decodes to {size_text(size)}, and "
-            f"{size_text(limits.chunk_bytes)} is the most (limits: chunk_bytes)."
-        )
 
 
 def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Reading:
@@ -161,7 +132,7 @@ class _Decoder:
     """Decodes one array with Zarr, a chunk at a time."""
 
     def __init__(self, refs: Opened, array: ArrayMeta, targets: Targets) -> None:
-        check_size(refs, array)
+        check_size(array, refs.limits)
         self._refs = refs
         self._array = array
         self._zarr = _open(refs, array, targets)
@@ -196,7 +167,7 @@ class _Decoder:
             if not progress(done, array.chunk_count):
                 break
         fill = self._zarr.fill_value
-        return Reading(None, values, _overall(states), message, states, fill)
+        return Reading(None, values, overall(states), message, states, fill)
 
 
 def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:
@@ -221,7 +192,7 @@ def _as_array(values: Any) -> np.ndarray[Any, Any]:
     return np.asarray(values)
 
 
-def _overall(states: dict[Index, State]) -> State:
+def overall(states: dict[Index, State]) -> State:
     """Return the state of a whole: fetched if any chunk was, else failed if any did."""
     found = set(states.values())
     return next((state for state in (State.FETCHED, State.FAILED) if state in found), State.FILL)

@@ -1,9 +1,9 @@
-"""Codecs that must not run on a stranger's file."""
+"""Which codecs an array needs: those that must not run, and those that are not installed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from refexplorer.errors import DecodeError
 
@@ -11,6 +11,24 @@ METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
 """Last parts of the keys whose text names codecs."""
 
 _UNSAFE = frozenset({"pickle", "numcodecs.pickle"})
+_PACKAGES = {
+    "imagecodecs": "imagecodecs",
+    "zfpy": "zfpy",
+    "pcodec": "pcodec",
+    "msgpack2": "msgpack",
+    "crc32c": "google-crc32c",
+    "grib": "kerchunk",
+    "FITSAscii": "kerchunk",
+    "FITSVarBintable": "kerchunk",
+    "fill_hdf_strings": "kerchunk",
+    "record_member": "kerchunk",
+    "gribscan": "gribscan",
+    "gribberish": "gribberish",
+    "flac": "flac-numcodecs",
+    "wavpack": "wavpack-numcodecs",
+    "omfiles": "omfiles",
+}
+"""What brings a codec, by its name or what that begins with."""
 
 
 def refuse_unsafe(key: str, text: bytes) -> None:
@@ -21,25 +39,79 @@ def refuse_unsafe(key: str, text: bytes) -> None:
     DecodeError
         If pickle is among the codecs. Text that is not JSON passes: its reader will say so.
     """
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    for name in _names(document):
-        if name in _UNSAFE:
+    for codec in _codecs(text):
+        if (name := _name(codec).lower()) in _UNSAFE:
             raise DecodeError(
                 f"{key} asks for the codec {name}, which can run any code while it decodes; "
                 "it is never used."
             )
 
 
-def _names(document: object) -> Iterator[str]:
-    """Yield every codec id or name; without recursion, since the text may be nested deeply."""
-    queue = [document]
+def require_codecs(key: str, text: bytes) -> None:
+    """Refuse array metadata that asks for a codec which nothing installed brings.
+
+    Raises
+    ------
+    DecodeError
+        Naming the codec and the package that brings it.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(document, dict):
+        return
+    is_v3 = document.get("zarr_format") == 3
+    listed = document.get("codecs" if is_v3 else "filters")
+    codecs = listed if isinstance(listed, list) else []
+    for codec in [*codecs, None if is_v3 else document.get("compressor")]:
+        name = _name(codec)
+        if name and not is_installed(name, 3 if is_v3 else 2):
+            raise DecodeError(f"{key} {missing(name)}")
+
+
+def is_installed(name: str, zarr_format: int) -> bool:
+    """Say whether a codec of this name can be used."""
+    from numcodecs.registry import codec_registry, entries
+
+    short = name.removeprefix("numcodecs.")
+    if zarr_format == 2 or short != name:
+        return short in codec_registry or short in entries
+    from zarr.registry import get_codec_class
+
+    try:
+        get_codec_class(name)
+    except Exception:  # what a registry raises is its own affair
+        return False
+    return True
+
+
+def missing(name: str) -> str:
+    """Return the sentence that names a codec and what brings it, without its subject."""
+    short = name.removeprefix("numcodecs.")
+    found = (brings for start, brings in _PACKAGES.items() if short.startswith(start))
+    package = next(found, None)
+    if package is None:
+        return f"needs the codec {name}, which no installed package brings."
+    return f"needs the codec {name}, which is not installed: `pip install {package}` brings it."
+
+
+def _name(codec: object) -> str:
+    if isinstance(codec, Mapping):
+        codec = codec.get("id", codec.get("name"))
+    return codec if isinstance(codec, str) else ""
+
+
+def _codecs(text: bytes) -> Iterator[dict[str, object]]:
+    """Yield all that may be a codec; without recursion, since the text may be nested deeply."""
+    try:
+        queue = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return
     while queue:
         item = queue.pop()
         if isinstance(item, dict):
-            yield from (str(item[key]).lower() for key in ("id", "name") if key in item)
+            yield from ({"name": item[key]} for key in ("id", "name") if key in item)
             queue.extend(item.values())
         elif isinstance(item, list):
             queue.extend(item)

@@ -7,7 +7,11 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from refexplorer.errors import DecodeError, LimitError
+from refexplorer.markup import size_text
+
 if TYPE_CHECKING:
+    from refexplorer.limits import Limits
     from refexplorer.spec.arrays import ArrayMeta
 
 WHOLE_CHUNKS = 256
@@ -37,3 +41,30 @@ def is_small(array: ArrayMeta) -> bool:
     """Whether a view may read the whole array at once."""
     size = math.prod(array.shape) * (array.itemsize or POINTER)
     return array.chunk_count <= WHOLE_CHUNKS and size <= WHOLE_BYTES
+
+
+def check_size(array: ArrayMeta, limits: Limits) -> None:
+    """Refuse chunks that would eat the machine, before anything is allocated or read.
+
+    Raises
+    ------
+    LimitError
+        If an element or a decoded chunk is larger than the limits.
+    DecodeError
+        If the data type is structured in a way that gives no size.
+    """
+    name = array.path or "the root array"
+    if array.itemsize is None and array.dtype == "structured":
+        raise DecodeError(f"{name} has a structured data type that is not understood.")
+    itemsize = array.itemsize or POINTER
+    if itemsize > limits.itemsize:
+        raise LimitError(
+            f"one element of {name} takes {size_text(itemsize)}, and "
+            f"{size_text(limits.itemsize)} is the most that is decoded (limits: itemsize)."
+        )
+    size = math.prod(array.chunks) * itemsize
+    if size > limits.chunk_bytes:
+        raise LimitError(
+            f"one chunk of {name} decodes to {size_text(size)}, and "
+            f"{size_text(limits.chunk_bytes)} is the most (limits: chunk_bytes)."
+        )

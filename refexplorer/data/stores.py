@@ -5,15 +5,88 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.filesystem import ReferenceView, filesystem
+from refexplorer.data.access import AccessPolicy
+from refexplorer.data.codecs import METADATA_NAMES, require_codecs
+from refexplorer.data.filesystem import ReferenceView
+from refexplorer.data.grid import check_size
+from refexplorer.data.inflating import check_inflation, is_stream
 from refexplorer.data.opened import Opened
-from refexplorer.data.targets import StorageOptions
-from refexplorer.errors import DecodeError
+from refexplorer.data.options import StorageOptions
+from refexplorer.data.pipelines import Stage, as_bytes, stages
+from refexplorer.data.targets import Targets
+from refexplorer.errors import DecodeError, LimitError, RefexplorerError
 
 if TYPE_CHECKING:
     import xarray
     import zarr
     from zarr.storage import FsspecStore
+
+    from refexplorer.spec.arrays import ArrayMeta
+
+
+class DecodedView(ReferenceView):
+    """The keys of a set as files for Zarr, which decodes what it is given without asking.
+
+    Chunks that would inflate to more than `Limits.chunk_bytes` are refused before it sees them,
+    and so are arrays with a codec that is not installed.
+    """
+
+    def __init__(self, refs: Opened, targets: Targets) -> None:
+        super().__init__(refs, targets)
+        self._stages: dict[str, tuple[Stage, ...]] = {}
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **options: object
+    ) -> bytes:
+        """Return the bytes of a key, as `ReferenceView.cat_file` does, when they may be decoded.
+
+        Raises
+        ------
+        DecodeError
+            If the array needs a codec that is not installed.
+        LimitError
+            If the bytes would inflate beyond the limit.
+        """
+        data = super().cat_file(path, start, end, **options)
+        key = self._strip_protocol(path)
+        if key.rpartition("/")[2] in METADATA_NAMES:
+            require_codecs(key, data)
+        elif start is None and end is None:
+            self._check(key, data)
+        return data
+
+    def _check(self, key: str, data: bytes) -> None:
+        owner = self.references.array_of(key)
+        if owner is None:
+            return
+        array = self.references.array(owner[0])
+        check_size(array, self.references.limits)
+        try:
+            self._inflate(array, data)
+        except (LimitError, DecodeError) as error:
+            raise type(error)(f"{key} could not be decoded: {error}.") from None
+
+    def _inflate(self, array: ArrayMeta, data: Any) -> None:
+        """Go through the stages that may inflate; only what stands before the last is decoded."""
+        found = self._stages_of(array)
+        inflating = [at for at, stage in enumerate(found) if is_stream(stage.name)]
+        for at, stage in enumerate(found[: inflating[-1] + 1 if inflating else 0]):
+            limit = self.references.limits.chunk_bytes
+            check_inflation(stage.name, stage.settings, as_bytes(data), limit)
+            if at == inflating[-1]:
+                return
+            try:
+                data = stage.decode(data)
+            except Exception:  # Zarr meets the same and says it
+                return
+
+    def _stages_of(self, array: ArrayMeta) -> tuple[Stage, ...]:
+        if array.path not in self._stages:
+            try:
+                self._stages[array.path] = stages(array)
+            except RefexplorerError:  # Zarr refuses the array in its own words
+                self._stages[array.path] = ()
+        return self._stages[array.path]
 
 
 def store(view: ReferenceView) -> FsspecStore:
@@ -39,56 +112,115 @@ def to_zarr(
     Parameters
     ----------
     refs, allow, storage_options
-        As in `filesystem`.
+        As in `refexplorer.data.filesystem.filesystem`.
     options
         Passed to `zarr.open`.
     """
     import zarr
 
-    view = filesystem(refs, allow=allow, storage_options=storage_options)
-    return zarr.open(store(view), mode="r", **options)
+    return zarr.open(_store(refs, allow, storage_options), mode="r", **options)
 
 
 def to_xarray(
     refs: Opened,
     *,
+    group: str = "",
+    coordinates: bool = False,
     allow: Iterable[str] = (),
     storage_options: StorageOptions | None = None,
     **options: Any,
 ) -> xarray.Dataset:
-    """Open the set with xarray, as ``xr.open_dataset(engine="zarr")`` would.
-
-    Like it, this reads the dimension coordinates, and the first and last values of times, from
-    their targets. Pass ``create_default_indexes=False, decode_times=False`` and nothing but
-    metadata is read.
+    """Open a group of the set with xarray; nothing but metadata is read.
 
     Parameters
     ----------
     refs, allow, storage_options
-        As in `filesystem`.
+        As in `refexplorer.data.filesystem.filesystem`.
+    group
+        The path of a group; ``""`` is the root.
+    coordinates
+        Read the dimension coordinates from their targets now, as ``xarray.open_dataset`` does by
+        itself: `sel` needs their indexes, and times are decoded by their values.
     options
         Passed to `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
     Raises
     ------
     DecodeError
-        If an array has no dimension names, without which xarray cannot place it.
+        If there is no such group, or an array has no dimension names, without which xarray
+        cannot place it.
     """
     import xarray
 
-    _require_names(refs, str(options.get("group") or "").strip("/"))
-    view = filesystem(refs, allow=allow, storage_options=storage_options)
-    options = {"consolidated": False} | options
+    group = group.strip("/")
+    _require_group(refs, group)
+    _require_names(refs, [path for path in refs.arrays() if path.rpartition("/")[0] == group])
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
-    source: Any = store(view)
-    return xarray.open_dataset(source, engine="zarr", **options)
+    source: Any = _store(refs, allow, storage_options)
+    given = _lazy(coordinates) | {"group": group or None} | options
+    return xarray.open_dataset(source, engine="zarr", **given)
 
 
-def _require_names(refs: Opened, group: str) -> None:
+def to_datatree(
+    refs: Opened,
+    *,
+    coordinates: bool = False,
+    allow: Iterable[str] = (),
+    storage_options: StorageOptions | None = None,
+    **options: Any,
+) -> xarray.DataTree:
+    """Open all groups of the set as a tree of datasets; nothing but metadata is read.
+
+    Parameters
+    ----------
+    refs, coordinates, allow, storage_options
+        As in `to_xarray`.
+    options
+        Passed to `xarray.open_datatree`.
+
+    Raises
+    ------
+    DecodeError
+        If an array has no dimension names.
+    """
+    import xarray
+
+    _require_names(refs, refs.arrays())
+    source: Any = _store(refs, allow, storage_options)
+    return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
+
+
+def _lazy(coordinates: bool) -> dict[str, Any]:
+    """Return what keeps xarray from reading coordinates when it opens a store."""
+    return {
+        "consolidated": False,
+        "create_default_indexes": coordinates,
+        "decode_times": coordinates,
+    }
+
+
+def _store(
+    refs: Opened, allow: Iterable[str], storage_options: StorageOptions | None
+) -> FsspecStore:
+    policy = AccessPolicy(refs.source.location, allow)
+    return store(DecodedView(refs, Targets(policy, storage_options, refs.limits)))
+
+
+def _require_group(refs: Opened, group: str) -> None:
+    """Refuse a path at which xarray would find nothing, or an array."""
+    groups = {".zgroup", "zarr.json"}
+    if not group or (
+        any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays()
+    ):
+        return
+    what = "is an array" if group in refs.arrays() else "there is none of this path"
+    raise DecodeError(f"{group!r} is no group of the set: {what}.")
+
+
+def _require_names(refs: Opened, paths: Iterable[str]) -> None:
     """Refuse what xarray would answer with an error of its inner parts."""
-    inside = [path for path in refs.arrays() if path and path.rpartition("/")[0] == group]
-    for path in inside:
-        if refs.array(path).dimensions is None:
+    for path in paths:
+        if path and refs.array(path).dimensions is None:
             raise DecodeError(
                 f"{path} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
                 f"refs.to_zarr()[{path!r}] reads it without."

@@ -34,3 +34,8 @@ def path(name: str) -> Path:
     if not found.exists():
         raise KeyError(f"No demo file {name!r}; the sets are {', '.join(_SETS.values())}.")
     return found
+
+
+def exercises() -> list[Path]:
+    """Give the files of the exercises, in order."""
+    return sorted((_FOLDER / "exercises").glob("*.toml"))

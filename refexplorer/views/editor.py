@@ -8,11 +8,12 @@ from collections.abc import Mapping
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
+from refexplorer.markup import counted
 from refexplorer.opening import open_references, renditions
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.dialects import Rendition
 from refexplorer.views.derivation import derive
-from refexplorer.views.editor_models import Mark
+from refexplorer.views.editor_models import Entry, Mark
 from refexplorer.views.editor_rows import EditorRows
 from refexplorer.views.exporting import seek, write_v0
 from refexplorer.views.help import FILTER_HELP, PART_HELP
@@ -99,6 +100,29 @@ class EditorController:
         """What is tried in place of templates of the text."""
         return dict(self._templates)
 
+    @templates.setter
+    def templates(self, templates: Mapping[str, str]) -> None:
+        with self._lock:
+            if dict(templates) != self._templates:
+                self._templates = {str(name): str(text) for name, text in templates.items()}
+                self._followed(self.document)
+                self.post({"ev": "tried"}, [])
+
+    @property
+    def sentence(self) -> str:
+        """How many keys there are and what is wrong first, or why the text cannot be read."""
+        if self._error is not None:
+            return sentence_of(self._error)
+        errors = [note for note in self._marks() if note.severity == "error"]
+        keys = counted(self._total, "key")
+        return f"{keys}; {errors[0].message}" if errors else keys
+
+    def window(self, start: int, stop: int, reader: str = "") -> list[Entry]:
+        """Return some rows, as the specification or another reader has them."""
+        if self._table is None:
+            return []
+        return self._table.window(start, stop, self._rendition(reader))
+
     def handle(
         self, message: Message, buffers: Buffers | None = None
     ) -> list[tuple[Message, Buffers]]:
@@ -123,8 +147,7 @@ class EditorController:
 
     def _rows(self, message: Message) -> Message:
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
-        reader = self._rendition(str(message.get("reader") or ""))
-        rows = [] if self._table is None else self._table.window(start, start + n, reader)
+        rows = self.window(start, start + n, str(message.get("reader") or ""))
         return {"version": self.version, "start": start, "total": self._shown, "rows": rows}
 
     def _explain(self, message: Message) -> Message:
@@ -226,18 +249,11 @@ class EditorController:
             "removed_exactly": table is None or table.is_exact,
             "notes": marks,
             "note_count": len(good.diagnostics) if good and is_good else len(marks),
-            "sentence": self._sentence(marks),
+            "sentence": self.sentence,
             "wrap": wrapping(self._places) if good and good.source.form == "V0" else None,
             "templates": template_fields(self._places, self._templates),
             "generators": () if good is None else generators(good),
         }
-
-    def _sentence(self, marks: list[Mark]) -> str:
-        if self._error is not None:
-            return sentence_of(self._error)
-        errors = [note for note in marks if note.severity == "error"]
-        keys = f"{self._total:,} {'key' if self._total == 1 else 'keys'}"
-        return f"{keys}; {errors[0].message}" if errors else keys
 
     def _marks(self) -> list[Mark]:
         """Return the marks of the text; found once for each text."""

@@ -1,6 +1,7 @@
 """Notebook hosts of the views: thin anywidgets around the controllers."""
 
 from refexplorer.widgets.editor import TemplateEditor
+from refexplorer.widgets.exercises import Exercises
 from refexplorer.widgets.explorer import (
     ArrayPreview,
     ChunkGrid,
@@ -14,6 +15,7 @@ from refexplorer.widgets.explorer import (
 __all__ = [
     "ArrayPreview",
     "ChunkGrid",
+    "Exercises",
     "Explorer",
     "KeyInspector",
     "KeyTree",

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import anywidget
 import traitlets
+from ipywidgets import widget_serialization
 
-from refexplorer.spec.diagnostics import Diagnostic
+from refexplorer.errors import RefexplorerError
 from refexplorer.views.editor import EditorController
+from refexplorer.views.editor_html import editor_html, editor_text
 from refexplorer.widgets.bundles import bundle_text
+from refexplorer.widgets.explorer import Explorer
+from refexplorer.widgets.still import StillWidget
 from refexplorer.widgets.traits import ReferencesTrait
 
 
-class TemplateEditor(anywidget.AnyWidget):
+class TemplateEditor(StillWidget):
     """Write a version 1 reference set and watch the version 0 keys that it makes.
 
     Parameters
     ----------
     document
         JSON text, or a dict that is written as JSON.
+    templates
+        Tried in place of templates of the text, by name, as fsspec's ``template_overrides``.
 
     Attributes
     ----------
@@ -28,34 +33,88 @@ class TemplateEditor(anywidget.AnyWidget):
         The text as it is in the editor; setting it replaces the text.
     references
         The set that the last good text makes; None before there was one.
+    diagnostics
+        What there is to say about the last good text.
+    templates
+        What is tried in place of templates of the text; setting it tries others.
+    explorer
+        The explorer that shows the edited set, below the editor; None until `explore` is called,
+        or "Open in explorer" is pressed.
     """
 
     document = traitlets.Unicode("").tag(sync=True)
     references = ReferencesTrait(read_only=True)
+    diagnostics = traitlets.Tuple(read_only=True)
+    templates = traitlets.Dict(key_trait=traitlets.Unicode(), value_trait=traitlets.Unicode())
+    explorer = traitlets.Instance(Explorer, allow_none=True, read_only=True).tag(
+        sync=True, **widget_serialization
+    )
 
-    def __init__(self, document: str | Mapping[str, object]) -> None:
-        self._controller = EditorController(document)
-        super().__init__(document=self._controller.document)
-        self.set_trait("references", self._controller.references)
-        self._controller.post = self.send
+    def __init__(
+        self, document: str | Mapping[str, object], *, templates: Mapping[str, str] | None = None
+    ) -> None:
+        self._host(EditorController(document, templates=templates))
+
+    def _host(self, controller: EditorController) -> None:
+        self._controller = controller
+        super().__init__(document=controller.document)
+        self._take()
+        controller.post = self.send
         self.on_msg(self._receive)
 
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What there is to say about the last good text."""
-        return () if self.references is None else self.references.diagnostics
+    def explore(self) -> Explorer:
+        """Open the set of the last good text in an explorer, which the editor shows below itself.
+
+        Raises
+        ------
+        RefexplorerError
+            If there was no good text yet.
+        """
+        if self.references is None:
+            raise RefexplorerError("There was no text yet that makes keys.")
+        if self.explorer is None or self.explorer.references is not self.references:
+            self.set_trait("explorer", Explorer(self.references))
+        assert self.explorer is not None
+        return self.explorer
 
     @property
     def _esm(self) -> str:
         return bundle_text("editor")
 
+    def _still(self) -> tuple[str, str]:
+        return editor_html(self._controller), editor_text(self._controller)
+
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
+        if message.get("op") == "explore":
+            self.send(self._explored(message["id"]))
+            return
         for reply, attached in self._controller.handle(message, buffers):
             self.send(reply, attached)
-        self.set_trait("references", self._controller.references)
+        self._take()
+
+    def _explored(self, number: str) -> dict[str, str]:
+        try:
+            self.explore()
+        except RefexplorerError as error:
+            return {"id": number, "error": str(error)}
+        return {"id": number}
+
+    def _take(self) -> None:
+        """Let the traits say what the controller holds."""
+        references = self._controller.references
+        if references is not self.references:
+            self.set_trait("references", references)
+            self.set_trait("diagnostics", () if references is None else references.diagnostics)
+        self.templates = self._controller.templates
 
     @traitlets.observe("document")
     def _follow(self, change: dict[str, Any]) -> None:
         if change["new"] != self._controller.document:
             self._controller.document = change["new"]
-            self.set_trait("references", self._controller.references)
+            self._take()
+
+    @traitlets.observe("templates")
+    def _try(self, change: dict[str, Any]) -> None:
+        if change["new"] != self._controller.templates:
+            self._controller.templates = change["new"]
+            self._take()

@@ -12,6 +12,7 @@ import traitlets
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer import ExplorerController
+from refexplorer.views.still import still_html, still_text
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.still import StillWidget
 from refexplorer.widgets.traits import ReferencesTrait
@@ -74,6 +75,9 @@ class ReferencesWidget(StillWidget):
     @property
     def _esm(self) -> str:
         return bundle_text("explorer")
+
+    def _still(self) -> tuple[str, str]:
+        return still_html(self._controller, self.part), still_text(self._controller, self.part)
 
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
         for reply, attached in self._controller.handle(message, buffers):

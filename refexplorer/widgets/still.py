@@ -8,9 +8,6 @@ from uuid import uuid4
 import anywidget
 from IPython.display import display, update_display
 
-from refexplorer.views.explorer import ExplorerController
-from refexplorer.views.still import still_html, still_text
-
 
 class StillWidget(anywidget.AnyWidget):
     """A widget with HTML and text of its state in its output.
@@ -19,9 +16,11 @@ class StillWidget(anywidget.AnyWidget):
     not, show the HTML.
     """
 
-    _controller: ExplorerController
     _display_id: str | None = None
-    part: Any
+
+    def _still(self) -> tuple[str, str]:
+        """Return the state as HTML and as text."""
+        raise NotImplementedError
 
     def save_static(self) -> None:
         """Put the state as it is now into the outputs where the widget was displayed last.
@@ -39,8 +38,7 @@ class StillWidget(anywidget.AnyWidget):
 
     def _bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_() or ({}, {})
-        html = still_html(self._controller, self.part)
-        text = still_text(self._controller, self.part)
+        html, text = self._still()
         return {**data, "text/html": html, "text/plain": text}, metadata
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:

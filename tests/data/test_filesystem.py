@@ -79,7 +79,7 @@ def test_every_form_gives_the_values_of_the_files(name: str) -> None:
     refs = rx.open_references(DEMO / name)
     files = [xarray.open_dataset(path, engine="h5netcdf") for path in sorted(DEMO.glob("*.nc"))]
     expected = np.concatenate([each["sst"].values for each in files])
-    with to_xarray(refs) as dataset:
+    with to_xarray(refs, coordinates=True) as dataset:
         np.testing.assert_array_equal(dataset["sst"].values, expected)
         assert dataset["time"].dtype.kind == "M"
     for each in files:
@@ -89,8 +89,7 @@ def test_every_form_gives_the_values_of_the_files(name: str) -> None:
 def test_opening_makes_no_request(server: RangeServer) -> None:
     refs = rx.open_references(raw_set([f"{server.url}/f", 0, 4]))
     group = to_zarr(refs, allow=[server.url])
-    options: dict[str, Any] = {"create_default_indexes": False, "decode_times": False}
-    with to_xarray(refs, allow=[server.url], **options) as dataset:
+    with to_xarray(refs, allow=[server.url]) as dataset:
         assert repr(dataset)
     assert isinstance(group, zarr.Group)
     assert repr(group.tree())
@@ -109,7 +108,7 @@ def test_a_chunk_that_may_not_be_read_is_no_fill_value(tmp_path: Path) -> None:
     with pytest.raises(AccessError):
         x_of(refs)[:2]
     with (
-        to_xarray(refs, create_default_indexes=False) as dataset,
+        to_xarray(refs) as dataset,
         pytest.raises(AccessError),
     ):
         dataset["x"].load()

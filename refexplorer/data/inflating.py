@@ -1,0 +1,255 @@
+"""Sizes of decoded bytes, known before a codec makes them: a small chunk can hold terabytes.
+
+Codecs that declare the size are taken at their word, since they allocate just that; streams
+without one are decoded piece by piece and only counted.
+"""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+import math
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import zstandard
+
+from refexplorer.errors import DecodeError, LimitError
+from refexplorer.markup import size_text
+
+_FED = 2**16
+_PIECE = 2**20
+_LZMA_MEMORY = 2**28
+_DEFLATE_RATIO = 1032
+"""The most that deflate can inflate a byte to (zlib's technical notes)."""
+_BLOSC_HEADER = 16
+_SAME_SIZE = frozenset(
+    {
+        "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround",
+        "base64", "bytes", "endian", "transpose",
+    }
+)  # fmt: skip
+
+Settings = Mapping[str, Any]
+_Measure = Callable[[bytes, Settings, int], int]
+
+
+class _Stream(Protocol):
+    """What the decompressors of bz2 and lzma share."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the stream was met."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all that was given is decoded."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was given after the end of the stream."""
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Return at most `max_length` bytes."""
+
+
+def is_bounded(name: str) -> bool:
+    """Say whether `check_inflation` knows what a codec decodes to."""
+    return name in _MEASURES or name in _SAME_SIZE or name in _RATIOS
+
+
+def keeps_size(name: str) -> bool:
+    """Say whether a codec decodes to as many bytes as it is given, or a few less."""
+    return name in _SAME_SIZE
+
+
+def is_stream(name: str) -> bool:
+    """Say whether a codec compresses, so that its output may be far larger than its input."""
+    return name in _MEASURES
+
+
+def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> None:
+    """Refuse encoded bytes that would decode to more than `limit` bytes.
+
+    Parameters
+    ----------
+    name, settings
+        A codec as numcodecs names it, and its configuration.
+    data
+        The encoded bytes.
+    limit
+        In bytes.
+
+    Raises
+    ------
+    LimitError
+        If they would. A codec that is not known here passes.
+    DecodeError
+        If the size that the bytes declare cannot be true.
+    """
+    if name in _MEASURES:
+        try:
+            size = _MEASURES[name](data, settings, limit)
+        except (zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, ValueError):
+            return  # the codec itself says what is wrong with them
+    else:
+        size = math.ceil(len(data) * _ratio_of(name, settings))
+    if size > limit:
+        raise LimitError(
+            f"{name} inflates {size_text(len(data))} to {size_text(size)} or more, and a chunk may "
+            f"take {size_text(limit)} at this step; it was stopped"
+        )
+
+
+def _zlib(data: bytes, settings: Settings, limit: int) -> int:
+    return _deflated(data, limit, zlib.MAX_WBITS, many=False)
+
+
+def _gzip(data: bytes, settings: Settings, limit: int) -> int:
+    return _deflated(data, limit, zlib.MAX_WBITS + 16, many=True)
+
+
+def _deflated(data: bytes, limit: int, window: int, many: bool) -> int:
+    most = len(data) * _DEFLATE_RATIO
+    if most <= limit:
+        return most
+    return _count(_deflate_pieces(data, window, many), limit)
+
+
+def _deflate_pieces(data: bytes, window: int, many: bool) -> Iterator[int]:
+    stream = zlib.decompressobj(window)
+    place = 0
+    while place < len(data):
+        fed = data[place : place + _FED]
+        place += len(fed)
+        while fed and not stream.eof:
+            yield len(stream.decompress(fed, _PIECE))
+            fed = stream.unconsumed_tail
+        if stream.eof:
+            place -= len(stream.unused_data)
+            if not many:
+                return
+            stream = zlib.decompressobj(window)
+
+
+def _bz2(data: bytes, settings: Settings, limit: int) -> int:
+    return _count(_stream_pieces(data, bz2.BZ2Decompressor), limit)
+
+
+def _lzma(data: bytes, settings: Settings, limit: int) -> int:
+    form, filters = settings.get("format", lzma.FORMAT_XZ), settings.get("filters")
+    memory = None if form == lzma.FORMAT_RAW else _LZMA_MEMORY
+
+    def start() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(form, memory, filters)
+
+    return _count(_stream_pieces(data, start), limit)
+
+
+def _stream_pieces(data: bytes, start: Callable[[], _Stream]) -> Iterator[int]:
+    stream, place = start(), 0
+    while place < len(data):
+        fed = data[place : place + _FED]
+        place += len(fed)
+        while fed or not (stream.needs_input or stream.eof):
+            yield len(stream.decompress(fed, _PIECE))
+            fed = b""
+        if stream.eof:
+            place -= len(stream.unused_data)
+            stream = start()
+
+
+def _zstd(data: bytes, settings: Settings, limit: int) -> int:
+    declared = zstandard.frame_content_size(data)
+    if declared >= 0:
+        return declared
+    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    return _count(iter(lambda: len(reader.read(_PIECE)), 0), limit)
+
+
+def _count(pieces: Iterator[int], limit: int) -> int:
+    """Add up sizes until they pass the limit."""
+    size = 0
+    for piece in pieces:
+        size += piece
+        if size > limit:
+            break
+    return size
+
+
+def _blosc(data: bytes, settings: Settings, limit: int) -> int:
+    """Read the header: decoded size at byte 4, encoded size at byte 12."""
+    encoded = int.from_bytes(data[12:16], "little")
+    if len(data) < _BLOSC_HEADER or encoded > len(data):
+        raise DecodeError(
+            f"blosc declares {encoded:,} encoded bytes, and {len(data):,} are there; "
+            "the data is cut off or is not blosc"
+        )
+    return int.from_bytes(data[4:8], "little")
+
+
+def _lz4(data: bytes, settings: Settings, limit: int) -> int:
+    return int.from_bytes(data[:4], "little")
+
+
+def _items(data: bytes, settings: Settings, limit: int) -> int:
+    """Read how many items of varying length follow; each takes four bytes or more."""
+    declared, most = int.from_bytes(data[:4], "little"), max(len(data) - 4, 0) // 4
+    if declared > most:
+        raise DecodeError(f"{declared:,} items are declared, and at most {most:,} can be there")
+    return len(data)
+
+
+def _json_items(data: bytes, settings: Settings, limit: int) -> int:
+    """Read dtype and shape, the last two items of the list that json2 writes."""
+    try:
+        document = json.loads(data)
+        dtype, shape = np.dtype(document[-2]), document[-1]
+        return math.prod(map(int, shape)) * int(dtype.itemsize)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return 0  # the codec itself says what is wrong with them
+
+
+_MEASURES: dict[str, _Measure] = {
+    "zlib": _zlib,
+    "gzip": _gzip,
+    "bz2": _bz2,
+    "lzma": _lzma,
+    "zstd": _zstd,
+    "blosc": _blosc,
+    "lz4": _lz4,
+    "vlen-utf8": _items,
+    "vlen-bytes": _items,
+    "vlen-array": _items,
+    "json2": _json_items,
+}
+
+
+def _ratio(decoded: str, encoded: str) -> Callable[[Settings], float]:
+    """Return what gives the sizes of two data types of a configuration, as a ratio."""
+
+    def ratio(settings: Settings) -> float:
+        before = settings.get(encoded) or ("u1" if decoded == "dtype" else settings.get(decoded))
+        try:
+            return np.dtype(settings[decoded]).itemsize / max(np.dtype(before).itemsize, 1)
+        except (TypeError, ValueError, LookupError):
+            return 1
+
+    return ratio
+
+
+def _ratio_of(name: str, settings: Settings) -> float:
+    return _RATIOS[name](settings) if name in _RATIOS else 1
+
+
+_RATIOS: dict[str, Callable[[Settings], float]] = {
+    "packbits": lambda _: 8,
+    "astype": _ratio("decode_dtype", "encode_dtype"),
+    "categorize": _ratio("dtype", "astype"),
+    "delta": _ratio("dtype", "astype"),
+    "fixedscaleoffset": _ratio("dtype", "astype"),
+    "quantize": _ratio("dtype", "astype"),
+}

@@ -1,0 +1,246 @@
+"""The decode ladder of a key: reference, raw bytes, each codec, values, and where it breaks."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.data.chunks import State
+from refexplorer.data.confined import decode_confined
+from refexplorer.data.grid import POINTER, Index, check_size
+from refexplorer.data.inflating import check_inflation, is_bounded, keeps_size
+from refexplorer.data.opened import Opened
+from refexplorer.data.pipelines import VALUES, Stage, as_bytes, stages
+from refexplorer.data.targets import Targets
+from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.markup import escape, size_text
+
+if TYPE_CHECKING:
+    from refexplorer.spec.arrays import ArrayMeta
+
+HEAD = 64
+"""Bytes that a step keeps from the start of what came of it."""
+_SHOWN = 120
+_SLACK = 2**20
+_WIDEST = 16
+"""How much a filter may shrink: one byte for a number of sixteen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One step of a ladder.
+
+    Attributes
+    ----------
+    name
+        ``"reference"``, ``"raw bytes"``, a codec with its settings, or ``"values"``.
+    size
+        Bytes that came of it; None if it failed, or for the reference.
+    seconds
+        Processor time of this process; for the raw bytes the time that passed until they came.
+    head
+        The first bytes of what came of it.
+    form
+        What it is: the reference as JSON, or dtype and shape, such as ``"<i2 [2, 96, 96]"``.
+    message
+        Why it failed, in one sentence; None if it did not.
+    """
+
+    name: str
+    size: int | None
+    seconds: float
+    head: bytes
+    form: str
+    message: str | None = None
+
+    def __str__(self) -> str:
+        size = "" if self.size is None else size_text(self.size)
+        said = f"FAILED: {self.message}" if self.message else self.form or self.head[:16].hex(" ")
+        name = escape(self.name, 40)
+        return f"{name:<28}  {size:>8}  {self.seconds * 1000:8.2f} ms  {escape(said, 300)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """How a key decodes.
+
+    Attributes
+    ----------
+    key
+        The key.
+    array, index
+        The chunk that it stands for; None if it is no chunk.
+    state
+        ``fetched`` if all steps went well, ``fill`` for a chunk without a reference.
+    rungs
+        From the reference on; after one that failed there are none.
+    values
+        The whole chunk, not cut at the edge of the array; None if there are none.
+    """
+
+    key: str
+    array: str | None
+    index: Index | None
+    state: State
+    rungs: tuple[Rung, ...]
+    values: np.ndarray | None
+
+    @property
+    def message(self) -> str | None:
+        """Why it broke, in one sentence; None if it did not."""
+        return self.rungs[-1].message
+
+    def __str__(self) -> str:
+        head = f"{escape(self.key, _SHOWN)}: {self.state}"
+        return "\n".join([head, *(f"  {rung}" for rung in self.rungs)])
+
+
+def ladder(refs: Opened, key: str, targets: Targets) -> Ladder:
+    """Read a key and decode it, a step at a time.
+
+    No step may make more bytes than the chunk has, with some room for the codecs after it: what
+    would is stopped, and codecs that do not say beforehand are run in a process of their own.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    key
+        A key; that of a chunk without a reference gives a ladder of one step.
+    targets
+        Reads the bytes.
+
+    Raises
+    ------
+    KeyError
+        If there is no such key, and no chunk that would have it.
+    AccessError
+        If the target may not be read yet.
+    """
+    owner = refs.array_of(key)
+    array = None if owner is None else refs.array(owner[0])
+    index = None if owner is None else owner[1]
+    if array is not None and not array.contains(index or ()):
+        array = index = None
+    if key not in refs:
+        if array is None:
+            raise KeyError(key)
+        rung = Rung("reference", None, 0.0, b"", "none: this chunk reads as the fill value")
+        return Ladder(key, array.path, index, State.FILL, (rung,), None)
+    climb = _Climb()
+    values = climb.all(refs, key, array, targets)
+    path = None if array is None else array.path
+    state = State.FAILED if climb.failed else State.FETCHED
+    return Ladder(key, path, index, state, tuple(climb.rungs), values)
+
+
+class _Climb:
+    """Takes steps until one fails."""
+
+    def __init__(self) -> None:
+        self.rungs: list[Rung] = []
+        self.failed = False
+
+    def all(
+        self, refs: Opened, key: str, array: ArrayMeta | None, targets: Targets
+    ) -> np.ndarray | None:
+        """Take every step; the values, if it gets there."""
+        reference = refs.get(key)
+        if reference is None:
+            message = "Its template fails for this key; see the diagnostics."
+            self._add("reference", 0.0, b"", message)
+            return None
+        written = json.dumps(reference.to_v0(), ensure_ascii=False)[:_SHOWN]
+        self.rungs.append(Rung("reference", None, 0.0, b"", written))
+        raw = self._step("raw bytes", lambda: targets.fetch(key, reference), time.perf_counter)
+        if raw is None or array is None:
+            return None
+        found = self._step_list(refs, array)
+        data: Any = raw
+        for number, (stage, limit) in enumerate(found):
+            run = _bounded(array, number, stage, data, limit)
+            data = self._step(stage.label, run, time.process_time)
+            if data is None:
+                return None
+        return data if isinstance(data, np.ndarray) else None
+
+    def _step_list(self, refs: Opened, array: ArrayMeta) -> list[tuple[Stage, int]]:
+        try:
+            check_size(array, refs.limits)
+            found = stages(array)
+        except RefexplorerError as error:
+            self._add(VALUES, 0.0, b"", str(error))
+            return []
+        return [(stage, _room(refs, array, found[at + 1 :])) for at, stage in enumerate(found)]
+
+    def _step(self, name: str, run: Callable[[], Any], clock: Callable[[], float]) -> Any:
+        started = clock()
+        try:
+            data = run()
+        except AccessError:
+            raise
+        except Exception as error:  # a codec raises what it likes
+            self._add(name, clock() - started, b"", _said(error))
+            return None
+        self._add(name, clock() - started, data)
+        return data
+
+    def _add(self, name: str, seconds: float, data: Any, message: str | None = None) -> None:
+        self.failed = self.failed or message is not None
+        size = None if message else data.nbytes if isinstance(data, np.ndarray) else len(data)
+        self.rungs.append(Rung(name, size, seconds, _head(data), _form(data), message))
+
+
+def _room(refs: Opened, array: ArrayMeta, later: tuple[Stage, ...]) -> int:
+    """Return how many bytes a stage may make, so that the codecs after it come to the chunk."""
+    size = math.prod(array.chunks) * (array.itemsize or POINTER)
+    varies = array.itemsize is None or "O" in array.dtype
+    room = refs.limits.chunk_bytes if varies else _SLACK
+    widens = any(stage.name != VALUES and not keeps_size(stage.name) for stage in later)
+    return size * (_WIDEST if widens else 2) + room
+
+
+def _bounded(
+    array: ArrayMeta, number: int, stage: Stage, data: Any, limit: int
+) -> Callable[[], Any]:
+    """Return what runs a stage under a limit of bytes."""
+
+    def run() -> Any:
+        if stage.name == VALUES:
+            return stage.decode(data)
+        if not is_bounded(stage.name):
+            return decode_confined(array, number, data, limit)
+        check_inflation(stage.name, stage.settings, as_bytes(data), limit)
+        return stage.decode(data)
+
+    return run
+
+
+def _said(error: Exception) -> str:
+    """Say an error of a codec in one sentence."""
+    text = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
+    if isinstance(error, RefexplorerError):
+        return f"{text}."
+    if "checksum" in text:
+        return f"The checksum is wrong, so the bytes are not those that were written: {text}."
+    return f"The codec refuses the bytes: {type(error).__name__}{': ' + text if text else ''}."
+
+
+def _head(data: Any) -> bytes:
+    if isinstance(data, np.ndarray):
+        if data.dtype.hasobject:
+            return b""
+        return data.reshape(-1)[:HEAD].tobytes()[:HEAD]
+    return bytes(data[:HEAD])
+
+
+def _form(data: Any) -> str:
+    if not isinstance(data, np.ndarray):
+        return ""
+    return f"{data.dtype if data.dtype.names else data.dtype.str} {list(data.shape)}"

@@ -1,0 +1,300 @@
+"""The Python that opens a set, or one key of it, with fsspec, Zarr and xarray alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.data.opened import Opened
+from refexplorer.data.options import Options
+from refexplorer.data.places import parse, protocol_of, resolve
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.compression import GZIP, ZSTD
+from refexplorer.formats.documents import read_whole
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
+from refexplorer.spec.dialects.survey import Survey
+from refexplorer.spec.dialects.verdicts import Outcome
+
+if TYPE_CHECKING:
+    from refexplorer.formats.source import Source
+
+_ASYNCHRONOUS = frozenset({"http", "https", "s3", "gs", "az", "abfs"})
+_SECRET = re.compile("key|secret|token|password|credential|auth", re.IGNORECASE)
+_WIDTH = 88
+_LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """Python that stands in the code as it is, not as the text that `repr` makes of it."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass
+class _Recipe:
+    """What the code needs: imports, lines before the call, and options of the file system."""
+
+    imports: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class _Beyond(Exception):
+    """fsspec has no options for this set."""
+
+
+def code(
+    refs: Opened,
+    key: str | None,
+    urls: Sequence[str | None],
+    storage_options: Mapping[str, Any],
+    allow: Collection[str] = (),
+) -> str:
+    """Return Python that opens a set, a group, an array, or the bytes of a key.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    key
+        A key, or the path of an array or a folder; None is the whole set.
+    urls
+        One target for each place that the set refers to.
+    storage_options
+        Options by protocol; secrets among them are left out.
+    allow
+        What reading it needs, where fsspec cannot read the set and refexplorer has to.
+    """
+    path = key or ""
+    is_bytes = bool(path) and path in refs and path not in refs.arrays()
+    try:
+        recipe = _recipe(refs, urls, storage_options, asynchronous=not is_bytes)
+    except (_Beyond, RefexplorerError):
+        return _by_refexplorer(refs, path, is_bytes, allow)
+    if is_bytes:
+        call = _call("fsspec.filesystem", ["reference"], recipe.options)
+        return _joined(recipe, ["fsspec"], [f"fs = {call}", f"data = fs.cat({path!r})"])
+    return _joined(recipe, *_opening(refs, path, recipe.options))
+
+
+def _opening(refs: Opened, path: str, options: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the imports and the lines that open an array or a group."""
+    given: dict[str, Any] = {"storage_options": options}
+    if path in refs.arrays():
+        form = refs.array(path).zarr_format
+        where = {"path": path} if path else {}
+        given = {"mode": "r", "zarr_format": form, **where, **given}
+        return ["zarr"], [f"array = {_call('zarr.open_array', ['reference://'], given)}"]
+    inside = [each for each in refs.arrays() if each.rpartition("/")[0] == path and each]
+    if inside and all(refs.array(each).dimensions is not None for each in inside):
+        named = {"group": path} if path else {}
+        given = {"engine": "zarr", "consolidated": False, **named, **given}
+        return ["xarray"], [f"dataset = {_call('xarray.open_dataset', ['reference://'], given)}"]
+    where = {"path": path} if path and f"{path}/.zgroup" in refs else {}
+    given = {"mode": "r", **where, **given}
+    return ["zarr"], [f"group = {_call('zarr.open_group', ['reference://'], given)}"]
+
+
+def _recipe(
+    refs: Opened,
+    urls: Sequence[str | None],
+    storage_options: Mapping[str, Any],
+    asynchronous: bool,
+) -> _Recipe:
+    recipe = _Recipe()
+    _add_document(refs, recipe, storage_options)
+    if None in urls:
+        raise _Beyond  # the reader names the target, which only a person knows
+    _add_targets(refs, recipe, [url for url in urls if url], storage_options, asynchronous)
+    return recipe
+
+
+def _add_document(refs: Opened, recipe: _Recipe, storage_options: Mapping[str, Any]) -> None:
+    """Say which document to read, and how fsspec has to render it."""
+    place = place_of(refs.source)
+    if place is None:
+        recipe.lines.append("# refs is the opened set, which came from a value and not from a file")
+        recipe.options["fo"] = _Raw("refs.to_v0()")
+        return
+    rendering = _rendering(refs)
+    if refs.source.part is not None or rendering is None:
+        recipe.imports.append("refexplorer")
+        recipe.lines.append(f"refs = refexplorer.open_references({place!r})")
+        recipe.options["fo"] = _Raw("refs.to_v0()")
+        return
+    recipe.options["fo"] = place
+    target_options = dict(_compression(place))
+    if "://" in place:
+        own = Options(storage_options, refs.source.location).of(parse(place))[1]
+        target_options |= _public(own)
+    if target_options:
+        recipe.options["target_options"] = target_options
+    recipe.options |= rendering
+
+
+def place_of(source: Source) -> str | None:
+    """Return the path or URL of a source; None if it was given as a value."""
+    part = "" if source.part is None else f"#{source.part}"
+    if source.store is not None:
+        filesystem, path = source.store
+        protocol = filesystem.protocol if isinstance(filesystem.protocol, str) else None
+        return path if protocol is None else str(filesystem.unstrip_protocol(path))
+    if source.location is None:
+        return None
+    if "://" in source.location:
+        return f"{source.location.rstrip('/')}/{source.name}{part}"
+    return str(Path(source.location) / source.name) + part
+
+
+def _compression(place: str) -> dict[str, str]:
+    """Say how a document is compressed, which fsspec wants to be told."""
+    start = b""
+    if "://" not in place and Path(place).is_file():
+        with Path(place).open("rb") as file:
+            start = file.read(len(ZSTD))
+    if start.startswith(GZIP) or ("://" in place and place.endswith(".gz")):
+        return {"compression": "gzip"}
+    if start == ZSTD or ("://" in place and place.endswith(".zst")):
+        return {"compression": "zstd"}
+    return {}
+
+
+def _rendering(refs: Opened) -> dict[str, Any] | None:
+    """Return fsspec's options for templates; None if it makes something else of them."""
+    source = refs.source
+    if source.form != "V1":
+        return {}
+    if source.is_large:
+        return {"simple_templates": False}
+    written, document = read_whole(source, None, refs.limits, Findings())
+    survey = Survey(document, written)
+    for reader, options in ((FsspecDefault(), {}), (FsspecJinja(), {"simple_templates": False})):
+        if reader.judge(survey).outcome is Outcome.SAME:
+            return options
+    return None
+
+
+def _add_targets(
+    refs: Opened,
+    recipe: _Recipe,
+    urls: list[str],
+    storage_options: Mapping[str, Any],
+    asynchronous: bool,
+) -> None:
+    """Say which file systems read the targets: nothing for local ones, else one or several."""
+    location = refs.source.location
+    relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]
+    plain = [url for url in urls if url.startswith("/")]
+    if relative and plain:
+        raise _Beyond
+    known = Options(storage_options, location)
+    protocols: dict[str, dict[str, Any]] = {}
+    for url in urls:
+        if (written := url.partition("://")[0]) != url:
+            options = known.of(parse(resolve(url, location)))[1]
+            if protocols.setdefault(written, options) != options:
+                raise _Beyond  # fsspec has one file system for a protocol
+    systems = {name: _system(name, options, asynchronous) for name, options in protocols.items()}
+    if len(protocols) == 1 and not relative and not plain:
+        ((name, options),) = protocols.items()
+        recipe.options["remote_protocol"] = name
+        if given := _options(name, options, asynchronous):
+            recipe.options["remote_options"] = given
+    elif systems or (relative and location is not None):
+        base = _folder(location, known, asynchronous) if relative and location else None
+        rest = base or (_system("file", {}, asynchronous) if plain else None)
+        recipe.options["fs"] = ({} if rest is None else {None: rest}) | systems
+        _add_imports(recipe)
+
+
+def _options(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> dict[str, Any]:
+    mode = {"asynchronous": True} if asynchronous and protocol in _ASYNCHRONOUS else {}
+    return _public(options) | mode
+
+
+def _system(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> Any:
+    """Return options for fsspec, or the expression for a file system that Zarr can await."""
+    if protocol in _ASYNCHRONOUS:
+        return _options(protocol, options, asynchronous)
+    made = _call("fsspec.filesystem", [protocol], _public(options))
+    wrapped = f"AsyncFileSystemWrapper({made}, asynchronous=True)"
+    return _Raw(wrapped if asynchronous else made)
+
+
+def _folder(location: str, known: Options, asynchronous: bool) -> _Raw:
+    """Return the expression for the folder of the reference file, which targets start from."""
+    protocol = protocol_of(location) or "file"
+    options = known.of(parse(resolve(location, None)))[1]
+    inner = _system(protocol, options, asynchronous)
+    if not isinstance(inner, _Raw):
+        inner = _Raw(_call("fsspec.filesystem", [protocol], inner))
+    mode = ", asynchronous=True" if asynchronous else ""
+    return _Raw(f"DirFileSystem({location!r}, fs={inner!r}{mode})")
+
+
+def _add_imports(recipe: _Recipe) -> None:
+    text = repr(recipe.options["fs"])
+    for name, module in (("AsyncFileSystemWrapper", "asyn_wrapper"), ("DirFileSystem", "dirfs")):
+        if name in text:
+            recipe.imports.append(f"fsspec.implementations.{module}:{name}")
+    if "fsspec.filesystem" in text:
+        recipe.imports.append("fsspec")
+
+
+def _public(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out secrets: code is copied into notebooks that others read."""
+    return {
+        name: value
+        for name, value in options.items()
+        if not (_SECRET.search(name) and isinstance(value, str) and value != "anon")
+    }
+
+
+def _by_refexplorer(refs: Opened, path: str, is_bytes: bool, allow: Collection[str]) -> str:
+    place = place_of(refs.source)
+    opened = [] if place is None else [f"refs = refexplorer.open_references({place!r})"]
+    granted = f"allow={sorted(allow)!r}" if allow else ""
+    if is_bytes:
+        last = f"data = refs.filesystem({granted}).cat({path!r})"
+    elif path and path in refs.arrays():
+        last = f"array = refs.to_zarr({granted})[{path!r}]"
+    else:
+        last = f"group = refs.to_zarr({granted})" + (f"[{path!r}]" if path else "")
+    head = ["import refexplorer", ""] if opened else []
+    return "\n".join([*head, *opened, last]) + "\n"
+
+
+def _joined(recipe: _Recipe, imports: list[str], lines: list[str]) -> str:
+    names = sorted({*recipe.imports, *imports})
+    plain = [f"import {name}" for name in names if ":" not in name]
+    parted = [name.split(":") for name in names if ":" in name]
+    head = plain + [f"from {module} import {name}" for module, name in parted]
+    return "\n".join([*head, "", *recipe.lines, *lines]) + "\n"
+
+
+def _call(function: str, positional: list[Any], named: Mapping[str, Any]) -> str:
+    """Write a call on one line, or an argument to a line where that is too long."""
+    arguments = [repr(value) for value in positional]
+    short = [f"{name}={value!r}" for name, value in named.items()]
+    line = f"{function}({', '.join([*arguments, *short])})"
+    if len(line) <= _WIDTH and "\n" not in line:
+        return line
+    spread = [f"{name}={_spread(value)}" for name, value in named.items()]
+    inside = "".join(f"    {part},\n" for part in [*arguments, *spread])
+    return f"{function}(\n{inside})"
+
+
+def _spread(value: Any) -> str:
+    """Write a dict with an entry to a line, inside the arguments of a call."""
+    if not isinstance(value, dict) or len(repr(value)) < _WIDTH // 2:
+        return repr(value)
+    inside = "".join(f"        {key!r}: {item!r},\n" for key, item in value.items())
+    return f"{{\n{inside}    }}"

@@ -1,0 +1,54 @@
+"""The exercises in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import traitlets
+
+from refexplorer.views.exercises import ExercisesController
+from refexplorer.widgets.editor import TemplateEditor
+
+
+class Exercises(TemplateEditor):
+    """Learn the reference specification: tasks in the template editor, checked as one types.
+
+    Parameters
+    ----------
+    exercise
+        The one to begin with, by its name; the first by default.
+    solved
+        Names of those that were solved before, such as ``exercises.solved`` of another day.
+
+    Attributes
+    ----------
+    exercise
+        The one that is open; setting it opens another.
+    solved
+        Names of those that were solved, sorted.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is no exercise of that name; the text lists them.
+    """
+
+    exercise = traitlets.Unicode()
+    solved = traitlets.List(traitlets.Unicode(), read_only=True)
+
+    _controller: ExercisesController
+
+    def __init__(self, exercise: str | None = None, *, solved: Iterable[str] = ()) -> None:
+        self._host(ExercisesController(exercise, solved))
+
+    def _take(self) -> None:
+        super()._take()
+        self.exercise = self._controller.name
+        self.set_trait("solved", self._controller.solved)
+
+    @traitlets.observe("exercise")
+    def _open(self, change: dict[str, Any]) -> None:
+        if change["new"] != self._controller.name:
+            self._controller.choose(change["new"])
+            self._take()

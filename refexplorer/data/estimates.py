@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from refexplorer.data.grid import Index, chunk_indices
 from refexplorer.data.opened import Opened
-from refexplorer.data.places import protocol_of
+from refexplorer.data.places import Place, protocol_of
+from refexplorer.data.ranges import Wanted, merged
+from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.markup import size_text
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.references import Base64, Inline, Range, Url
 
 if TYPE_CHECKING:
     from refexplorer.spec.arrays import ArrayMeta
 
+ESTIMATED_CHUNKS = 10**6
+"""Chunks that are looked up to say what reading a part of an array takes."""
 _NAMED_TARGETS = 20
 
 
@@ -28,17 +34,21 @@ class Estimate:
         Referenced and inline bytes, as stored; whole-URL references count 0, since their
         size is not known.
     requests
-        Reads of targets; inline data takes none.
+        Reads of targets after ranges that touch are merged, as `fetch_many` does; inline data
+        takes none.
     targets
         The first URLs that are read.
     label
         A sentence for a button: ``"Read 57.3 kB from air.nc"``.
+    chunks
+        Keys that the set has a reference for.
     """
 
     bytes: int
     requests: int
     targets: tuple[str, ...]
     label: str
+    chunks: int = 0
 
 
 def estimate(refs: Opened, array: ArrayMeta, index: Index | None = None) -> Estimate:
@@ -48,6 +58,55 @@ def estimate(refs: Opened, array: ArrayMeta, index: Index | None = None) -> Esti
     """
     indices = [index] if index is not None else chunk_indices(array)
     return estimate_keys(refs, map(array.chunk_key, indices))
+
+
+def estimate_selection(
+    refs: Opened, array: ArrayMeta, selection: Sequence[int | slice] = ()
+) -> Estimate:
+    """Say what reading a part of an array takes.
+
+    Parameters
+    ----------
+    refs, array
+        The set, and an array of it.
+    selection
+        An integer or a slice for each dimension, as in ``values[0, 10:20]``; those that are left
+        out are read whole.
+
+    Raises
+    ------
+    LimitError
+        If the part has values of more than 10^6 chunks.
+    RefexplorerError
+        If the array has no such part.
+    """
+    name = array.path or "the root array"
+    if len(selection) > len(array.shape):
+        raise RefexplorerError(f"{name} has {len(array.shape)} dimensions, not {len(selection)}.")
+    parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
+    sides = list(map(_chunks_along, parts, array.shape, array.chunks))
+    count = math.prod(map(len, sides))
+    if count > ESTIMATED_CHUNKS:
+        raise LimitError(
+            f"This part of {name} has values of {count:,} chunks, and up to "
+            f"{ESTIMATED_CHUNKS:,} are estimated; ask for a smaller part."
+        )
+    return estimate_keys(refs, map(array.chunk_key, itertools.product(*sides)))
+
+
+def _chunks_along(part: int | slice, length: int, step: int) -> Sequence[int]:
+    """Return the chunks of one dimension that a part has values of."""
+    if isinstance(part, int):
+        if not -length <= part < length:
+            raise RefexplorerError(f"There is no place {part} in a dimension of {length}.")
+        return [part % length // step]
+    places = range(length)[part]
+    if not places:
+        return ()
+    first, last = sorted((places[0] // step, places[-1] // step))
+    if abs(places.step) <= step:
+        return range(first, last + 1)
+    return sorted({place // step for place in places})
 
 
 def estimate_keys(refs: Opened, keys: Iterable[str]) -> Estimate:
@@ -60,7 +119,18 @@ def estimate_keys(refs: Opened, keys: Iterable[str]) -> Estimate:
     outside = sum(item.size or 0 for item in remote)
     unknown = any(item.size is None for item in remote)
     label = _label(len(references), inside, outside, targets, unknown)
-    return Estimate(inside + outside, len(remote), targets[:_NAMED_TARGETS], label)
+    requests = sum(1 for _ in merged(map(_span, remote)))
+    shown = targets[:_NAMED_TARGETS]
+    return Estimate(inside + outside, requests, shown, label, len(references))
+
+
+def _span(reference: Url | Range) -> Wanted:
+    """Return what is read for a reference; where its URL leads is not looked at."""
+    place = Place("", "", "", reference.url or "")
+    if isinstance(reference, Range):
+        start, end = reference.offset, reference.offset + reference.length
+        return Wanted("", place.url, place, start, end)
+    return Wanted("", place.url, place, 0, None)
 
 
 def _label(references: int, held: int, size: int, targets: tuple[str, ...], partly: bool) -> str:

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { inksOf, type Inks } from "./palette.ts";
-import { useWidth } from "./values.tsx";
+import { useWidth } from "./width.ts";
 
 /** From values to pixels of the figure. */
 export interface Frame {

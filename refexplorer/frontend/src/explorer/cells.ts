@@ -7,6 +7,7 @@ import type { GridPicture, Span } from "./maps.ts";
 export const LOOKS = { kind: "kind", target: "target", offset: "offset", size: "size" } as const;
 export type By = keyof typeof LOOKS;
 const ABSENT = 0;
+export const FAILED = "failed";
 
 /** Row and column of a cell. */
 export type Place = [number, number];
@@ -23,8 +24,15 @@ export function presence(picture: GridPicture, cell: number): { seen: number; pr
   return { seen, present: seen - perState[ABSENT * rows * columns + cell]! };
 }
 
+/** How many chunks of a cell failed in this session. */
+export function failures({ perState, rows, columns, states }: GridPicture, cell: number): number {
+  return perState[states.indexOf(FAILED) * rows * columns + cell]!;
+}
+
 /** The state of most chunks of a cell that have a reference; 0, absent, if none has. */
-export function stateOf({ perState, rows, columns, states }: GridPicture, cell: number): number {
+export function stateOf(picture: GridPicture, cell: number): number {
+  const { perState, rows, columns, states } = picture;
+  if (failures(picture, cell) > 0) return states.indexOf(FAILED);
   let best = ABSENT;
   for (let state = 1; state < states.length; state++) {
     const found = perState[state * rows * columns + cell]!;
@@ -75,6 +83,7 @@ export function said(picture: GridPicture, place: Place): string {
 function single(picture: GridPicture, cell: number): string[] {
   const state = picture.states[stateOf(picture, cell)]!;
   if (state === "absent") return ["no reference: reads as the fill value"];
+  if (state === FAILED) return ["failed when it was read", targetOf(picture, cell)];
   const kind = KIND_NAMES[state as Kind];
   const length = picture.size[cell]!;
   if (state === "url") return [kind, targetOf(picture, cell)];
@@ -91,6 +100,7 @@ function several(picture: GridPicture, cell: number): string[] {
 }
 
 export function stateName(state: string): string {
+  if (state === FAILED) return "failed when read";
   return state === "absent" ? "without a reference" : KIND_NAMES[state as Kind];
 }
 

@@ -7,7 +7,7 @@ import { useMemo, useState } from "preact/hooks";
 import { bytes, count } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import { Board, type Frame } from "./board.tsx";
-import { cellAt, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
+import { cellAt, FAILED, failures, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
 import type { GridPicture, Span } from "./maps.ts";
 import { fill, hatching, kindInk, series } from "./palette.ts";
 import { range } from "./slices.ts";
@@ -169,11 +169,33 @@ function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: Gr
       const full = Math.max(Math.min(2, height), (height - gap) * (present / seen));
       context.fillStyle = colour(cell);
       context.fillRect(left, top + height - gap - full, width - gap, full);
-      if (by === "kind" && Math.min(width, height) >= LETTERED) {
+      if (failures(picture, cell) > 0) {
+        cross(context, frame.inks.bad, frame.inks.paper, [left, top, width - gap, height - gap]);
+      } else if (by === "kind" && Math.min(width, height) >= LETTERED) {
         letter(context, frame, picture.states[stateOf(picture, cell)]!, left + (width - gap) / 2, top + (height - gap) / 2);
       }
     }
   }
+}
+
+/** What failed is crossed out, whatever it is coloured by. */
+function cross(
+  context: CanvasRenderingContext2D,
+  ink: string,
+  paper: string,
+  [left, top, width, height]: [number, number, number, number],
+): void {
+  context.fillStyle = paper;
+  context.fillRect(left, top, width, height);
+  context.strokeStyle = ink;
+  context.lineWidth = Math.min(2, width / 4);
+  context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
+  context.beginPath();
+  for (const [from, to] of [[0.25, 0.75], [0.75, 0.25]] as const) {
+    context.moveTo(left + width * from, top + height * 0.25);
+    context.lineTo(left + width * to, top + height * 0.75);
+  }
+  context.stroke();
 }
 
 function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: string, x: number, y: number): void {
@@ -190,7 +212,7 @@ type Colour = (cell: number) => string | CanvasPattern;
 
 function colours(context: CanvasRenderingContext2D, { inks }: Frame, picture: GridPicture, by: By): Colour {
   if (by === "kind") {
-    const fills = picture.states.map((state) => (state === "absent" ? "" : fill(context, kindInk(state as Kind), inks)));
+    const fills = picture.states.map((state) => (state === "absent" || state === FAILED ? "" : fill(context, kindInk(state as Kind), inks)));
     return (cell) => fills[stateOf(picture, cell)]!;
   }
   if (by === "target") {

@@ -6,9 +6,9 @@ import { bytes, count, counted, fileName, KIND_NAMES } from "../shared/format.ts
 import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Kind } from "../shared/wire.ts";
-import { LOOKS, placeOf, targetName, type By } from "./cells.ts";
+import { FAILED, LOOKS, placeOf, targetName, type By } from "./cells.ts";
 import { ChunkBoard, domainOf, ramp } from "./chunkboard.tsx";
-import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
+import { Choice, Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import type { GridPicture, Span } from "./maps.ts";
 import { kindInk, series } from "./palette.ts";
 import type { ExplorerSession } from "./session.ts";
@@ -137,24 +137,6 @@ function choices(arrays: string[], chosen: string): [string, string][] {
   return listed.map((path) => [path, path || "/"]);
 }
 
-interface ChoiceProps {
-  label: string;
-  value: string;
-  options: [string, string][];
-  choose(value: string): void;
-}
-
-function Choice({ label, value, options, choose }: ChoiceProps) {
-  return (
-    <label class="choice">
-      <span>{label}</span>
-      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
-        {options.map(([option, name]) => <option key={option} value={option}>{name}</option>)}
-      </select>
-    </label>
-  );
-}
-
 /** The dimensions that are not drawn: all chunks along them together, or those of one place. */
 function Others({ grid, redraw }: { grid: GridPicture; redraw(spans: Span[]): void }) {
   const others = grid.grid.flatMap((size, axis) => (Number(size) > 1 && !grid.axes.includes(axis) ? [axis] : []));
@@ -185,7 +167,11 @@ function Others({ grid, redraw }: { grid: GridPicture; redraw(spans: Span[]): vo
 }
 
 function Legend({ grid, by }: { grid: GridPicture; by: By }) {
-  const absent: LegendEntry[] = Number(grid.counts[0]) > 0 ? [{ name: "no reference", ink: null }] : [];
+  const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
+  const absent: LegendEntry[] = [
+    ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", ink: null }] : []),
+    ...(failed ? [{ name: "✕ failed when read", ink: { colour: "--bad", pattern: 0 } }] : []),
+  ];
   if (by === "size" || by === "offset") {
     return (
       <>
@@ -206,7 +192,7 @@ function without({ states, counts }: GridPicture, by: By): LegendEntry[] {
 
 function kinds({ states, counts }: GridPicture): LegendEntry[] {
   return states.flatMap((state, i) => {
-    if (state === "absent" || Number(counts[i]) === 0) return [];
+    if (state === "absent" || state === FAILED || Number(counts[i]) === 0) return [];
     const name = `${state[0]!.toUpperCase()} ${KIND_NAMES[state as Kind]}`;
     return [{ name, ink: kindInk(state as Kind) }];
   });

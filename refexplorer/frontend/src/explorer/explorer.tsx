@@ -1,18 +1,21 @@
-/** The explorer: header, tree and details side by side, code below. */
+/** The explorer: header, tree and details side by side, code below; or one part by itself. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { bytes, counted } from "../shared/format.ts";
 import type { ViewProps } from "../shared/mount.tsx";
-import { Blank, Copy, SeverityMark } from "../shared/parts.tsx";
+import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
 import { Chunks } from "./chunks.tsx";
 import { Data } from "./data.tsx";
+import { Header } from "./header.tsx";
 import { Inspector } from "./inspector.tsx";
+import { KeyField } from "./keyfield.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchBox } from "./search.tsx";
-import { ExplorerSession, TABS } from "./session.ts";
+import { ExplorerSession, TABS, type Part } from "./session.ts";
+import { Splitter, useShare } from "./splitter.tsx";
 import { Tabs } from "./tabs.tsx";
 import { Targets } from "./targets.tsx";
 import { Tree } from "./tree.tsx";
@@ -22,11 +25,23 @@ export function Explorer({ host }: ViewProps) {
   const [session] = useState(() => new ExplorerSession(host));
   useEffect(() => () => session.close(), [session]);
   useEffect(() => followAddress(host, session), [host, session]);
-  const { hello, failure, tab, item, selection } = useStore(session);
+  const { hello, failure } = useStore(session);
   if (failure !== null) return <Blank sentence={failure} retry={() => session.open()} />;
   if (hello === null) return <Blank sentence="Opening the reference set …" />;
+  if (session.part !== "explorer") return <Alone session={session} part={session.part} hello={hello} />;
+  return <Whole session={session} hello={hello} />;
+}
+
+interface ShownProps {
+  session: ExplorerSession;
+  hello: Hello;
+}
+
+function Whole({ session, hello }: ShownProps) {
+  const { tab, code } = useStore(session);
+  const [share, setShare] = useShare();
   const panes = {
-    overview: <Overview hello={hello} reveal={(path) => session.run(session.reveal(path))} />,
+    overview: <Overview session={session} hello={hello} />,
     key: <Inspector session={session} />,
     data: <Data session={session} />,
     chunks: <Chunks session={session} />,
@@ -34,59 +49,55 @@ export function Explorer({ host }: ViewProps) {
   };
   return (
     <section class="view explorer" aria-label={`Reference set ${hello.title}`}>
-      <Header hello={hello} showNotes={() => session.set({ tab: "overview" })} />
-      <div class="main">
-        <div class="left">
-          <SearchBox session={session} kinds={hello.facts.kinds} />
-          <Tree session={session} label={`Keys of ${hello.title}`} />
-        </div>
+      <Header hello={hello} showNotes={() => session.show("overview")} />
+      <div class="main" style={{ "--tree": `${share}%` }}>
+        <Keys session={session} hello={hello} />
+        <Splitter share={share} move={setShare} />
         <div class="right">
-          <Tabs names={TABS} chosen={tab} choose={(next) => session.set({ tab: next })}>
+          <Tabs names={TABS} chosen={tab} choose={(next) => session.show(next)}>
             {panes[tab]}
           </Tabs>
         </div>
       </div>
       <footer class="bar foot">
-        <code class="code" title={item?.code}>
-          {selection === "" ? "Select a key to see the Python for it" : (item?.code ?? "")}
-        </code>
-        <Copy text={selection === "" ? "" : (item?.code ?? "")} label="Copy code" />
+        <code class="code" title={code}>{code}</code>
+        <Copy text={code} label="Copy code" />
       </footer>
     </section>
   );
 }
 
-function Header({ hello, showNotes }: { hello: Hello; showNotes(): void }) {
-  const { facts, notes, note_count: total } = hello;
-  const worst = notes.some((note) => note.severity === "error")
-    ? "error"
-    : notes.some((note) => note.severity === "warning")
-      ? "warning"
-      : "info";
+function Keys({ session, hello }: ShownProps) {
   return (
-    <header class="bar head">
-      <b class="title" title={hello.title}>{hello.title}</b>
-      <span class="chip">{hello.form}</span>
-      <Fact text={counted(facts.keys, "key")} />
-      <Fact text={counted(facts.arrays, "array")} />
-      <Fact text={counted(facts.targets, "target")} />
-      <Fact text={`${bytes(facts.bytes).replace(" ", "\u00a0")} referenced`} />
-      <span class="space" />
-      {total > 0 && (
-        <button class={`chip ${worst}`} onClick={showNotes}>
-          <SeverityMark severity={worst} /> {counted(total, "note")}
-        </button>
-      )}
-    </header>
+    <div class="left">
+      <SearchBox session={session} kinds={hello.facts.kinds} />
+      <Tree session={session} label={`Keys of ${hello.title}`} />
+    </div>
   );
 }
 
-/** "4,212 keys", the number standing out. */
-function Fact({ text }: { text: string }) {
-  const [number, ...rest] = text.split(" ");
+const NAMES: Record<Exclude<Part, "explorer">, string> = {
+  tree: "Keys",
+  key: "One key",
+  data: "Values",
+  chunks: "Chunks",
+  targets: "Targets",
+};
+
+/** One part in a widget of its own. */
+function Alone({ session, part, hello }: ShownProps & { part: Exclude<Part, "explorer"> }) {
+  const { trouble } = useStore(session);
+  const panes: Record<typeof part, ComponentChildren> = {
+    tree: <Keys session={session} hello={hello} />,
+    key: <><KeyField session={session} /><Inspector session={session} /></>,
+    data: <Data session={session} />,
+    chunks: <Chunks session={session} />,
+    targets: <Targets session={session} />,
+  };
   return (
-    <span class="fact">
-      <b>{number}</b> {rest.join(" ")}
-    </span>
+    <section class={`view part ${part}`} aria-label={`${NAMES[part]} of ${hello.title}`}>
+      {part === "tree" ? panes.tree : <div class="pane">{panes[part]}</div>}
+      {part !== "tree" && trouble !== null && <p class="failed" role="alert">{trouble}</p>}
+    </section>
   );
 }

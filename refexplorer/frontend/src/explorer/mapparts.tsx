@@ -1,4 +1,4 @@
-/** Small pieces of both maps: the entries of a legend, and the buttons that zoom. */
+/** Small pieces of the maps and the preview: choices, the entries of a legend, zooming. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
@@ -68,4 +68,22 @@ export function zoomed([start, stop]: [number, number], by: number, at: number, 
   const share = (at - start) / (stop - start);
   const from = Math.max(0, Math.min(end - size, Math.round(at - share * size)));
   return [from, from + size];
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  options: [string, string][];
+  choose(value: string): void;
+}
+
+export function Choice({ label, value, options, choose }: ChoiceProps) {
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        {options.map(([option, name]) => <option key={option} value={option}>{name}</option>)}
+      </select>
+    </label>
+  );
 }

@@ -117,6 +117,18 @@ export class Maps extends Store<MapsState> {
     );
   }
 
+  /** The set is another one. */
+  forget(): void {
+    this.rows.reset(0);
+    this.set({ grid: undefined, gridError: null, strip: undefined, stripError: null });
+  }
+
+  /** Draws the chunks of an array anew if they are shown. */
+  refresh(array: string): void {
+    const { grid } = this.state;
+    if (grid?.array === array) this.showGrid(array, grid.axes, grid.window);
+  }
+
   /** Shows the chunks of an array; null is the one of most chunks. */
   showGrid(array: string | null, axes: number[] | null = null, window: Span[] | null = null): void {
     void this.grids.ask({ array, axes, window });

@@ -3,10 +3,12 @@
 import { bytes, count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Badge, Notes } from "../shared/parts.tsx";
 import type { Facts, Hello } from "../shared/wire.ts";
+import { Dataset } from "./dataset.tsx";
+import type { ExplorerSession } from "./session.ts";
 
 interface Props {
+  session: ExplorerSession;
   hello: Hello;
-  reveal(path: string): void;
 }
 
 const FORMS: Record<Hello["form"], string> = {
@@ -15,8 +17,9 @@ const FORMS: Record<Hello["form"], string> = {
   parquet: "a parquet reference set: references in columns, one folder for each array",
 };
 
-export function Overview({ hello, reveal }: Props) {
+export function Overview({ session, hello }: Props) {
   const { facts, notes, note_count: total } = hello;
+  const reveal = (path: string) => session.run(session.reveal(path));
   return (
     <>
       <section>
@@ -40,6 +43,7 @@ export function Overview({ hello, reveal }: Props) {
         )}
         {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}
       </section>
+      <Dataset session={session} />
       <p class="quiet hint">Select a key in the tree to see its reference and its data.</p>
     </>
   );

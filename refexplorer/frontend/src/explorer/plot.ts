@@ -2,6 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
+import { moment } from "../shared/format.ts";
 import { extremes, thinned, type Axis } from "./slices.ts";
 
 export interface Figure {
@@ -18,7 +19,29 @@ export interface Look {
   label: string;
   /** Lowest and highest value, the same for every slice. */
   domain: [number, number];
+  scheme: Scheme;
+  /** Whether the values are milliseconds since 1970. */
+  times: boolean;
+  marked: Marked[];
 }
+
+/** A chunk to point out: its places along rows and columns. */
+export interface Marked {
+  rows: [number, number];
+  columns: [number, number];
+  as: "chosen" | "failed";
+}
+
+/** Colour maps; the first four are even in lightness and the fifth has a middle. */
+export const SCHEMES = {
+  viridis: "viridis",
+  cividis: "cividis",
+  magma: "magma",
+  greys: "greys",
+  rdbu: "red to blue",
+  turbo: "turbo",
+} as const;
+export type Scheme = keyof typeof SCHEMES;
 
 const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 10, marginBottom: 38 };
 
@@ -29,8 +52,8 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: axis.name, labelArrow: "none" },
-    y: { label: null, domain: look.domain, nice: true, grid: true },
+    x: { label: axis.name, labelArrow: "none", ...kindOf(axis.times) },
+    y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
     marks: [
       Plot.line(drawn, { x: place, y: (index: number) => values[index], stroke: "var(--acc)", strokeWidth: 1.5 }),
       values.length <= 60
@@ -62,9 +85,14 @@ export function heatmap(values: Float64Array, axes: [Axis, Axis], look: Look): F
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: columns.name, labelArrow: "none", domain: [left, right] },
-    y: { label: rows.name, labelArrow: "none", domain: upward ? [first, last] : [last, first] },
-    color: { scheme: "viridis", type: "linear", domain: look.domain },
+    x: { label: columns.name, labelArrow: "none", domain: [left, right], ...kindOf(columns.times) },
+    y: {
+      label: rows.name,
+      labelArrow: "none",
+      domain: upward ? [first, last] : [last, first],
+      ...kindOf(rows.times),
+    },
+    color: { scheme: look.scheme, type: "linear", domain: look.domain, clamp: true },
     marks: [
       hatching,
       Plot.frame({ fill: "url(#missing)", stroke: null }),
@@ -77,6 +105,7 @@ export function heatmap(values: Float64Array, axes: [Axis, Axis], look: Look): F
         y2: last,
         imageRendering: "pixelated",
       }),
+      ...look.marked.map((chunk) => boxOf(chunk, rows, columns)),
       Plot.frame({ stroke: "var(--line)" }),
     ],
   }) as SVGSVGElement;
@@ -92,17 +121,57 @@ export function heatmap(values: Float64Array, axes: [Axis, Axis], look: Look): F
   };
 }
 
-/** The pattern behind the picture: it shows where there is no value. */
+function kindOf(times: boolean) {
+  return times ? { type: "utc" as const } : {};
+}
+
+function boxOf({ rows: [top, bottom], columns: [left, right], as }: Marked, rows: Axis, columns: Axis) {
+  const [x1, x2, y1, y2] = [edge(columns, left), edge(columns, right), edge(rows, top), edge(rows, bottom)];
+  const look = { chosen: { stroke: "var(--ink)", strokeWidth: 2 }, failed: { stroke: "var(--bad)", fill: "url(#failed)" } };
+  return Plot.rect([0], { x1: [x1], x2: [x2], y1: [y1], y2: [y2], ...look[as] });
+}
+
+/** Where the cell of an index begins. */
+function edge(axis: Axis, index: number): number {
+  const [begin, end] = edges(axis);
+  return begin + (index / axis.size) * (end - begin);
+}
+
+/** The patterns: lines behind the picture, where there is no value; crosses where a chunk failed. */
 function hatching(): SVGElement {
   const holder = document.createElementNS("http://www.w3.org/2000/svg", "defs");
   holder.innerHTML = `<pattern id="missing" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-    <rect class="missing-ground" width="6" height="6"/><line class="missing-stroke" y2="6" stroke-width="1.5"/></pattern>`;
+    <rect class="missing-ground" width="6" height="6"/><line class="missing-stroke" y2="6" stroke-width="1.5"/></pattern>
+    <pattern id="failed" width="12" height="12" patternUnits="userSpaceOnUse">
+    <path class="failed-stroke" d="M3 3l6 6M9 3l-6 6" stroke-width="1.5"/></pattern>`;
   return holder;
 }
 
-export function legend(domain: [number, number], label: string, width: number): Element {
-  const color = { type: "linear" as const, scheme: "viridis" as const, domain, label };
-  return Plot.legend({ color, width, height: 44, ticks: 5 }) as Element;
+export function legend(label: string, width: number, { domain, scheme, times }: Look): Element {
+  const color = { type: "linear" as const, scheme, domain, label };
+  const tickFormat = times ? { tickFormat: (at: number) => moment(at).slice(0, 10) } : {};
+  return Plot.legend({ color, width, height: 44, ticks: times ? 3 : 5, ...tickFormat }) as Element;
+}
+
+/** How often the values occur. */
+export function histogram(values: Float64Array, width: number, times: boolean): Element {
+  const known = values.filter((value) => Number.isFinite(value));
+  const element = Plot.plot({
+    ...MARGINS,
+    width,
+    height: 180,
+    x: { label: null, ...kindOf(times) },
+    y: { label: null, grid: true },
+    marks: [
+      Plot.rectY(known, {
+        ...Plot.binX({ y: "count" }, { x: (value: number) => (times ? new Date(value) : value) }),
+        fill: "var(--acc)",
+      }),
+      Plot.ruleY([0], { stroke: "var(--line)" }),
+    ],
+  });
+  element.setAttribute("aria-hidden", "true");
+  return element;
 }
 
 type Plotted = SVGSVGElement & Plot.Plot;

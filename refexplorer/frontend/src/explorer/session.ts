@@ -21,6 +21,12 @@ export interface Search {
   kinds: Kind[];
 }
 
+/** HTML of xarray, or why there is none. */
+export interface DatasetView {
+  html: string | null;
+  sentence: string | null;
+}
+
 export interface ExplorerState {
   hello: Hello | null;
   failure: string | null;
@@ -38,6 +44,8 @@ export interface ExplorerState {
   trouble: string | null;
   /** Python that does what was done last. */
   code: string;
+  /** Null until it was asked for. */
+  dataset: DatasetView | null;
   /** Where along each dimension of the values the drawn slice is. */
   steps: number[];
   /** Counts up whenever the active row should be scrolled to. */
@@ -58,6 +66,7 @@ const START: ExplorerState = {
   searchError: null,
   trouble: null,
   code: "",
+  dataset: null,
   steps: [],
   revealed: 0,
 };
@@ -77,7 +86,8 @@ export class ExplorerSession extends Store<ExplorerState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super({ ...START, tab: kept().tab });
+    const { tab } = kept();
+    super({ ...START, tab: tab in TABS ? (tab as Tab) : START.tab });
     this.host = host;
     this.part = (host.get("part") as Part | undefined) || "explorer";
     this.wire = new Wire(host);
@@ -112,6 +122,16 @@ export class ExplorerSession extends Store<ExplorerState> {
       if (hello.selection) await this.reveal(hello.selection);
     } catch (error) {
       this.set({ failure: (error as Error).message });
+    }
+  }
+
+  /** The set as xarray shows it; asked for once. */
+  async describe(): Promise<void> {
+    if (this.state.dataset !== null) return;
+    try {
+      this.set({ dataset: await this.wire.request<DatasetView>("overview") });
+    } catch (error) {
+      this.set({ dataset: { html: null, sentence: (error as Error).message } });
     }
   }
 
@@ -152,7 +172,8 @@ export class ExplorerSession extends Store<ExplorerState> {
     const { total, index } = await this.wire.request<{ total: Count; index: number }>("tree.reveal", {
       path,
     });
-    if (index < 0) return;
+    // What is not there is said where the key would be shown.
+    if (index < 0) return this.select(path);
     this.set({ search: START.search, searching: false, active: index });
     this.rows.reset(total, true);
     this.set({ revealed: this.state.revealed + 1 });

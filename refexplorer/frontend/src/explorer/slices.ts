@@ -1,5 +1,6 @@
 /** From the values of a reading to the line or the picture that is drawn. */
 
+import { count, moment, value } from "../shared/format.ts";
 import type { Reading } from "../shared/wire.ts";
 
 export interface Axis {
@@ -9,32 +10,42 @@ export interface Axis {
   size: number;
   /** Where each index stands: the coordinate where it is known and runs one way, else the index. */
   at: number[] | null;
+  /** Whether that is milliseconds since 1970. */
+  times: boolean;
 }
 
-/** Which dimensions are drawn (at most two, the last of more than one value), and which are stepped through. */
+/** Which dimensions are drawn, rows before columns, and which are stepped through. */
 export interface Layout {
   drawn: Axis[];
   stepped: Axis[];
 }
 
-export function layout(reading: Reading): Layout {
-  const axes = reading.shape.map((size, dimension) => ({
-    dimension,
-    name: reading.dimensions[dimension] ?? `axis ${dimension}`,
-    size,
-    at: evenly(reading.coordinates[dimension]?.values ?? null, size),
-  }));
-  const drawn = axes.filter((axis) => axis.size > 1).slice(-2);
-  const stepped = axes.filter((axis) => axis.size > 1 && !drawn.includes(axis));
-  return { drawn, stepped };
+/** @param wanted - Dimensions to draw; by default the last two of more than one value. */
+export function layout(reading: Reading, wanted: number[] = []): Layout {
+  const axes = reading.shape.map((size, dimension) => {
+    const at = evenly(reading.coordinates[dimension]?.values ?? null, size);
+    const times = at !== null && reading.coordinates[dimension]!.times;
+    return { dimension, name: reading.dimensions[dimension] ?? `axis ${dimension}`, size, at, times };
+  });
+  const long = axes.filter((axis) => axis.size > 1);
+  const chosen = wanted.flatMap((dimension) => long.filter((axis) => axis.dimension === dimension));
+  const drawn = chosen.length > 0 ? chosen : long.slice(-2);
+  return { drawn, stepped: long.filter((axis) => !drawn.includes(axis)) };
 }
 
 /** The coordinate as an axis, if it runs one way with steps alike enough to draw cells of one size. */
-function evenly(values: number[] | null, size: number): number[] | null {
-  if (values === null || values.length !== size || size < 2) return null;
+function evenly(found: (number | null)[] | null, size: number): number[] | null {
+  if (found === null || found.length !== size || size < 2 || found.includes(null)) return null;
+  const values = found as number[];
   const mean = (values[size - 1]! - values[0]!) / (size - 1);
   const even = values.every((value, i) => Math.abs(value - values[0]! - i * mean) <= Math.abs(mean) / 4);
   return mean !== 0 && even ? values : null;
+}
+
+/** Where an index of a dimension stands, in words. */
+export function placeOf(axis: Axis, index: number): string {
+  if (axis.at === null) return count(index);
+  return axis.times ? moment(axis.at[index]!) : value(axis.at[index]!);
 }
 
 /** Values of the drawn dimensions, C order, at the given step of every other dimension. */
@@ -103,4 +114,41 @@ export function range(values: Float64Array): [number, number] | null {
     if (value > high) high = value;
   }
   return low <= high && Number.isFinite(low) && Number.isFinite(high) ? [low, high] : null;
+}
+
+/** Index in the array of a place in the values, one for each dimension. */
+export function indexOf({ region }: Reading, places: number[]): number[] {
+  return places.map((place, dimension) => region[dimension]![0] + place * region[dimension]![2]);
+}
+
+/** The chunk that an element of the array is in. */
+export function chunkOf({ chunk_shape, key_start, separator }: Reading, index: number[]): { key: string; index: number[] } {
+  const chunk = index.map((at, dimension) => Math.floor(at / chunk_shape[dimension]!));
+  return { key: key_start + chunk.join(separator), index: chunk };
+}
+
+/** First and last place, the last not included, that a chunk has in the values, per dimension. */
+export function placesOf({ region, chunk_shape, shape }: Reading, chunk: number[]): [number, number][] {
+  return chunk.map((number, dimension) => {
+    const [start, , step] = region[dimension]!;
+    const at = (index: number) => Math.min(shape[dimension]!, Math.max(0, Math.ceil((index - start) / step)));
+    return [at(number * chunk_shape[dimension]!), at((number + 1) * chunk_shape[dimension]!)];
+  });
+}
+
+/** Figures of the values that are numbers; NaN where there is none. */
+export function figures(values: Float64Array) {
+  const known = values.filter((value) => Number.isFinite(value)).sort();
+  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+  const squares = known.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const [left, right] = [known[(known.length - 1) >> 1] ?? NaN, known[known.length >> 1] ?? NaN];
+  return {
+    count: known.length,
+    missing: values.length - known.length,
+    low: known[0] ?? NaN,
+    mean,
+    median: (left + right) / 2,
+    high: known.at(-1) ?? NaN,
+    deviation: Math.sqrt(squares / known.length),
+  };
 }

@@ -1,66 +1,100 @@
-/** What came of a reading: a number, a line, a heatmap or a table of texts, and its summary. */
+/** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
-import { count, counted, value } from "../shared/format.ts";
+import { count, counted, moment, value } from "../shared/format.ts";
+import { useStore } from "../shared/store.ts";
 import type { Reading } from "../shared/wire.ts";
-import { heatmap, legend, line, type Figure } from "./plot.ts";
-import { layout, range, slice, type Axis } from "./slices.ts";
+import { Drawing } from "./drawing.tsx";
+import { Choice } from "./mapparts.tsx";
+import { SCHEMES, type Scheme } from "./plot.ts";
+import type { ExplorerSession } from "./session.ts";
+import { layout, placeOf, range, slice, type Axis, type Layout } from "./slices.ts";
+import { Statistics } from "./statistics.tsx";
+import { NumberTable, TextTable } from "./tabular.tsx";
+
+const MODES = { heatmap: "Heatmap", line: "Line", table: "Table", statistics: "Statistics" } as const;
+type Mode = keyof typeof MODES;
 
 interface Props {
+  session: ExplorerSession;
   reading: Reading;
   values: Float64Array | null;
-  /** Where along each dimension the slice is; those beyond the values are taken for the first. */
-  steps: number[];
-  move(steps: number[]): void;
 }
 
-/** Height of the picture for its width, px. */
-const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));
-
-export function Values({ reading, values, steps: asked, move }: Props) {
-  const plan = layout(reading);
+export function Values({ session, reading, values }: Props) {
+  const { steps: asked } = useStore(session);
+  const [wanted, setWanted] = useState<number[]>([]);
+  const [mode, setMode] = useState<Mode>("heatmap");
+  const [scheme, setScheme] = useState<Scheme>("viridis");
+  const [limits, setLimits] = useState<[string, string]>(["", ""]);
+  if (values === null) {
+    return <div class={`values ${reading.state}`}><Caption reading={reading} /><TextTable reading={reading} /></div>;
+  }
+  const whole = layout(reading, wanted);
+  const drawable = mode === "heatmap" && whole.drawn.length === 1 ? "line" : mode;
+  const plan = drawable === "line" && whole.drawn.length === 2 ? layout(reading, [whole.drawn[1]!.dimension]) : whole;
   const steps = reading.shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
-  const step = (axis: Axis, to: number) =>
-    move(steps.map((old, dimension) => (dimension === axis.dimension ? to : old)));
-  if (values === null) return <Texts reading={reading} />;
-  const domain = domainOf(reading, values);
+  const move = (axis: Axis, to: number) =>
+    session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
+  const domain = domainOf(reading, values, limits);
+  const single = reading.state === "fill" || values.length === 1 || domain === null;
+  const part = slice(values, reading, plan, steps);
   return (
     <div class={`values ${reading.state}`}>
       <Caption reading={reading} />
-      {reading.state !== "fill" && plan.stepped.map((axis) => (
-        <Stepper key={axis.dimension} axis={axis} at={steps[axis.dimension]!} move={(to) => step(axis, to)} />
+      <div class="controls">
+        {!single && <Modes modes={plan.drawn.length + plan.stepped.length > 1 ? MODES : LINEAR} chosen={drawable} choose={setMode} />}
+        {!single && <Axes plan={plan} choose={setWanted} />}
+        {!single && drawable === "heatmap" && (
+          <Choice label="Colours" value={scheme} options={Object.entries(SCHEMES)} choose={(name) => setScheme(name as Scheme)} />
+        )}
+        {!single && (drawable === "heatmap" || drawable === "line") && <Limits limits={limits} set={setLimits} />}
+        <Decoding session={session} />
+      </div>
+      {!single && plan.stepped.map((axis) => (
+        <Stepper key={axis.dimension} axis={axis} at={steps[axis.dimension]!} move={(to) => move(axis, to)} />
       ))}
-      {reading.state === "fill" || values.length === 1 || domain === null ? (
-        <p class="single">{single(values, reading.state)}</p>
+      {single ? (
+        <p class="single">{only(values, reading)}</p>
+      ) : drawable === "table" ? (
+        <NumberTable reading={reading} axes={plan.drawn} values={part} />
+      ) : drawable === "statistics" ? (
+        <Statistics reading={reading} values={part} all={values} />
       ) : (
-        <Drawing reading={reading} axes={plan.drawn} values={slice(values, reading, plan, steps)} domain={domain} />
+        <Drawing session={session} reading={reading} axes={plan.drawn} steps={steps} values={part} domain={domain} scheme={scheme} />
       )}
     </div>
   );
 }
 
+const LINEAR = { line: "Line", table: "Table", statistics: "Statistics" } as const;
+
 /** The same for every slice, so that stepping through them compares like with like. */
-function domainOf(reading: Reading, values: Float64Array): [number, number] | null {
+function domainOf(reading: Reading, values: Float64Array, limits: [string, string]): [number, number] | null {
   const found = range(values);
   if (found === null) return null;
   const { minimum, maximum } = reading;
-  const [low, high] = minimum === null || maximum === null ? found : [minimum, maximum];
-  return low === high ? [low - 0.5, high + 0.5] : [low, high];
+  const [low, high] = limits.map((text, i) =>
+    text !== "" && Number.isFinite(Number(text)) ? Number(text) : ([minimum, maximum][i] ?? found[i]!),
+  ) as [number, number];
+  return low === high ? [low - 0.5, high + 0.5] : [Math.min(low, high), Math.max(low, high)];
 }
 
-function single(values: Float64Array, state: Reading["state"]): string {
-  if (state === "fill") return `${value(values[0]!)} everywhere`;
-  return values.length === 1 ? value(values[0]!) : `${counted(values.length, "value")}, none of them a number`;
+function only(values: Float64Array, { state, times }: Reading): string {
+  const text = times ? moment(values[0]!) : value(values[0]!);
+  if (state === "fill") return `${text} everywhere`;
+  return values.length === 1 ? text : `${counted(values.length, "value")}, none of them a number`;
 }
 
 function Caption({ reading }: { reading: Reading }) {
-  const { name, units, minimum, maximum, missing, chunks, seconds, shape, dtype } = reading;
+  const { name, units, minimum, maximum, missing, chunks, seconds, shape, dtype, times } = reading;
+  const say = times ? moment : value;
   const parts = [
     `${shape.map(count).join(" × ") || "one value"} of ${dtype}`,
     minimum === null || maximum === null
       ? ""
-      : `${value(minimum)} to ${value(maximum)}${units ? ` ${units}` : ""}`,
+      : `${say(minimum)} to ${say(maximum)}${units && !times ? ` ${units}` : ""}`,
     missing > 0 ? `${count(missing)} missing` : "",
     chunks.fill > 0 ? `${counted(chunks.fill, "chunk")} without a reference` : "",
     `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
@@ -73,6 +107,77 @@ function Caption({ reading }: { reading: Reading }) {
   );
 }
 
+interface ModesProps {
+  modes: Partial<Record<Mode, string>>;
+  chosen: Mode;
+  choose(mode: Mode): void;
+}
+
+function Modes({ modes, chosen, choose }: ModesProps) {
+  return (
+    <span class="zoom" role="group" aria-label="Show as">
+      {Object.entries(modes).map(([mode, name]) => (
+        <button key={mode} class="button" aria-pressed={mode === chosen} onClick={() => choose(mode as Mode)}>
+          {name}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+/** Which dimensions are drawn, where there is a choice. */
+function Axes({ plan: { drawn, stepped }, choose }: { plan: Layout; choose(dimensions: number[]): void }) {
+  const axes = [...drawn, ...stepped].sort((a, b) => a.dimension - b.dimension);
+  if (axes.length < 2) return null;
+  const options = axes.map(({ dimension, name }): [string, string] => [String(dimension), name]);
+  const chosen = drawn.map(({ dimension }) => dimension);
+  const set = (place: number, axis: number) =>
+    choose(chosen.map((old, i) => (i === place ? axis : old === axis ? chosen[place]! : old)));
+  const labels = drawn.length === 2 ? ["Down", "Across"] : ["Along"];
+  return (
+    <>
+      {labels.map((label, place) => (
+        <Choice key={label} label={label} value={String(chosen[place])} options={options} choose={(axis) => set(place, Number(axis))} />
+      ))}
+      {drawn.length === 2 && (
+        <button class="button" onClick={() => choose(chosen.toReversed())}>Transpose</button>
+      )}
+    </>
+  );
+}
+
+function Limits({ limits, set }: { limits: [string, string]; set(limits: [string, string]): void }) {
+  const field = (label: string, place: 0 | 1) => (
+    <input
+      type="text"
+      inputMode="decimal"
+      aria-label={label}
+      placeholder="auto"
+      value={limits[place]}
+      onChange={(event) => set(limits.with(place, event.currentTarget.value.trim()) as [string, string])}
+    />
+  );
+  return (
+    <span class="choice limits" role="group" aria-label="Range">
+      <span>Range</span> {field("Lowest value", 0)} {field("Highest value", 1)}
+    </span>
+  );
+}
+
+function Decoding({ session: { preview } }: { session: ExplorerSession }) {
+  const { scale, times } = useStore(preview);
+  return (
+    <span class="choice" role="group" aria-label="Decoding">
+      <label title="Apply scale_factor, add_offset and missing values">
+        <input type="checkbox" checked={scale} onChange={() => preview.decode({ scale: !scale })} /> scale and offset
+      </label>
+      <label title="Read numbers 'since' a date as times">
+        <input type="checkbox" checked={times} onChange={() => preview.decode({ times: !times })} /> times
+      </label>
+    </span>
+  );
+}
+
 interface StepperProps {
   axis: Axis;
   at: number;
@@ -80,145 +185,16 @@ interface StepperProps {
 }
 
 function Stepper({ axis, at, move }: StepperProps) {
+  const to = (text: string) => move(Math.min(axis.size - 1, Math.max(0, Math.trunc(Number(text) || 0))));
+  const bounds = { min: 0, max: axis.size - 1, value: at };
   return (
-    <label class="stepper">
+    <label class="stepper indexed">
       <span>{axis.name}</span>
-      <input
-        type="range"
-        min={0}
-        max={axis.size - 1}
-        value={at}
-        onInput={(event) => move(Number(event.currentTarget.value))}
-      />
+      <input type="range" {...bounds} onInput={(event) => to(event.currentTarget.value)} />
+      <input type="number" aria-label={`${axis.name}: index`} {...bounds} onChange={(event) => to(event.currentTarget.value)} />
       <output>
         {placeOf(axis, at)} <span class="quiet">({count(at + 1)} of {count(axis.size)})</span>
       </output>
     </label>
   );
-}
-
-function placeOf(axis: Axis, index: number): string {
-  return axis.at === null ? count(index) : value(axis.at[index]!);
-}
-
-interface DrawingProps {
-  reading: Reading;
-  axes: Axis[];
-  values: Float64Array;
-  domain: [number, number];
-}
-
-function Drawing({ reading, axes, values, domain }: DrawingProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const figure = useRef<Figure | null>(null);
-  const width = useWidth(box);
-  const [cursor, setCursor] = useState<number[] | null>(null);
-  const [low, high] = domain;
-
-  useLayoutEffect(() => {
-    if (width === 0) return;
-    const look = { width, height: heightOf(width), label: reading.name, domain };
-    const [first, second] = axes;
-    figure.current = second ? heatmap(values, [first!, second], look) : line(values, first!, look);
-    // What it shows is read out value by value below; its parts mean nothing by themselves.
-    figure.current.element.setAttribute("aria-hidden", "true");
-    box.current!.replaceChildren(figure.current.element);
-  }, [values, width, low, high]);
-
-  const onPointerMove = (event: PointerEvent) => {
-    const frame = box.current!.getBoundingClientRect();
-    setCursor(figure.current?.locate(event.clientX - frame.left, event.clientY - frame.top) ?? null);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const moved = stepped(cursor, event.key, axes);
-    if (moved === null) return;
-    event.preventDefault();
-    setCursor(moved);
-  };
-  return (
-    <div class="drawing">
-      {axes.length === 2 && <Legend domain={domain} label={labelOf(reading)} />}
-      <div
-        class="figure"
-        ref={box}
-        role="application"
-        tabIndex={0}
-        aria-label={`${reading.name}: ${axes.length === 2 ? "heatmap" : "line"}; arrow keys read single values`}
-        onPointerMove={onPointerMove}
-        onPointerLeave={() => setCursor(null)}
-        onKeyDown={onKeyDown}
-      />
-      <p class="readout" role="status">
-        {cursor ? said(cursor, axes, values, reading) : (figure.current?.omitted || "Point at the picture to read a value.")}
-      </p>
-    </div>
-  );
-}
-
-function Legend({ domain, label }: { domain: [number, number]; label: string }) {
-  const box = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    box.current!.replaceChildren(legend(domain, label, 260));
-  }, [...domain, label]);
-  return <div class="legend" ref={box} role="img" aria-label={`Colours from ${value(domain[0])} to ${value(domain[1])}`} />;
-}
-
-function labelOf({ name, units }: Reading): string {
-  return units ? `${name} (${units})` : name;
-}
-
-/** The cursor after a key: left and right along the last axis, up and down along the one before. */
-function stepped(cursor: number[] | null, key: string, axes: Axis[]): number[] | null {
-  const last = axes.length - 1;
-  const moves: Record<string, [number, number]> = {
-    ArrowLeft: [last, -1],
-    ArrowRight: [last, 1],
-    ArrowUp: [0, -1],
-    ArrowDown: [0, 1],
-  };
-  const move = moves[key];
-  if (!move) return null;
-  if (cursor === null) return axes.map(() => 0);
-  const [axis, by] = move;
-  return cursor.map((at, i) => (i === axis ? Math.min(axes[i]!.size - 1, Math.max(0, at + by)) : at));
-}
-
-function said(cursor: number[], axes: Axis[], values: Float64Array, { units }: Reading): string {
-  const place = axes.map((axis, i) => `${axis.name} ${placeOf(axis, cursor[i]!)}`).join(", ");
-  const index = axes.length === 2 ? cursor[0]! * axes[1]!.size + cursor[1]! : cursor[0]!;
-  return `${place}: ${value(values[index]!)}${units ? ` ${units}` : ""} · index ${cursor.join(", ")}`;
-}
-
-function Texts({ reading }: { reading: Reading }) {
-  const texts = reading.texts ?? [];
-  return (
-    <div class={`values ${reading.state}`}>
-      <Caption reading={reading} />
-      <table class="texts">
-        <thead><tr><th scope="col">Index</th><th scope="col">Value</th></tr></thead>
-        <tbody>
-          {texts.map((text, index) => (
-            <tr key={index}><td class="number">{count(index)}</td><td>{text}</td></tr>
-          ))}
-        </tbody>
-      </table>
-      {texts.length < total(reading) && (
-        <p class="quiet">The first {count(texts.length)} of {count(total(reading))} values.</p>
-      )}
-    </div>
-  );
-}
-
-function total({ shape }: Reading): number {
-  return shape.reduce((product, size) => product * size, 1);
-}
-
-export function useWidth(element: { current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry!.contentRect.width)));
-    observer.observe(element.current!);
-    return () => observer.disconnect();
-  }, []);
-  return width;
 }

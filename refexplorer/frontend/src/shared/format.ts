@@ -47,6 +47,12 @@ export function value(number: number): string {
   return String(Number(number.toPrecision(6)));
 }
 
+/** Milliseconds since 1970 as a date, with the time where there is one. */
+export function moment(milliseconds: number): string {
+  if (!Number.isFinite(milliseconds) || Math.abs(milliseconds) > 8.64e15) return "NaT";
+  return new Date(milliseconds).toISOString().replace(/T00:00:00\.000Z$|\.000Z$/, "").replace("T", " ");
+}
+
 /** What is after the last slash: the file of a URL. */
 export function fileName(url: string): string {
   return url.replace(/\/+$/, "").split("/").pop() || url;

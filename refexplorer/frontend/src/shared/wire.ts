@@ -35,6 +35,9 @@ export interface Hello {
   notes: Note[];
   note_count: number;
   selection: string;
+  code: string;
+  /** Paths of the first arrays. */
+  arrays: string[];
 }
 
 export interface Row {
@@ -104,23 +107,44 @@ export interface Item {
   code: string;
 }
 
+/** A part of an array, and what reading it takes. */
+export interface Plan {
+  array: string;
+  dimensions: string[];
+  sizes: Count[];
+  /** One for each dimension, as Python writes them: "3", "0:10:2". */
+  slices: string[];
+  shape: number[];
+  chunk_count: number;
+  estimate: Estimate;
+}
+
 export interface Reading {
   state: "fetched" | "fill" | "failed" | "ask";
   array: string;
-  index: number[] | null;
+  slices: string[];
+  /** Start, stop and step along each dimension. */
+  region: [number, number, number][];
+  chunk_shape: number[];
+  key_start: string;
+  separator: string;
   shape: number[];
   dtype: string;
   dimensions: string[];
   units: string | null;
   name: string;
+  /** Whether the values are milliseconds since 1970. */
+  times: boolean;
   minimum: number | null;
   maximum: number | null;
   missing: number;
   seconds: number;
   message: string | null;
   grant: string | null;
-  coordinates: { name: string; values: number[] | null }[];
+  coordinates: { name: string; values: (number | null)[] | null; times: boolean }[];
   chunks: { fetched: number; fill: number; failed: number };
+  /** The first chunks that were not fetched. */
+  lost: { key: string; index: number[]; state: "fill" | "failed" }[];
   texts?: string[];
 }
 

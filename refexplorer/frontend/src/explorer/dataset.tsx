@@ -1,0 +1,50 @@
+/** The set as xarray shows it, in a frame of its own where nothing of it can run or load. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { Sentence } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import { useTheme } from "./board.tsx";
+import type { ExplorerSession } from "./session.ts";
+
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
+
+export function Dataset({ session }: { session: ExplorerSession }) {
+  const { dataset } = useStore(session);
+  useEffect(() => void session.describe(), [session]);
+  return (
+    <section>
+      <h3>As xarray sees it, from metadata alone</h3>
+      {dataset === null && <p class="quiet">Opening the metadata …</p>}
+      {dataset?.sentence && <p class="prose quiet"><Sentence text={dataset.sentence} /></p>}
+      {dataset?.html && <Frame html={dataset.html} />}
+    </section>
+  );
+}
+
+function Frame({ html }: { html: string }) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const theme = useTheme(frame);
+  const [height, setHeight] = useState(200);
+  const measure = () => {
+    const body = frame.current?.contentDocument?.body;
+    if (!body) return;
+    const observer = new ResizeObserver(() => setHeight(body.scrollHeight + 8));
+    observer.observe(body);
+  };
+  const colours = theme === "dark" ? "color:#e6edf3;background:transparent" : "color:#1f2328;background:transparent";
+  const page = `<!doctype html><html data-theme="${theme}" style="color-scheme:${theme || "light"}"><head>
+    <meta http-equiv="Content-Security-Policy" content="${POLICY}">
+    <style>body{margin:0;font:13px system-ui,sans-serif;${colours}}</style></head><body>${html}</body></html>`;
+  return (
+    <iframe
+      ref={frame}
+      class="dataset"
+      title="The dataset as xarray shows it"
+      sandbox="allow-same-origin"
+      srcdoc={page}
+      style={{ height: `${height}px` }}
+      onLoad={measure}
+    />
+  );
+}

@@ -1,0 +1,40 @@
+/** What a set is, in one line above the explorer. */
+
+import { bytes, counted } from "../shared/format.ts";
+import { SeverityMark } from "../shared/parts.tsx";
+import type { Hello } from "../shared/wire.ts";
+
+export function Header({ hello, showNotes }: { hello: Hello; showNotes(): void }) {
+  const { facts, notes, note_count: total } = hello;
+  const worst = notes.some((note) => note.severity === "error")
+    ? "error"
+    : notes.some((note) => note.severity === "warning")
+      ? "warning"
+      : "info";
+  return (
+    <header class="bar head">
+      <b class="title" title={hello.title}>{hello.title}</b>
+      <span class="chip">{hello.form}</span>
+      <Fact text={counted(facts.keys, "key")} />
+      <Fact text={counted(facts.arrays, "array")} />
+      <Fact text={counted(facts.targets, "target")} />
+      <Fact text={`${bytes(facts.bytes).replace(" ", "\u00a0")} referenced`} />
+      <span class="space" />
+      {total > 0 && (
+        <button class={`chip ${worst}`} onClick={showNotes}>
+          <SeverityMark severity={worst} /> {counted(total, "note")}
+        </button>
+      )}
+    </header>
+  );
+}
+
+/** "4,212 keys", the number standing out. */
+function Fact({ text }: { text: string }) {
+  const [number, ...rest] = text.split(" ");
+  return (
+    <span class="fact">
+      <b>{number}</b> {rest.join(" ")}
+    </span>
+  );
+}

@@ -1,0 +1,28 @@
+/** How a person last arranged the explorer; the browser remembers it for the next one. */
+
+const NAME = "refexplorer.layout";
+
+export interface Arrangement {
+  tab: string;
+  /** Share of the width that the tree has, in percent. */
+  tree: number;
+}
+
+const FIRST: Arrangement = { tab: "overview", tree: 40 };
+
+export function kept(): Arrangement {
+  try {
+    const { tab, tree } = { ...FIRST, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
+    return { tab: String(tab), tree: tree >= 15 && tree <= 80 ? tree : FIRST.tree };
+  } catch {
+    return FIRST;
+  }
+}
+
+export function keep(change: Partial<Arrangement>): void {
+  try {
+    localStorage.setItem(NAME, JSON.stringify({ ...kept(), ...change }));
+  } catch {
+    // A browser that keeps nothing shows the explorer as it is at first.
+  }
+}

@@ -76,6 +76,7 @@ def code(
     path = key or ""
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
     try:
+        _require_root(refs, path, is_bytes)
         recipe = _recipe(refs, urls, storage_options, asynchronous=not is_bytes)
     except (_Beyond, RefexplorerError):
         return _by_refexplorer(refs, path, is_bytes, allow)
@@ -83,6 +84,18 @@ def code(
         call = _call("fsspec.filesystem", ["reference"], recipe.options)
         return _joined(recipe, ["fsspec"], [f"fs = {call}", f"data = fs.cat({path!r})"])
     return _joined(recipe, *_opening(refs, path, recipe.options))
+
+
+def _require_root(refs: Opened, path: str, is_bytes: bool) -> None:
+    """Refuse groups inside groups, which Zarr cannot list through fsspec's references."""
+    arrays = refs.arrays()
+    if not is_bytes and path not in arrays and (path or not _members(refs, "")):
+        raise _Beyond
+
+
+def _members(refs: Opened, group: str) -> list[str]:
+    """Return the arrays right below a group."""
+    return [path for path in refs.arrays() if path and path.rpartition("/")[0] == group]
 
 
 def _opening(refs: Opened, path: str, options: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -93,14 +106,17 @@ def _opening(refs: Opened, path: str, options: dict[str, Any]) -> tuple[list[str
         where = {"path": path} if path else {}
         given = {"mode": "r", "zarr_format": form, **where, **given}
         return ["zarr"], [f"array = {_call('zarr.open_array', ['reference://'], given)}"]
-    inside = [each for each in refs.arrays() if each.rpartition("/")[0] == path and each]
-    if inside and all(refs.array(each).dimensions is not None for each in inside):
-        named = {"group": path} if path else {}
-        given = {"engine": "zarr", "consolidated": False, **named, **given}
+    if _is_dataset(refs, path):
+        given = {"engine": "zarr", "consolidated": False, **given}
         return ["xarray"], [f"dataset = {_call('xarray.open_dataset', ['reference://'], given)}"]
-    where = {"path": path} if path and f"{path}/.zgroup" in refs else {}
-    given = {"mode": "r", **where, **given}
+    given = {"mode": "r", **given}
     return ["zarr"], [f"group = {_call('zarr.open_group', ['reference://'], given)}"]
+
+
+def _is_dataset(refs: Opened, group: str) -> bool:
+    """Say whether all arrays of a group have the dimension names that xarray needs."""
+    members = _members(refs, group)
+    return bool(members) and all(refs.array(path).dimensions is not None for path in members)
 
 
 def _recipe(
@@ -266,6 +282,9 @@ def _by_refexplorer(refs: Opened, path: str, is_bytes: bool, allow: Collection[s
         last = f"data = refs.filesystem({granted}).cat({path!r})"
     elif path and path in refs.arrays():
         last = f"array = refs.to_zarr({granted})[{path!r}]"
+    elif _is_dataset(refs, path):
+        named = [f"group={path!r}"] if path else []
+        last = f"dataset = refs.to_xarray({', '.join([*named, granted] if granted else named)})"
     else:
         last = f"group = refs.to_zarr({granted})" + (f"[{path!r}]" if path else "")
     head = ["import refexplorer", ""] if opened else []

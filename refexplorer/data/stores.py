@@ -91,9 +91,9 @@ class DecodedView(ReferenceView):
 
 def store(view: ReferenceView) -> FsspecStore:
     """Wrap the file system as a read-only Zarr store."""
-    from zarr.storage import FsspecStore
+    from refexplorer.data.zarr_store import ReferenceStore
 
-    return FsspecStore.from_mapper(view.get_mapper(""), read_only=True)
+    return ReferenceStore.from_mapper(view.get_mapper(""), read_only=True)
 
 
 def to_zarr(

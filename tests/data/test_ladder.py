@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import zarr
 import zstandard
+from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 
 import refexplorer as rx
 from refexplorer.data.chunks import State
@@ -211,11 +212,11 @@ def test_filters_and_compressors_of_numcodecs(
 
 
 V3: dict[str, dict[str, Any]] = {
-    "gzip": {"compressors": zarr.codecs.GzipCodec()},
-    "blosc": {"compressors": zarr.codecs.BloscCodec()},
-    "zstd and checksum": {"compressors": [zarr.codecs.ZstdCodec(), zarr.codecs.Crc32cCodec()]},
-    "big-endian": {"serializer": zarr.codecs.BytesCodec(endian="big")},
-    "transposed": {"filters": [zarr.codecs.TransposeCodec(order=(1, 0))]},
+    "gzip": {"compressors": GzipCodec()},
+    "blosc": {"compressors": BloscCodec()},
+    "zstd and checksum": {"compressors": [ZstdCodec(), Crc32cCodec()]},
+    "big-endian": {"serializer": BytesCodec(endian="big")},
+    "transposed": {"filters": [TransposeCodec(order=(1, 0))]},
     "shards": {"shards": (4, 6)},
 }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SourceError,
         SpecError,
     )
+    from refexplorer.inferring import Inference, infer
     from refexplorer.limits import Limits
     from refexplorer.opening import dialects, expand, open_references
     from refexplorer.referenceset import ReferenceSet
@@ -51,6 +52,7 @@ _ROOMS = {
         "SourceError",
         "SpecError",
     ),
+    "refexplorer.inferring": ("Inference", "infer"),
     "refexplorer.limits": ("Limits",),
     "refexplorer.opening": ("dialects", "expand", "open_references"),
     "refexplorer.referenceset": ("ReferenceSet",),
@@ -83,6 +85,7 @@ __all__ = [
     "Exercises",
     "Explorer",
     "FetchError",
+    "Inference",
     "Inline",
     "KeyInspector",
     "KeyTree",
@@ -102,6 +105,7 @@ __all__ = [
     "dialects",
     "expand",
     "explore",
+    "infer",
     "open_references",
     "schema",
 ]

@@ -19,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Without the name of the program; None takes them from ``sys.argv``.
     """
+    import refexplorer.cli.set_commands
     import refexplorer.cli.spec_commands  # noqa: F401  its commands join the others
     from refexplorer.cli.commands import app, usage_errors
     from refexplorer.errors import RefexplorerError

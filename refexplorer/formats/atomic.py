@@ -1,0 +1,53 @@
+"""Files that appear when all of them is written, and not at all if anything stops before."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import zstandard
+
+from refexplorer.errors import SourceError
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, compressed if the name ends in ``.gz`` or ``.zst``.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be written there.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("wb") as file, _compressed(file, path.suffix) as stream:
+            yield stream
+        partial.replace(path)
+    except OSError as error:
+        said = (error.strerror or str(error)).lower()
+        raise SourceError(f"{str(path)!r} cannot be written: {said}.") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
+    if suffix == ".gz":
+        with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as stream:
+            yield cast(BinaryIO, stream)
+    elif suffix == ".zst":
+        with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as stream:
+            yield cast(BinaryIO, stream)
+    else:
+        yield file
+
+
+def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
+    """Write blocks one after the other; errors as `writing`."""
+    with writing(path) as stream:
+        for block in blocks:
+            stream.write(block)

@@ -1,0 +1,139 @@
+"""`infer`: the smallest V1 that is found for a set."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from refexplorer.display.inference import inference_html, inference_text
+from refexplorer.formats.atomic import write_blocks
+from refexplorer.formats.json_writing import json_text
+from refexplorer.formats.source import Source
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.blocks import whole_table
+from refexplorer.refset.inference.inferred import Inferred, infer_table
+from refexplorer.refset.table import Table
+from refexplorer.spec.expansion import check_expandable
+
+_BLOCK = 2**20
+
+
+@dataclass(frozen=True)
+class Inference:
+    """A document that expands to the same references as a set, and how it compares.
+
+    Attributes
+    ----------
+    name
+        What it was inferred from.
+    size_before, size_after
+        Bytes of JSON: of the source, or of its V0 where it was no JSON, and of `document`.
+    keys
+        How many keys the set has.
+    generated
+        How many of them gen items make; the others stay explicit.
+    templates
+        The templates that were found.
+    gen
+        The gen items that were found.
+    explicit
+        The references that are written out.
+    """
+
+    name: str
+    size_before: int
+    size_after: int
+    keys: int
+    generated: int
+    templates: Mapping[str, str]
+    gen: tuple[Mapping[str, Any], ...]
+    explicit: Table = field(repr=False)
+    _blocks: Callable[[], Iterator[bytes]] = field(repr=False)
+
+    @property
+    def kept_explicit(self) -> int:
+        """How many keys are written out one by one."""
+        return self.keys - self.generated
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The document: V1, or what was given where nothing shorter was found."""
+        found: dict[str, Any] = json.loads(b"".join(self._blocks()))
+        return found
+
+    def explicit_keys(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """Return the keys numbered `start` to `stop` of those that are written out."""
+        keys: list[str] = self.explicit.keys[start:stop].to_pylist()
+        return keys
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the document; an existing file is replaced when all is written."""
+        write_blocks(Path(path), self._blocks())
+
+    def __str__(self) -> str:
+        return inference_text(self)
+
+    def _repr_html_(self) -> str:
+        return inference_html(self)
+
+
+def infer(references: object) -> Inference:
+    """Find the smallest V1 for a set: templates, and gen items where numbers follow progressions.
+
+    Each gen item is expanded by the rules of the specification and compared with the set before
+    it is taken, so the document expands to exactly the same references. No target is read.
+
+    Parameters
+    ----------
+    references
+        A `ReferenceSet`, or a source as `open_references` takes it.
+
+    Raises
+    ------
+    RefexplorerError
+        If the source cannot be read.
+    LimitError
+        If there are more than `Limits.expanded_keys` keys.
+    """
+    refs = references if isinstance(references, ReferenceSet) else open_references(references)
+    check_expandable(refs.count, refs.limits)
+    table = whole_table(refs.opened)
+    found = infer_table(table)
+    before = _size(refs.source) or Inferred({}, (), 0, table, tuple(table.columns.urls)).size
+    as_given = found.size > before and _says_all(refs)
+    after = before if as_given else found.size
+    facts = (refs.source.name, before, after, table.count)
+    if as_given:
+        return Inference(*facts, 0, {}, (), table, partial(_given, refs.source))
+    parts = (found.generated, found.templates, found.gen, found.explicit)
+    return Inference(*facts, *parts, found.blocks)
+
+
+def _size(source: Source) -> int:
+    """Count the bytes of a document as it was given; 0 if it was no JSON, or one of a list."""
+    return 0 if source.part is not None else sum(map(len, _given(source)))
+
+
+def _says_all(refs: ReferenceSet) -> bool:
+    """Say whether the document as given stands for the set: no template came at open time."""
+    written = json.loads(b"".join(_given(refs.source))).get("templates")
+    texts = {name: template.text for name, template in refs.templates.items()}
+    return refs.source.form == "V0" or texts == (written or {})
+
+
+def _given(source: Source) -> Iterator[bytes]:
+    """Yield the bytes of a document as it was given."""
+    if source.content is not None:
+        with source.content() as stream:
+            while block := stream.read(_BLOCK):
+                yield block
+    elif source.value is not None:
+        with suppress(TypeError):  # bytes in a dict are no JSON
+            yield json_text(source.value).encode("utf-8", "surrogatepass")

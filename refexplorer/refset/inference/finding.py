@@ -1,0 +1,75 @@
+"""Finds references of a table that a few gen items could make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from refexplorer.formats.arrow import text_column
+from refexplorer.formats.json_writing import json_text
+from refexplorer.refset.columns import RANGE, URL
+from refexplorer.refset.inference.grids import LEAST_ROWS, additive_grids, full_grids
+from refexplorer.refset.inference.items import Group, Item, pieces, write_item
+from refexplorer.refset.inference.numbers import Numbered, read_numbers
+from refexplorer.refset.table import Table
+
+MOST_ITEMS = 2000
+BUDGET = 4000
+"""Parts of the rows of one group that are looked at."""
+
+
+def find_items(table: Table) -> list[Item]:
+    """Return gen items that promise to be shorter than what they stand for."""
+    found = [item for group in groups_of(table) for item in _items(group)]
+    return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
+
+
+def _items(group: Group) -> Iterator[Item]:
+    for grid in full_grids(group.fields, group.keys, BUDGET):
+        for additive in additive_grids(group.fields, grid, BUDGET):
+            for piece in pieces(group, additive):
+                item = write_item(group, piece)
+                if item is not None and _pays(item, group):
+                    yield item
+
+
+def _pays(item: Item, group: Group) -> bool:
+    """Say whether a gen item is shorter than its references, written out with short templates."""
+    written_out = len(item.rows) * (len(group.key) + 10 + 14 * group.ranges)
+    return len(json_text(item.source)) < written_out
+
+
+def groups_of(table: Table) -> Iterator[Group]:
+    """Yield the references to named targets by the words of key and URL, the large ones only."""
+    columns = table.columns
+    keys = read_numbers(table.keys)
+    urls = read_numbers(text_column([url or "" for url in columns.urls]))
+    named = np.array([*(url is not None for url in columns.urls), False], np.bool_)
+    shapes = np.append(urls.codes, -1)[columns.targets]
+    usable = (columns.kinds >= URL) & named[columns.targets] & (shapes >= 0) & (keys.codes >= 0)
+    usable[list(columns.large)] = False
+    rows = np.flatnonzero(usable)
+    ranges = columns.kinds[rows] == RANGE
+    codes = (keys.codes[rows] * (len(urls.shapes) + 1) + shapes[rows]) * 2 + ranges
+    order = np.argsort(codes, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+        if len(part) >= LEAST_ROWS:
+            yield _group(table, rows[part], keys, urls)
+
+
+def _group(table: Table, rows: np.ndarray, keys: Numbered, urls: Numbered) -> Group:
+    columns = table.columns
+    targets = columns.targets[rows]
+    ranges = bool(columns.kinds[rows[0]] == RANGE)
+    of_key, of_url = keys.fields(rows), urls.fields(targets)
+    bytes_of = np.stack([columns.offsets[rows], columns.lengths[rows]])[: 2 * ranges]
+    unwritten = np.zeros_like(bytes_of)
+    return Group(
+        rows,
+        keys.shapes[keys.codes[rows[0]]],
+        urls.shapes[urls.codes[targets[0]]],
+        np.concatenate([of_key[0], of_url[0], bytes_of]),
+        np.concatenate([of_key[1], of_url[1], unwritten]),
+        ranges,
+    )

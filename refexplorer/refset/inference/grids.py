@@ -1,0 +1,140 @@
+"""Rows whose numbers fill a grid, cut where a column stops being a sum over the axes.
+
+A *field* is one of the numbers that a reference consists of: those of its key and URL, offset and
+length. The numbers of keys are the axes; a field is *additive* on a grid if each axis adds its own
+share to it, as in ``header + step * 8294400 + tile * 414720``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+LEAST_ROWS = 6
+"""Fewer references are written out in less text than a gen item takes."""
+
+
+def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarray]:
+    """Yield rows that fill grids of the numbers of their keys, the last axis fastest.
+
+    Parameters
+    ----------
+    fields
+        Shape ``(fields, n)``; no two rows share all numbers of their keys.
+    keys
+        How many of the fields, from the first, are numbers of the key.
+    budget
+        How many parts of the rows may be looked at.
+    """
+    waiting = [np.arange(fields.shape[1])]
+    while waiting and budget:
+        rows, budget = waiting.pop(), budget - 1
+        if len(rows) < LEAST_ROWS:
+            continue
+        axes = _axes(fields[:keys, rows])
+        sizes = [int(codes.max()) + 1 for codes in axes]
+        if np.prod(sizes, dtype=float) == len(rows):
+            order = np.argsort(np.ravel_multi_index(tuple(axes), sizes))
+            yield rows[order].reshape(sizes)
+        else:
+            waiting += [rows[part] for part in _parts(axes, sizes)]
+
+
+def _axes(numbers: np.ndarray) -> list[np.ndarray]:
+    """Return the place on its axis of each row, for the fields that others do not determine."""
+    codes = [_codes(field) for field in numbers]
+    sizes = [int(code.max()) + 1 for code in codes]
+    chosen: list[int] = []
+    joint, count = np.zeros(numbers.shape[1], np.int64), 1
+    for field in sorted(range(len(codes)), key=lambda field: -sizes[field]):
+        if sizes[field] > 1 and count < len(joint):
+            together = _codes(joint * sizes[field] + codes[field])
+            if (found := int(together.max()) + 1) > count:
+                chosen.append(field)
+                joint, count = together, found
+    return [codes[field] for field in sorted(chosen)]
+
+
+def _codes(field: np.ndarray) -> np.ndarray:
+    """Return the place of each number among the distinct ones."""
+    low, high = int(field.min()), int(field.max())
+    if high - low > 4 * len(field):
+        inverse: np.ndarray = np.unique(field, return_inverse=True)[1]
+        return inverse
+    seen = np.zeros(high - low + 1, np.int64)
+    seen[field - low] = 1
+    places: np.ndarray = np.cumsum(seen)[field - low] - 1
+    return places
+
+
+def _parts(axes: list[np.ndarray], sizes: list[int]) -> Iterator[np.ndarray]:
+    """Yield parts of rows that fill no grid: where an axis is full, else place by place."""
+    whole = np.prod(sizes, dtype=float)
+    counts = [np.bincount(codes) for codes in axes]
+    full = [count == whole / size for count, size in zip(counts, sizes, strict=True)]
+    rows_in_full = [int(count[good].sum()) for count, good in zip(counts, full, strict=True)]
+    best = int(np.argmax(rows_in_full))
+    if rows_in_full[best]:
+        inside = full[best][axes[best]]
+        yield np.flatnonzero(inside)
+        yield np.flatnonzero(~inside)
+        return
+    least = int(np.argmin(sizes))
+    order = np.argsort(axes[least], kind="stable")
+    yield from np.split(order, np.cumsum(counts[least])[:-1])
+
+
+def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterator[np.ndarray]:
+    """Cut a grid of rows into grids on which every field is additive."""
+    waiting = [rows]
+    while waiting and budget:
+        rows, budget = waiting.pop(), budget - 1
+        if rows.size < LEAST_ROWS:
+            continue
+        numbers = fields[:, rows]
+        if rows.ndim == 1 or _is_additive(numbers):
+            yield rows
+        else:
+            axis, cuts = _cuts(numbers)
+            waiting += np.split(rows, cuts, axis)[::-1]
+
+
+def profiles(numbers: np.ndarray) -> list[np.ndarray]:
+    """Return what each axis adds to the fields, each ``(fields, size of the axis)``.
+
+    Parameters
+    ----------
+    numbers
+        Fields on a grid, shape ``(fields, *grid)``.
+    """
+    found = []
+    for axis in range(1, numbers.ndim):
+        line = [slice(None) if at in (0, axis) else 0 for at in range(numbers.ndim)]
+        along = numbers[tuple(line)]
+        found.append(along - along[:, :1])
+    return found
+
+
+def _is_additive(numbers: np.ndarray) -> bool:
+    total = numbers[(slice(None), *[slice(0, 1)] * (numbers.ndim - 1))]
+    for axis, profile in enumerate(profiles(numbers), 1):
+        shape = [size if at in (0, axis) else 1 for at, size in enumerate(numbers.shape)]
+        total = total + profile.reshape(shape)
+    return bool(np.array_equal(total, numbers))
+
+
+def _cuts(numbers: np.ndarray) -> tuple[int, np.ndarray]:
+    """Return the axis along which most neighbours are alike, and where they are not."""
+    best: tuple[float, int, np.ndarray] | None = None
+    for axis in range(1, numbers.ndim):
+        slabs = np.moveaxis(numbers, axis, 1).reshape(len(numbers), numbers.shape[axis], -1)
+        shares = slabs - slabs[:, :, :1]
+        cuts = np.flatnonzero(np.any(shares[:, 1:] != shares[:, :-1], axis=(0, 2))) + 1
+        runs = np.diff([0, *cuts.tolist(), slabs.shape[1]])
+        if len(cuts):
+            alike = (int(runs.max()) - 1) / slabs.shape[1] - len(cuts) * 1e-9
+            if best is None or alike > best[0]:
+                best = (alike, axis - 1, cuts)
+    assert best is not None
+    return best[1], best[2]

@@ -1,0 +1,95 @@
+"""The document that was found for a set, kept as text in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from refexplorer.formats.json_writing import json_text
+from refexplorer.refset.inference.finding import find_items
+from refexplorer.refset.inference.items import Item
+from refexplorer.refset.inference.proving import proved, urls_read_back
+from refexplorer.refset.inference.templates import find_templates
+from refexplorer.refset.table import Table
+from refexplorer.refset.writing import written
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A V1 document, or V0 where no template and no gen item makes it shorter.
+
+    Attributes
+    ----------
+    templates
+        The templates section.
+    gen
+        The gen items.
+    generated
+        How many keys they make.
+    explicit
+        The references that are written out.
+    urls
+        How each distinct URL of these is written: a jinja-str of V1, or itself in V0.
+    """
+
+    templates: dict[str, str]
+    gen: tuple[dict[str, Any], ...]
+    generated: int
+    explicit: Table
+    urls: tuple[str | None, ...]
+
+    @property
+    def version(self) -> int:
+        """0 if the document is V0."""
+        return 1 if self.templates or self.gen or self.explicit.find("version") is not None else 0
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the document as JSON."""
+        return sum(map(len, self.blocks()))
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the document as JSON, a block of references at a time."""
+        if self.version:
+            head = {"version": 1, "templates": self.templates, "gen": self.gen}
+            yield json_text(head)[:-1].encode() + b',"refs":'
+        start = b"{"
+        for block in written(self.explicit, [json_text(url) for url in self.urls]):
+            yield start
+            yield block
+            start = b","
+        yield (b"{" if start == b"{" else b"") + b"}" * (1 + self.version)
+
+
+def infer_table(table: Table) -> Inferred:
+    """Find the shortest document for the references of a table that their numbers suggest."""
+    items = find_items(table)
+    while True:
+        found = _with_templates(table, items)
+        if found is None:
+            return Inferred({}, (), 0, table, tuple(table.columns.urls))
+        good = proved(found.gen, found.templates, [item.rows for item in items], table)
+        if len(good) == len(items):
+            return found
+        items = [items[place] for place in good]
+
+
+def _with_templates(table: Table, items: Sequence[Item]) -> Inferred | None:
+    """Return the document with templates; None if its URLs cannot be read back from it."""
+    generated = np.concatenate([np.empty(0, np.int64), *(item.rows for item in items)])
+    explicit = table.select(np.delete(np.arange(table.count), generated)) if items else table
+    codes, uses = np.unique(explicit.columns.targets, return_counts=True)
+    used = {code: n for code, n in zip(codes.tolist(), uses.tolist(), strict=True) if code >= 0}
+    urls = {code: url for code in used if (url := table.columns.urls[code]) is not None}
+    heads = [item.source["url"].partition("{{")[0] for item in items]
+    templates = find_templates([*urls.values()], [used[code] for code in urls], heads)
+    texts = {code: templates.write(url) for code, url in urls.items()}
+    if not urls_read_back([*texts.values()], [*urls.values()], templates.texts):
+        return None
+    gen = tuple({**item.source, "url": templates.write_start(item.source["url"])} for item in items)
+    written_urls = tuple(texts.get(code) for code in range(len(table.columns.urls)))
+    return Inferred(templates.texts, gen, len(generated), explicit, written_urls)

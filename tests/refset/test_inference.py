@@ -1,0 +1,144 @@
+"""What is inferred expands to the same references, and is shorter where there is a pattern."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import refexplorer as rx
+
+
+def expands_back(v0: dict[str, Any]) -> rx.Inference:
+    """Infer from V0 references, and hold the document against them."""
+    found = rx.infer(v0)
+    assert rx.open_references(found.document).to_v0() == v0
+    assert found.size_after <= found.size_before
+    assert found.size_after == len(json.dumps(found.document, separators=(",", ":")).encode())
+    return found
+
+
+def collection(variables: int, steps: int, tiles: int, per_file: int = 4) -> dict[str, Any]:
+    """Chunks of several variables in files of several steps, as kerchunk combines them."""
+    return {
+        f"v{v}x/{t}.{x}": [
+            f"s3://bucket/store/{2000 + t // (12 * per_file)}/f_{t // per_file % 12 + 1:02d}.nc",
+            1000 + ((v * per_file + t % per_file) * tiles + x) * 77,
+            77,
+        ]
+        for v in range(variables)
+        for t in range(steps)
+        for x in range(tiles)
+    }
+
+
+def test_nested_progressions_become_gen() -> None:
+    found = expands_back(collection(1, 96, 3))
+    assert found.kept_explicit == 0
+    (item,) = found.gen
+    assert item["key"] == "v0x/{{i}}.{{j}}"
+    assert item["dimensions"] == {"i": {"stop": 96}, "j": {"stop": 3}}
+    assert "'%02d' %" in item["url"]
+
+
+def test_a_number_of_the_variable_is_a_dimension_too() -> None:
+    found = expands_back(collection(3, 96, 3))
+    assert [item["key"] for item in found.gen] == ["v{{i}}x/{{j}}.{{k}}"]
+
+
+def test_what_breaks_the_pattern_stays_explicit() -> None:
+    v0 = collection(1, 96, 3)
+    v0["v0x/40.1"] = ["s3://bucket/repair.nc", 5, 6]
+    v0[".zattrs"] = "{}"
+    found = expands_back(v0)
+    assert found.kept_explicit < 10
+    assert {"v0x/40.1", ".zattrs"} <= set(found.explicit_keys())
+
+
+def test_a_missing_chunk_does_not_come_back() -> None:
+    v0 = collection(1, 96, 3)
+    del v0["v0x/7.2"]
+    assert "v0x/7.2" not in rx.open_references(expands_back(v0).document)
+
+
+def test_places_without_progression_are_listed() -> None:
+    steps = [0, 1, 5, 6, 20, 33, 34, 90]
+    v0 = {f"t/{t}.{x}": [f"http://h/run_{t:03d}.bin", x * 10, 10] for t in steps for x in range(9)}
+    found = expands_back(v0)
+    assert found.gen[0]["dimensions"]["i"] == steps
+
+
+def test_offsets_without_progression_are_listed() -> None:
+    heads = [7, 900, 3, 44, 1234, 8]
+    v0 = {
+        f"t/{t}.{x}": [f"http://h/{t}.bin", heads[t] + x * 10, 10]
+        for t in range(6)
+        for x in range(60)
+    }
+    found = expands_back(v0)
+    assert len(found.gen) == 1
+    assert "[0,893,-4,37,1227,1][i]" in found.gen[0]["offset"]
+
+
+@pytest.mark.parametrize("url", ["s3://b/{{x}}/f_%d.nc", "s3://b/{%% raw %%}\n_%d", "a{_%d_\r\n"])
+def test_urls_that_look_like_templates_stay_as_they_are(url: str) -> None:
+    many = expands_back({f"x/{i}": [url % i, i * 10, 10] for i in range(200)})
+    assert many.kept_explicit == 0
+    expands_back({f"x/{i}": [url % 5, i * i, 10] for i in range(50)})
+
+
+def test_inline_values_stay_as_they_are() -> None:
+    v0: dict[str, Any] = {f"x/{i}": "{{i}}" for i in range(30)}
+    v0 |= {"{{a}}/0": ["u", 0, 1], "version": "{% if %}", "n": [None, 0, 1], "b": "base64:aGk="}
+    with pytest.raises(rx.SpecError):
+        rx.infer(v0)
+    del v0["version"]
+    expands_back(v0)
+
+
+def test_irregular_sets_get_templates() -> None:
+    long = "https://server.example.org/data/archive/collection/very/long/folder/file_%s.nc"
+    v0 = {f"x/{i}": [long % "abc"[i % 3], i**3, i * 7 + 1] for i in range(100)}
+    found = expands_back(v0)
+    assert sorted(found.templates.values()) == [long % name for name in "abc"]
+    assert found.size_after < found.size_before / 2
+
+
+def test_many_files_share_their_folder() -> None:
+    v0 = {f"x/{i}": [f"https://server.example.org/data/{i**5:x}q.nc"] for i in range(50)}
+    assert "https://server.example.org/data/" in expands_back(v0).templates.values()
+
+
+def test_a_document_of_v1_is_not_made_larger(demo: Path) -> None:
+    found = rx.infer(demo / "sst.v1.json")
+    assert found.size_after <= found.size_before == (demo / "sst.v1.json").stat().st_size
+    trillion = {"key": "v/{{i}}", "url": "u", "dimensions": {"i": {"stop": 10**12}}}
+    with pytest.raises(rx.LimitError, match="1,000,000,000,000 keys"):
+        rx.infer({"version": 1, "gen": [trillion]})
+
+
+@pytest.mark.parametrize("name", ["sst.v0.json", "sst.v1.json", "sst.parq", "spec.v1.json"])
+def test_every_form_expands_back(name: str, demo: Path) -> None:
+    refs = rx.open_references(demo / name)
+    found = rx.infer(refs)
+    assert rx.open_references(found.document).to_v0() == refs.to_v0()
+
+
+def test_templates_of_open_time_are_part_of_the_set() -> None:
+    document = {"version": 1, "templates": {"u": "a"}, "refs": {"x": ["{{u}}"], "y": ["{{u}}/b"]}}
+    refs = rx.open_references(document, templates={"u": "s3://a/much/longer/place/than/that"})
+    assert rx.open_references(rx.infer(refs).document).to_v0() == refs.to_v0()
+
+
+def test_it_reads_well(demo: Path, tmp_path: Path) -> None:
+    found = rx.infer(demo / "sst.v0.json")
+    assert str(found).startswith("sst.v0.json: ")
+    assert "1 gen item for 18 keys, 42 keys written out" in str(found)
+    assert "<code>wind/{{i}}.0.0</code>" in found._repr_html_()
+    found.to_json(tmp_path / "set.json.gz")
+    assert (
+        rx.open_references(tmp_path / "set.json.gz").to_v0()
+        == rx.open_references(demo / "sst.v0.json").to_v0()
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
     import xarray
     import zarr
 
+    from refexplorer.data.check_results import TargetChecks
+    from refexplorer.data.checking import Checked
     from refexplorer.data.chunks import Reading
+    from refexplorer.data.estimates import Estimate
     from refexplorer.data.filesystem import ReferenceView
     from refexplorer.data.ladder import Ladder
     from refexplorer.data.targets import Targets
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
-    from refexplorer.refset.tree import Page
+    from refexplorer.refset.nodes import Page
+    from refexplorer.refset.target_index import TargetIndex
     from refexplorer.spec.arrays import ArrayMeta
     from refexplorer.spec.diagnostics import Findings
 
@@ -51,6 +56,11 @@ class ReadableSet(Mapping[str, Reference]):
     def array(self, path: str) -> ArrayMeta:
         """Return the metadata of an array."""
 
+    @property
+    @abstractmethod
+    def target_index(self) -> TargetIndex:
+        """All references by their targets."""
+
     @abstractmethod
     def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
         """Return the path of the array that a key is a chunk of, and the chunk's index."""
@@ -66,6 +76,54 @@ class ReadableSet(Mapping[str, Reference]):
     @abstractmethod
     def example_urls(self) -> tuple[str | None, ...]:
         """One target for each place that the set refers to."""
+
+    def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
+        """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
+
+        See `refexplorer.data.estimates.estimate_selection`.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        """
+        from refexplorer.data.estimates import estimate_selection
+
+        return estimate_selection(self, self.array(path), selection)
+
+    def check_targets(
+        self,
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        checked: Checked = lambda done, of: True,
+        concurrency: int = 16,
+    ) -> TargetChecks:
+        """Ask every target for its size and version, and compare them with the references.
+
+        Parameters
+        ----------
+        allow, storage_options
+            As the class says; what is not allowed is not asked, and its record says so.
+        resume
+            A file to keep the results in; a second check with the same file goes on from there.
+        checked
+            Called with the targets checked and their number; False stops.
+        concurrency
+            Targets that are asked at a time.
+
+        Returns
+        -------
+        TargetChecks
+            A sequence of records: size, ETag, ranges past the end, or why it cannot be read.
+        """
+        from refexplorer.data.checking import check_targets
+        from refexplorer.data.journal import Journal
+
+        journal, targets = Journal(resume), self._targets(allow, storage_options)
+        name, index = self.source.name, self.target_index
+        return check_targets(name, index, targets, journal, checked, concurrency)
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

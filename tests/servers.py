@@ -34,6 +34,8 @@ class RangeServer:
         Paths whose answers end in the middle, with the connection.
     dripping
         Paths that are sent a little at a time, without end as far as a test waits.
+    stalled
+        Paths for which no answer comes as long as a test waits.
     ignores_ranges
         Answer 200 with the whole body, as some servers do.
     requests
@@ -55,6 +57,7 @@ class RangeServer:
     etags: dict[str, str] = field(default_factory=dict)
     truncated: set[str] = field(default_factory=set)
     dripping: set[str] = field(default_factory=set)
+    stalled: set[str] = field(default_factory=set)
     ignores_ranges: bool = False
     requests: list[str] = field(default_factory=list)
     spans: list[str | None] = field(default_factory=list)
@@ -105,6 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
         state.requests.append(self.path)
         state.spans.append(self.headers.get("Range"))
         state.seen_headers.append(dict(self.headers))
+        if self.path in state.stalled:
+            state.closing.wait(60)
         if self.path in state.redirects:
             self._answer(302, b"", Location=state.redirects[self.path])
         elif self._fails():

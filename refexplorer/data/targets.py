@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from refexplorer.data.access import AccessPolicy
@@ -109,7 +110,7 @@ class Targets:
     async def facts(self, place: Place) -> Facts:
         """Return what is known of a target without its bytes; runs on fsspec's event loop."""
         if place.protocol == "file":
-            return self.local.facts(place)
+            return await asyncio.to_thread(self.local.facts, place)
         return await self._reader(place).facts(place)
 
     def _read_now(self, wanted: Wanted) -> bytes:

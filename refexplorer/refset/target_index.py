@@ -40,6 +40,11 @@ class TargetIndex:
         """How many targets there are."""
         return len(self._urls)
 
+    @property
+    def urls(self) -> tuple[str | None, ...]:
+        """The targets, in the order in which the set first names them."""
+        return self._urls
+
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return some targets, in the order in which the set first names them."""
         return [self.layout(url).summary() for url in self._urls[start:stop]]

@@ -14,7 +14,7 @@ URL = "https://host.example/f"
 
 
 def grid(url: str = URL, **more: Any) -> rx.ReferenceSet:
-    """Open an array of 6 × 4 chunks of 10 × 10, 100 bytes each; a row lies together."""
+    """Open an array of 6 by 4 chunks of 100 bytes each; a row lies together."""
     metadata = {
         "zarr_format": 2,
         "shape": [60, 40],

@@ -1,0 +1,162 @@
+"""What a check of targets found: records, and how they read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, overload
+
+from refexplorer.markup import code, counted, escape, shown, size_text, table
+
+_SHOWN = 200
+_URL_SHOWN = 120
+
+
+class TargetState(StrEnum):
+    """What became of a target."""
+
+    GOOD = "good"
+    SHORT = "short"
+    UNREACHABLE = "unreachable"
+    FORBIDDEN = "not allowed"
+
+
+_WORDS = {
+    TargetState.GOOD: "as referenced",
+    TargetState.SHORT: "shorter than a range of it",
+    TargetState.UNREACHABLE: "cannot be read",
+    TargetState.FORBIDDEN: "may not be read yet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCheck:
+    """What is known of one target after it was asked.
+
+    Attributes
+    ----------
+    url
+        As in the references; None is the target that the reader names.
+    state
+        ``short`` if a range reaches past the end, ``not allowed`` if it was not asked.
+    end
+        Where the last range ends, in bytes.
+    references
+        How many keys refer to it.
+    past_end
+        How many ranges reach past its end.
+    key
+        A key whose range reaches past the end.
+    size
+        In bytes; None if it is not known.
+    etag, modified
+        What the store says that changes with the content.
+    message
+        What is wrong or worth knowing, in a sentence.
+    grant
+        What to pass in ``allow=`` so that it is asked.
+    """
+
+    url: str | None
+    state: TargetState
+    end: int
+    references: int
+    past_end: int = 0
+    key: str | None = None
+    size: int | None = None
+    etag: str | None = None
+    modified: str | None = None
+    message: str | None = None
+    grant: str | None = None
+
+    def but(self, **changes: Any) -> TargetCheck:
+        """Return the record with some fields changed."""
+        return replace(self, **changes)
+
+    def __str__(self) -> str:
+        name = escape(self.url or "(the target that the reader names)", _URL_SHOWN)
+        size = "" if self.size is None else f", {size_text(self.size)}"
+        said = f": {escape(self.message)}" if self.message else ""
+        return f"{self.state:<11}  {name}{size}{said}"
+
+
+@dataclass(frozen=True)
+class TargetChecks(Sequence[TargetCheck]):
+    """A record for each target that was checked, in the order of the set.
+
+    Attributes
+    ----------
+    source
+        The name of the set.
+    records
+        The targets.
+    total
+        How many targets the set has; more than there are records if the check was stopped.
+    unlisted
+        Generated keys that were too many to be looked at.
+    """
+
+    source: str
+    records: tuple[TargetCheck, ...]
+    total: int
+    unlisted: int = 0
+
+    @overload
+    def __getitem__(self, place: int) -> TargetCheck: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[TargetCheck, ...]: ...
+    def __getitem__(self, place: int | slice) -> TargetCheck | tuple[TargetCheck, ...]:
+        return self.records[place]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[TargetCheck]:
+        return iter(self.records)
+
+    @property
+    def good(self) -> bool:
+        """Whether all targets were checked and none has less than is referenced."""
+        states = {record.state for record in self.records}
+        return len(self.records) == self.total and states <= {TargetState.GOOD}
+
+    @property
+    def summary(self) -> str:
+        """How many targets are in which state, in a sentence."""
+        found = Counter(record.state for record in self.records)
+        parts = [f"{found[state]:,} {_WORDS[state]}" for state in TargetState if found[state]]
+        if left := self.total - len(self.records):
+            parts.append(f"{left:,} not checked")
+        said = f"{counted(self.total, 'target')}: {', '.join(parts) or 'nothing to check'}."
+        if self.unlisted:
+            said += f" {counted(self.unlisted, 'generated key')} were too many to be looked at."
+        return said
+
+    def __str__(self) -> str:
+        """Tell the summary, then what is not as it should be, then the rest."""
+        ordered = sorted(self.records, key=lambda record: record.state is TargetState.GOOD)
+        lines = [f"{escape(self.source)}, {self.summary}", *map(str, ordered[:_SHOWN])]
+        if len(ordered) > _SHOWN:
+            lines.append(f"… {len(ordered) - _SHOWN:,} more")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        ordered = sorted(self.records, key=lambda record: record.state is TargetState.GOOD)
+        head = ("Target", "State", "Size", "References", "Modified", "What to know")
+        rows = table(head, map(_cells, ordered[:_SHOWN]))
+        more = f"<p>… {len(ordered) - _SHOWN:,} more</p>" if len(ordered) > _SHOWN else ""
+        title = f"<p><b>{shown(self.source)}</b>, {shown(self.summary)}</p>"
+        return f'<div class="refexplorer">{title}{rows}{more}</div>'
+
+
+def _cells(record: TargetCheck) -> tuple[str, ...]:
+    return (
+        code(record.url, _URL_SHOWN) if record.url else "(the reader names it)",
+        record.state,
+        "" if record.size is None else size_text(record.size),
+        f"{record.references:,}",
+        shown(record.modified or ""),
+        shown(record.message or ""),
+    )

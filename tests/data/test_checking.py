@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import dataclasses
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import refexplorer as rx
+from refexplorer.data.check_results import TargetState
+from refexplorer.errors import SourceError
+from tests.servers import RangeServer
+
+BODY = bytes(1000)
+
+
+@pytest.fixture
+def refs(server: RangeServer, tmp_path: Path) -> rx.ReferenceSet:
+    server.files["/good"] = server.files["/short"] = BODY
+    server.etags["/good"] = '"v1"'
+    server.statuses["/closed"] = 403
+    (tmp_path / "local").write_bytes(BODY)
+    return rx.open_references(
+        {
+            "a": [f"{server.url}/good", 0, 1000],
+            "b": [f"{server.url}/good", 100, 50],
+            "c": [f"{server.url}/short", 0, 10],
+            "d": [f"{server.url}/short", 990, 20],
+            "e": [f"{server.url}/closed", 0, 1],
+            "f": [f"{server.url}/gone"],
+            "g": [f"{tmp_path}/local"],
+            "h": ["https://host.example/f", 0, 1],
+            "i": "inline",
+        }
+    )
+
+
+def grants(server: RangeServer, tmp_path: Path) -> list[str]:
+    return [server.url, str(tmp_path)]
+
+
+def test_each_target_is_asked_once_for_one_byte(
+    refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path
+) -> None:
+    found = {
+        (check.url or "").rpartition("/")[2]: check
+        for check in refs.check_targets(allow=grants(server, tmp_path))
+    }
+    assert sorted(server.requests) == ["/closed", "/gone", "/good", "/short"]
+    assert set(server.spans) == {"bytes=0-0"}
+    good, short = found["good"], found["short"]
+    assert (good.state, good.size, good.etag, good.references) == ("good", 1000, '"v1"', 2)
+    assert (short.state, short.past_end, short.key, short.end) == ("short", 1, "d", 1010)
+    assert short.message == "1 range reaches past its end, such as that of d."
+    assert (found["local"].state, found["local"].size) == ("good", 1000)
+    assert "T" in (found["local"].modified or "")
+    assert found["closed"].message is not None
+    assert found["closed"].message.startswith("The server denies access (403); storage_options=")
+    assert found["gone"].message == "There is no such file (404)."
+    assert (found["f"].state, found["f"].grant) == ("not allowed", "https://host.example")
+
+
+def test_nothing_is_asked_unasked(
+    refs: rx.ReferenceSet, server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def blocked(*_: Any, **__: Any) -> None:
+        raise AssertionError("a socket was opened")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, blocked)
+    monkeypatch.setattr(socket, "getaddrinfo", blocked)
+    states = {check.state for check in refs.check_targets()}
+    assert states == {TargetState.FORBIDDEN}
+    assert str(refs)
+    assert refs.summary()
+    assert refs.diagnostics is not None
+    assert refs.targets()
+    assert refs.explain("a")
+    assert server.requests == []
+
+
+def test_causes_in_words() -> None:
+    refs = rx.open_references(
+        {
+            "dns": ["http://nowhere.invalid/f", 0, 1],
+            "down": ["http://127.0.0.1:1/f", 0, 1],
+            "package": ["nonsense://place/f", 0, 1],
+            "nameless": [None, 0, 1],
+        }
+    )
+    allow = ["http://nowhere.invalid", "http://127.0.0.1:1", "nonsense://place"]
+    said = [check.message for check in refs.check_targets(allow=allow)]
+    assert said == [
+        "The host nowhere.invalid cannot be found.",
+        "No connection to 127.0.0.1:1 could be made.",
+        "No installed package reads nonsense:// targets.",
+        "The set does not say which file this is: the reader has to be told.",
+    ]
+
+
+def test_a_server_without_ranges_is_good_to_know(server: RangeServer) -> None:
+    server.files["/f"] = bytes(10**6)
+    server.ignores_ranges = True
+    refs = rx.open_references({"a": [f"{server.url}/f", 5, 5]})
+    (check,) = refs.check_targets(allow=[server.url])
+    assert (check.state, check.size) == ("good", 10**6)
+    assert "does not know byte ranges" in (check.message or "")
+
+
+def test_a_second_check_goes_on_from_the_file(
+    refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path
+) -> None:
+    journal = tmp_path / "check.jsonl"
+    allow = grants(server, tmp_path)
+    first = refs.check_targets(allow=allow, resume=journal)
+    with journal.open("ab") as file:
+        file.write(b'{"url": "http://ha')  # the machine went down
+    server.requests.clear()
+    server.statuses.clear()
+    server.files["/closed"] = BODY
+    second = refs.check_targets(allow=allow, resume=journal)
+    assert sorted(server.requests) == ["/closed", "/gone"]
+    assert [check.url for check in first] == [check.url for check in second]
+    changed = [check.state for old, check in zip(first, second, strict=True) if old != check]
+    assert changed == [TargetState.GOOD]
+    server.requests.clear()
+    refs.check_targets(allow=allow, resume=journal)
+    assert server.requests == ["/gone"]
+
+
+def test_other_files_are_not_written_to(refs: rx.ReferenceSet, tmp_path: Path) -> None:
+    for content in ("{}", '{"version": 1}\n', "text\n\n"):
+        (tmp_path / "mine").write_text(content)
+        with pytest.raises(SourceError, match="not what a check of targets wrote"):
+            refs.check_targets(resume=tmp_path / "mine")
+        assert (tmp_path / "mine").read_text() == content
+    with pytest.raises(SourceError, match="cannot be used to resume"):
+        refs.check_targets(resume=tmp_path / "nowhere" / "file")
+
+
+def test_stopping_keeps_what_was_found(server: RangeServer, tmp_path: Path) -> None:
+    server.files = {f"/{n}": BODY for n in range(40)}
+    server.stalled = {f"/{n}" for n in range(20, 40)}
+    refs = rx.open_references({f"x/{n}": [f"{server.url}/{n}", 0, 1] for n in range(40)})
+    journal = tmp_path / "check.jsonl"
+    found = refs.check_targets(
+        allow=[server.url],
+        resume=journal,
+        checked=lambda done, of: done < 20,
+        concurrency=4,
+    )
+    assert (len(found), found.total, found.good) == (20, 40, False)
+    assert len(journal.read_text().splitlines()) == 20
+    assert "20 not checked" in str(found)
+
+
+def test_the_result_reads_well(refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path) -> None:
+    found = refs.check_targets(allow=grants(server, tmp_path))
+    lines = str(found).splitlines()
+    assert lines[0] == (
+        "dict, 6 targets: 2 as referenced, 1 shorter than a range of it, 2 cannot be read, "
+        "1 may not be read yet."
+    )
+    assert "good" in lines[-1]
+    assert not found.good
+    page = found._repr_html_()
+    assert page.count("<tr>") == 7
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found[0].size = 3  # type: ignore[misc]
+
+
+def test_text_of_a_set_is_only_shown() -> None:
+    found = rx.open_references({"a": ["http://<b>\u202e\x1b", 0, 1]}).check_targets()
+    assert "&lt;b&gt;" in found._repr_html_()
+    assert not {"\u202e", "\x1b"} & set(str(found) + found._repr_html_())

@@ -13,7 +13,7 @@ import numpy as np
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.refset.columns import KINDS, RANGE, URL, Columns
 from refexplorer.refset.gridview import GridView, Windows, blocks, reduce
-from refexplorer.refset.listing import EVALUATED_KEYS, code_targets, list_rows
+from refexplorer.refset.listing import EVALUATED_KEYS, Listing, code_targets, evaluated, listings
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
@@ -94,7 +94,8 @@ class ChunkGrid:
     def _all(self) -> Chunks:
         rows, indices = self._opened.arrays.chunk_rows(self.array)
         parts = [self._chunks(indices, self._opened.table.columns.select(rows))]
-        parts += [self._of_segment(segment) for segment in self._listed]
+        for segment in self._listed:
+            parts += self._of_segment(segment)
         return _concatenated(parts)
 
     @cached_property
@@ -112,12 +113,16 @@ class ChunkGrid:
         """References of chunks that lie outside the grid: no reader looks at them."""
         return self._all.select(~self._is_inside)
 
-    def _of_segment(self, segment: Segment) -> Chunks:
+    def _of_segment(self, segment: Segment) -> Iterator[Chunks]:
         if isinstance(segment, Records):
             loaded = segment.loaded
-            return self._chunks(_unravel(loaded.numbers, self.shape), loaded.columns)
+            yield self._chunks(_unravel(loaded.numbers, self.shape), loaded.columns)
+            return
         assert isinstance(segment, Generated)
-        listing = list_rows(segment, range(segment.count))
+        for listing in listings(segment):
+            yield self._of_listing(listing)
+
+    def _of_listing(self, listing: Listing) -> Chunks:
         found = [self.array.chunk_index(key) for key in listing.keys]
         rank = len(self.shape)
         places = [at for at, index in enumerate(found) if index is not None and len(index) == rank]
@@ -215,7 +220,7 @@ class ChunkGrid:
             if found is None:
                 absent.append(index)
             elif isinstance(found[0], Generated) and any(found[0] is s for s in self._unlisted):
-                columns = list_rows(found[0], [found[1]]).columns
+                columns = evaluated(found[0], found[1])
                 place = np.array([index] * len(columns), np.int64).reshape(-1, len(self.shape))
                 parts.append(self._chunks(place, columns))
         none = self.chunks.select(np.zeros(len(self.chunks), np.bool_))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from refexplorer.refset.columns import Columns, ColumnsBuilder
+from refexplorer.refset.generated import columns_of
 from refexplorer.refset.segments import Generated
 
-EVALUATED_KEYS = 20_000
+EVALUATED_KEYS = 200_000
 """Generated keys that one question evaluates; more take too long to wait for."""
 
 
@@ -33,17 +34,19 @@ class Listing:
     columns: Columns
 
 
-def list_rows(segment: Generated, rows: Iterable[int]) -> Listing:
-    """Evaluate some references of a gen item."""
-    good: list[int] = []
+def listings(segment: Generated, stop: int | None = None) -> Iterator[Listing]:
+    """Evaluate the references of a gen item up to a row, many at a time."""
+    for run in segment.runs(0, stop):
+        yield Listing(run.numbers, run.keys, columns_of(run))
+
+
+def evaluated(segment: Generated, row: int) -> Columns:
+    """Evaluate one reference of a gen item; nothing if it fails."""
     builder = ColumnsBuilder()
-    for row in rows:
-        reference = segment.reference_at(row)
-        if reference is not None:
-            builder.add(reference)
-            good.append(row)
-    keys = [segment.key_at(row) for row in good]
-    return Listing(np.array(good, np.int64), keys, builder.build())
+    reference = segment.reference_at(row)
+    if reference is not None:
+        builder.add(reference)
+    return builder.build()
 
 
 def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:

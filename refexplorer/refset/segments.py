@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+import numpy as np
 
 from refexplorer.spec.gen import BadField, GenItem
 from refexplorer.spec.references import Reference
+from refexplorer.spec.runs import FEW, Run, entries, runs
 
 
 class Segment(Protocol):
@@ -42,6 +45,9 @@ class Segment(Protocol):
 
     def find(self, key: str) -> int | None:
         """Return the number of a key, or None."""
+
+    def get(self, key: str) -> Reference | None:
+        """Return the reference of a key, or None; cheaper than its number where that is counted."""
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order."""
@@ -121,12 +127,32 @@ class Generated:
             return None
         return number - place
 
+    def get(self, key: str) -> Reference | None:
+        """Return the reference of a key, or None."""
+        row = self.find(key)
+        return None if row is None else self.reference_at(row)
+
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; those that fail are left out."""
-        if not self.hidden:
-            yield from self.item.iterate(start, stop)
+        stop = self.count if stop is None else min(stop, self.count)
+        if self.hidden and stop - start <= FEW:
+            found = ((self.key_at(row), self.reference_at(row)) for row in range(start, stop))
+            yield from ((key, reference) for key, reference in found if reference is not None)
+        elif self.hidden:
+            for run in self.runs(start, stop):
+                yield from run.references()
+        else:
+            yield from entries(self.item, start, stop)
+
+    def runs(self, start: int = 0, stop: int | None = None) -> Iterator[Run]:
+        """Yield the references in runs, numbered as the rows of this segment."""
+        stop = self.count if stop is None else min(stop, self.count)
+        if start >= stop:
             return
-        for row in range(start, self.count if stop is None else min(stop, self.count)):
-            reference = self.reference_at(row)
-            if reference is not None:
-                yield self.key_at(row), reference
+        hidden = np.array(self.hidden, np.int64)
+        for run in runs(self.item, self.number(start), self.number(stop - 1) + 1):
+            if not self.hidden:
+                yield run
+                continue
+            shown = run.select(np.flatnonzero(~np.isin(run.numbers, hidden)))
+            yield replace(shown, numbers=shown.numbers - np.searchsorted(hidden, shown.numbers))

@@ -8,7 +8,7 @@ import numpy as np
 
 from refexplorer.refset.columns import RANGE, URL, Columns
 from refexplorer.refset.layout import Rows, TargetLayout, TargetSummary
-from refexplorer.refset.listing import EVALUATED_KEYS, code_targets, list_rows
+from refexplorer.refset.listing import EVALUATED_KEYS, code_targets, listings
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
@@ -87,9 +87,9 @@ class TargetIndex:
                 evaluated = min(part.count, left)
                 left -= evaluated
                 self.unlisted += part.count - evaluated
-                listing = list_rows(part, range(evaluated))
-                arrays = np.array([self._array_of(key) for key in listing.keys], np.int64)
-                yield self._column(number, listing.rows, listing.columns, arrays)
+                for listing in listings(part, evaluated):
+                    arrays = np.array([self._array_of(key) for key in listing.keys], np.int64)
+                    yield self._column(number, listing.rows, listing.columns, arrays)
             else:
                 columns = self._opened.table.columns
                 if isinstance(part, Records):

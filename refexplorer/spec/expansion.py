@@ -10,6 +10,7 @@ from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate, pointer
 from refexplorer.spec.document import Document
+from refexplorer.spec.gen import GenItem
 from refexplorer.spec.lint import (
     Remark,
     is_metadata,
@@ -18,6 +19,7 @@ from refexplorer.spec.lint import (
     remarks_on_url,
 )
 from refexplorer.spec.references import Inline, Range, Reference, Url, V0Value
+from refexplorer.spec.runs import runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +75,28 @@ def expand_document(document: Document, locate: Locate | None = None) -> Expansi
     """
     total = len(document.refs) + sum(item.count for item in document.gen)
     check_expandable(total, document.limits)
-    found: dict[str, Reference] = dict(document.entries())
+    found = dict(document.entries())
     lint_entries(found, document)
-    for item in document.gen:
-        at = pointer("gen", item.number)
-        for key, reference in item.iterate():
-            if key in found:
-                document.findings.add("gen-duplicate-key", at, f"`{key}` is made more than once.")
-            found[key] = reference
     v0 = {key: reference.to_v0() for key, reference in found.items()}
+    for item in document.gen:
+        for run in runs(item):
+            _note_remade(run.keys, v0, item, document.findings)
+            v0.update(run.v0())
     return Expansion(v0, document.findings.freeze(locate))
+
+
+def _note_remade(
+    keys: list[str], before: Mapping[str, V0Value], item: GenItem, findings: Findings
+) -> None:
+    """Note the keys that were made before, or further up in their run."""
+    if before.keys().isdisjoint(keys) and len(set(keys)) == len(keys):
+        return
+    at = pointer("gen", item.number)
+    made: set[str] = set()
+    for key in keys:
+        if key in before or key in made:
+            findings.add("gen-duplicate-key", at, f"`{key}` is made more than once.")
+        made.add(key)
 
 
 def lint_entries(entries: Mapping[str, Reference], document: Document) -> None:

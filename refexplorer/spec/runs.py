@@ -34,7 +34,7 @@ class Run:
     keys
         n texts.
     urls
-        The distinct URLs.
+        The distinct URLs; of combinations that fail they may be here too.
     targets
         Places in `urls`, shape ``(n,)`` int32.
     offsets, lengths
@@ -47,6 +47,13 @@ class Run:
     targets: np.ndarray
     offsets: np.ndarray | None
     lengths: np.ndarray | None
+
+    def select(self, rows: np.ndarray) -> Run:
+        """Return some of the references."""
+        offsets = None if self.offsets is None else self.offsets[rows]
+        lengths = None if self.lengths is None else self.lengths[rows]
+        keys = [self.keys[row] for row in rows.tolist()]
+        return Run(self.numbers[rows], keys, self.urls, self.targets[rows], offsets, lengths)
 
     def references(self) -> Iterator[tuple[str, Reference]]:
         """Yield the keys and their references."""
@@ -85,11 +92,13 @@ def runs(
 
 def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_Part]:
     """Yield the numbers of some keys, the values of the dimensions for them, and their shape."""
+    if start >= stop:
+        return
     if item.listed is not None:
         for first in range(start, stop, most):
             numbers = np.arange(first, min(stop, first + most))
             yield numbers, values_at(item.varying, item.listed[numbers]), numbers.shape
-    elif start < stop:
+    else:
         for box in boxes(item.varying, start, stop, most):
             numbers = as_column(range(box.start, box.start + math.prod(box.shape)))
             yield numbers, box.values(item.varying), box.shape
@@ -150,8 +159,4 @@ def _coded(
     if len(distinct) < len(texts):
         places = dict(zip(distinct, range(len(distinct)), strict=True))
         codes = np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
-    targets = flat(codes.reshape(urls.shape), shape)[good]
-    if len(targets) == len(good):
-        return distinct, targets
-    used, targets = np.unique(targets, return_inverse=True)
-    return [distinct[place] for place in used.tolist()], targets.astype(np.int32)
+    return distinct, flat(codes.reshape(urls.shape), shape)[good]

@@ -108,18 +108,20 @@ class ExplorerController:
     @selection.setter
     def selection(self, path: str) -> None:
         self._selection = path
-        self.code = code(self.references, path, self.policy.granted)
+        self._did(code(self.references, path, self.policy.granted))
 
     def handle(
         self, message: Message, buffers: Buffers | None = None
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message; reading is answered later through `post`."""
         with self._lock:
-            before = self.code
-            answers = answer(self._operations, message)
-            if self.code != before:
-                self.post({"ev": "code", "code": to_wire(self.code)}, [])
-            return answers
+            return answer(self._operations, message)
+
+    def _did(self, text: str) -> None:
+        """Tell the Python for what was done."""
+        if text != self.code:
+            self.code = text
+            self.post({"ev": "code", "code": to_wire(text)}, [])
 
     def _hello(self, message: Message) -> Message:
         refs = self.references
@@ -178,7 +180,7 @@ class ExplorerController:
         pattern, mode = (text, str(message["mode"])) if text else ("", "substring")
         matches = self.references.find(pattern, mode=mode, kind=kinds or None)
         self._found, capped = collect(matches)
-        self.code = code_of_search(pattern, mode, kinds)
+        self._did(code_of_search(pattern, mode, kinds))
         return {"total": len(self._found), "capped": capped}
 
     def _show(self, message: Message) -> Message:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from refexplorer.data import chunks
-from refexplorer.data.chunks import Progress, State
+from refexplorer.data.chunks import State
+from refexplorer.data.fetching import Fetched, FetchProgress, fetch_many
 from refexplorer.data.grid import Index, region
 from refexplorer.data.targets import Targets
+from refexplorer.errors import RefexplorerError
+from refexplorer.markup import size_text
+from refexplorer.spec.references import Reference
 from refexplorer.views.regions import Region, chunks_touched, inside
 from refexplorer.views.values import Values
 
@@ -19,6 +24,36 @@ if TYPE_CHECKING:
     from refexplorer.spec.arrays import ArrayMeta
 
 KEPT_BYTES = 2**27
+_BATCH = 64
+"""Chunks that are fetched together before they are decoded."""
+
+Report = Callable[[int, int, str], bool]
+"""Called with what is done, how much there is, and both in words; False stops."""
+
+
+def unheard(done: int, of: int, label: str) -> bool:
+    """Report to nobody."""
+    return True
+
+
+class _Together(Targets):
+    """Targets of which some bytes were fetched already."""
+
+    def __init__(self, refs: ReferenceSet, targets: Targets, fetched: Fetched) -> None:
+        super().__init__(targets.policy, None, refs.limits)
+        self._targets = targets
+        self._fetched = fetched
+
+    def fetch(
+        self, key: str, reference: Reference, start: int = 0, end: int | None = None
+    ) -> bytes:
+        """Return what was fetched, or raise why it was not; read what was not asked for."""
+        found = self._fetched.get(key)
+        if found is None:
+            return self._targets.fetch(key, reference, start, end)
+        if isinstance(found, RefexplorerError):
+            raise found
+        return found[start:end]
 
 
 class Chunks:
@@ -41,16 +76,9 @@ class Chunks:
         """Say whether a chunk is here already."""
         return (path, index) in self._kept
 
-    def chunk(self, array: ArrayMeta, index: Index) -> chunks.Reading:
-        """Return one chunk; its state says if it failed.
-
-        Raises
-        ------
-        AccessError
-            If the target may not be read yet.
-        """
+    def _chunk(self, array: ArrayMeta, index: Index, targets: Targets) -> chunks.Reading:
         found = self._kept.get((array.path, index))
-        found = found or chunks.read_chunk(self._refs, array.path, index, self._targets)
+        found = found or chunks.read_chunk(self._refs, array.path, index, targets)
         with self._lock:
             failed = self.failed.setdefault(array.path, {})
             if found.state is State.FAILED:
@@ -59,6 +87,17 @@ class Chunks:
                 failed.pop(index, None)
                 self._keep((array.path, index), found)
         return found
+
+    def _fetch(self, array: ArrayMeta, indices: Sequence[Index], report: Report) -> Targets:
+        """Fetch the bytes of chunks together: what lies side by side takes one request."""
+        keys = [array.chunk_key(index) for index in indices if not self.holds(array.path, index)]
+        references = {key: found for key in keys if (found := self._refs.get(key)) is not None}
+
+        def advance(now: FetchProgress) -> bool:
+            label = f"{size_text(now.bytes)} of {size_text(now.byte_count)} read"
+            return now.chunks == now.chunk_count or report(now.bytes, now.byte_count, label)
+
+        return _Together(self._refs, self._targets, fetch_many(self._targets, references, advance))
 
     def _keep(self, place: tuple[str, Index], found: chunks.Reading) -> None:
         """Keep a chunk and let the oldest ones go; the newest stays, whatever its size."""
@@ -69,7 +108,7 @@ class Chunks:
             oldest = self._kept.pop(next(iter(self._kept)))
             size -= 0 if oldest.values is None else oldest.values.nbytes
 
-    def read(self, array: ArrayMeta, places: Region, progress: Progress) -> chunks.Reading:
+    def read(self, array: ArrayMeta, places: Region, report: Report = unheard) -> chunks.Reading:
         """Read a part of an array.
 
         Returns
@@ -85,24 +124,45 @@ class Chunks:
             If the part has values of too many chunks.
         """
         indices = list(chunks_touched(array, places))
-        states = dict[Index, State]()
-        values: Values | None = None
-        message, fill = None, None
-        for done, index in enumerate(indices, 1):
-            found = self.chunk(array, index)
-            states[index] = found.state
-            message = message or found.message
-            if found.values is not None:
-                fill = found.fill
-                if values is None:
-                    values = np.zeros(tuple(map(len, places)), found.values.dtype)
-                into, of = _overlap(array, places, index)
-                values[into] = found.values[of]
-            if not progress(done, len(indices)):
-                break
-        if not indices:
-            values = np.zeros(tuple(map(len, places)))
-        return chunks.Reading(None, values, chunks.overall(states), message, states, fill)
+        found = _Assembled(array, places)
+        for at in range(0, len(indices), _BATCH):
+            batch = indices[at : at + _BATCH]
+            targets = self._fetch(array, batch, report)
+            for done, index in enumerate(batch, at + 1):
+                found.add(index, self._chunk(array, index, targets))
+                if not report(done, len(indices), f"{done:,} of {len(indices):,} chunks"):
+                    return found.reading()
+        return found.reading()
+
+
+class _Assembled:
+    """The values of a part, put together from its chunks."""
+
+    def __init__(self, array: ArrayMeta, places: Region) -> None:
+        self._array = array
+        self._places = places
+        self._values: Values | None = None if all(places) else np.zeros(tuple(map(len, places)))
+        self._states: dict[Index, State] = {}
+        self._message: str | None = None
+        self._fill: object = None
+
+    def add(self, index: Index, found: chunks.Reading) -> None:
+        """Put the values of a chunk where they belong."""
+        self._states[index] = found.state
+        self._message = self._message or found.message
+        if found.values is None:
+            return
+        if self._values is None:
+            self._values = np.zeros(tuple(map(len, self._places)), found.values.dtype)
+        into, of = _overlap(self._array, self._places, index)
+        self._values[into] = found.values[of]
+        self._fill = found.fill
+
+    def reading(self) -> chunks.Reading:
+        """Return what came together."""
+        overall = chunks.overall(self._states)
+        states, message = self._states, self._message
+        return chunks.Reading(None, self._values, overall, message, states, self._fill)
 
 
 def hide_unread(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data.chunks import Progress, State
 from refexplorer.data.chunks import Reading as Found
+from refexplorer.data.chunks import State
 from refexplorer.data.estimates import Estimate, estimate_keys
 from refexplorer.data.grid import Index
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.views.models import ChunkCounts, Coordinate, LostChunk, Plan, Reading
-from refexplorer.views.parts import Chunks, hide_unread
+from refexplorer.views.parts import Chunks, Report, hide_unread
 from refexplorer.views.regions import Region, chunks_touched, names_of, of_chunk, slices, whole
 from refexplorer.views.values import Decoding, physical, texts, thinning
 
@@ -73,7 +73,7 @@ def preview(
     places: Region,
     chunks: Chunks,
     decoding: Decoding,
-    progress: Progress,
+    report: Report,
 ) -> tuple[Reading, bytes | None]:
     """Read a part of an array.
 
@@ -92,7 +92,7 @@ def preview(
     started = perf_counter()
     blank = _blank(array, places)
     try:
-        found = chunks.read(array, places, progress)
+        found = chunks.read(array, places, report)
     except AccessError as error:
         state = "ask" if error.grant else "failed"
         return replace(blank, state=state, message=str(error), grant=error.grant or None), None
@@ -195,7 +195,7 @@ def _along(
 ) -> Coordinate:
     """Read a coordinate; a picture does without one that cannot be read."""
     try:
-        found = chunks.read(side, whole(side), lambda done, of: True)
+        found = chunks.read(side, whole(side))
     except RefexplorerError:
         return Coordinate(name, None)
     if found.values is None or found.count(State.FAILED):

@@ -67,8 +67,7 @@ class Reader:
     def _run(self, message: Message) -> None:
         job = self._jobs[str(message["id"])]
 
-        def progress(done: int, of: int) -> bool:
-            label = f"{done:,} of {of:,} chunks"
+        def report(done: int, of: int, label: str) -> bool:
             event = {"ev": "progress", "id": message["id"], "done": done, "of": of, "label": label}
             if not job.is_set():
                 self._post(event, [])
@@ -77,7 +76,7 @@ class Reader:
         try:
             array = self._array(message)
             places, decoding = self._places(array, message), _decoding(message)
-            reading, buffer = preview(self._refs, array, places, self.chunks, decoding, progress)
+            reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report)
             if job.is_set():
                 raise RefexplorerError("The reading was stopped.")
             self.last = reading, buffer

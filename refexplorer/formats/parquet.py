@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from refexplorer.errors import SpecError
 from refexplorer.formats.json_text import decode_text, parse_json
+from refexplorer.formats.parquet_records import RecordFile
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.limits import Limits
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
@@ -27,19 +29,11 @@ from refexplorer.spec.reading import BadReference, read_reference
 from refexplorer.spec.references import Inline, Reference
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from fsspec import AbstractFileSystem
 
-COLUMNS = ("path", "offset", "size", "raw")
-_RECORD = re.compile(r"refs\.(0|[1-9][0-9]*)\.parq")
-
-
-class BadRecords(Exception):
-    """A record file cannot be used: a diagnostic code and one sentence."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+_RECORD = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
+_CHUNKS = 2**63
+"""Chunks are numbered in 64 bits; no store has files for more."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +68,23 @@ class ParquetStore:
         """Return how many record files an array has by its grid."""
         return -(-array.chunk_count // self.record_size)
 
+    def record_numbers(self, array: ArrayMeta) -> list[int]:
+        """Return the numbers of the record files that are there and that the array asks for."""
+        numbers = self._numbers.get(array.folder, [])
+        end = min(self.record_count(array), _CHUNKS // self.record_size)
+        return numbers[: bisect_left(numbers, end)]
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        """The numbers of all record files, ascending, by folder."""
+        found: dict[str, list[int]] = {}
+        for name in self.files:
+            folder, slash, base = name.rpartition("/")
+            match = _RECORD.fullmatch(base)
+            if match is not None:
+                found.setdefault(folder + slash, []).append(int(match[1]))
+        return {folder: sorted(numbers) for folder, numbers in found.items()}
+
     @cached_property
     def files(self) -> frozenset[str]:
         """Every file of the store but ``.zmetadata``, relative to its folder."""
@@ -83,12 +94,13 @@ class ParquetStore:
 
     def note_strays(self) -> None:
         """Note the parquet files that no array asks for."""
-        counts = {array.folder: self.record_count(array) for array in self.arrays}
-        for name in sorted(self.files):
-            folder, slash, base = name.rpartition("/")
-            match = _RECORD.fullmatch(base)
-            wanted = match is not None and int(match[1]) < counts.get(folder + slash, 0)
-            if name.endswith((".parq", ".parquet")) and not wanted:
+        wanted = {
+            self.record_file(array, number)
+            for array in self.arrays
+            for number in self.record_numbers(array)
+        }
+        for name in sorted(self.files - wanted):
+            if name.endswith((".parq", ".parquet")):
                 self.findings.add(
                     "parquet-orphan-file",
                     name,
@@ -96,54 +108,9 @@ class ParquetStore:
                     "Record files are called refs.0.parq, refs.1.parq and so on.",
                 )
 
-    def read_records(self, name: str) -> pa.Table:
-        """Read one record file: columns path (text), offset, size (int64) and raw (binary).
-
-        Raises
-        ------
-        BadRecords
-            If the file is no parquet, has too many rows, or lacks a column.
-        """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            with self.filesystem.open(f"{self.root.rstrip('/')}/{name}", "rb") as file:
-                self._check(pq.ParquetFile(file), name)
-                table = pq.ParquetFile(file).read(columns=list(COLUMNS))
-            return _typed(table)
-        except (pa.ArrowException, OSError) as error:
-            said = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else "empty"
-            raise BadRecords(
-                "parquet-unreadable", f"The record file `{name}` cannot be read: {said}."
-            ) from None
-
-    def _check(self, file: Any, name: str) -> None:
-        rows = file.metadata.num_rows
-        if rows > self.record_size:
-            raise BadRecords(
-                "parquet-too-many-rows",
-                f"The record file `{name}` has {rows:,} rows, `record_size` is "
-                f"{self.record_size:,}.",
-            )
-        lacking = [column for column in COLUMNS if column not in file.schema_arrow.names]
-        if lacking:
-            raise BadRecords(
-                "parquet-bad-columns",
-                f"The record file `{name}` lacks the column {' and '.join(map(repr, lacking))}.",
-            )
-
-
-def _typed(table: pa.Table) -> pa.Table:
-    """Bring the columns to one type, whatever wrote them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    path, raw = table["path"].cast(pa.large_string()), table["raw"].cast(pa.large_binary())
-    offset, size = (
-        pc.fill_null(table[name].cast(pa.int64(), safe=False), 0) for name in ("offset", "size")
-    )
-    return pa.table([path, offset, size, raw], names=list(COLUMNS)).combine_chunks()
+    def open_records(self, name: str) -> RecordFile:
+        """Return a record file by its path inside the store; nothing is read yet."""
+        return RecordFile(self.filesystem, self.root, name, self.record_size)
 
 
 def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> ParquetStore:

@@ -7,17 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from refexplorer.refset.columns import BASE64, INLINE, Columns
+from refexplorer.spec.references import Range
 
 
 def joined_columns(parts: Sequence[Columns]) -> Columns:
     """Return the rows of several columns, one after the other, over the URLs of all of them."""
     urls: dict[str | None, int] = {}
     texts: list[str] = []
-    targets, offsets, large, before = [], [], {}, 0
+    large: dict[int, Range] = {}
+    targets, offsets, before = [], [], 0
     for part in parts:
         used = np.unique(part.targets[part.targets >= 0])
         codes = np.full(len(part.urls) + 1, -1, np.int32)
-        codes[used] = [urls.setdefault(part.urls[code], len(urls)) for code in used.tolist()]
+        codes[used] = [urls.setdefault(url, len(urls)) for url in part.urls_at(used)]
         targets.append(codes[part.targets])
         is_text = (part.kinds == INLINE) | (part.kinds == BASE64)
         offsets.append(np.where(is_text, part.offsets + len(texts), part.offsets))

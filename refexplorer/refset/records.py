@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import flags_of, number_column, numbers_of
-from refexplorer.formats.parquet import BadRecords, ParquetStore
-from refexplorer.refset.columns import BASE64, INLINE, RANGE, URL, Columns
+from refexplorer.formats.parquet import ParquetStore
+from refexplorer.refset.columns import Columns
+from refexplorer.refset.joining import joined_columns
+from refexplorer.refset.record_part import RecordPart
 from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.reading import read_bytes
-from refexplorer.spec.references import Inline, Reference
+from refexplorer.spec.diagnostics import SHOWN_PER_CODE
+from refexplorer.spec.references import Reference
 
 
-class _Loaded(NamedTuple):
-    """The chunk numbers that have a reference, sorted int64, and their references."""
+class Loaded(NamedTuple):
+    """The n references of an array.
+
+    Attributes
+    ----------
+    numbers
+        Of their chunks, ascending, shape ``(n,)`` int64.
+    columns
+        What they refer to.
+    """
 
     numbers: np.ndarray
     columns: Columns
@@ -28,7 +37,11 @@ class _Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class Records:
-    """The references of one array of a parquet store, read when they are first asked for."""
+    """The references of one array of a parquet store.
+
+    A question reads as little as it can: a reference one record file, a count the footers, or of
+    the record files whose footers do not tell the columns that do.
+    """
 
     store: ParquetStore
     array: ArrayMeta
@@ -41,136 +54,131 @@ class Records:
         return self.array.path
 
     @cached_property
-    def loaded(self) -> _Loaded:
-        """All record files of the array, in columns; what is wrong with them is noted."""
-        parts = [self._read(number) for number in range(self.store.record_count(self.array))]
-        tables = [table for table in parts if table is not None]
-        if not tables:
-            return _Loaded(np.empty(0, np.int64), Columns(*_empty()))
-        return self._columns(pa.concat_tables(tables).combine_chunks())
+    def parts(self) -> tuple[RecordPart, ...]:
+        """The record files that are there, in order; those that are missing are noted."""
+        numbers = self.store.record_numbers(self.array)
+        self._note_missing(numbers)
+        return tuple(RecordPart(self.store, self.array, number) for number in numbers)
 
-    def _read(self, number: int) -> pa.Table | None:
-        """Read a record file as a table with the chunk number as a further column."""
+    def _note_missing(self, there: list[int]) -> None:
+        """Note the record files that are missing: the first ones by name."""
+        missing = self.store.record_count(self.array) - len(there)
+        number, found = 0, set(there)
+        for place in range(min(missing, SHOWN_PER_CODE)):
+            while number in found:
+                number += 1
+            is_last = place == SHOWN_PER_CODE - 1
+            self._note_one_missing(number, missing - place if is_last else 1)
+            number += 1
+
+    def _note_one_missing(self, number: int, count: int) -> None:
         name = self.store.record_file(self.array, number)
-        if name not in self.store.files:
-            first = number * self.store.record_size
-            last = min(first + self.store.record_size, self.array.chunk_count) - 1
-            self.store.findings.add(
-                "parquet-missing-file",
-                name,
-                f"There is no `{name}`: chunks {first:,} to {last:,} of `{self.array.path}` read "
-                "as the fill value.",
-            )
-            return None
-        try:
-            table = self.store.read_records(name)
-        except BadRecords as bad:
-            self.store.findings.add(bad.code, name, str(bad))
-            return None
-        return self._present(table, number, name)
-
-    def _present(self, table: pa.Table, number: int, name: str) -> pa.Table:
-        """Keep the rows that stand for a reference, inside the grid."""
-        start = number * self.store.record_size
-        held = pc.or_(table["path"].is_valid(), table["raw"].is_valid()).combine_chunks()
-        rows = np.flatnonzero(flags_of(held))
-        outside = int((rows + start >= self.array.chunk_count).sum())
-        if outside:
-            self.store.findings.add(
-                "parquet-rows-outside-grid",
-                name,
-                f"{outside:,} rows past the {self.array.chunk_count:,} chunks of "
-                f"`{self.array.path}` hold references; they are left out.",
-                "Is the shape in the metadata right?",
-            )
-            rows = rows[: len(rows) - outside]
-        kept = table.take(number_column(rows))
-        return kept.append_column("number", number_column(rows + start))
-
-    def _columns(self, table: pa.Table) -> _Loaded:
-        numbers = numbers_of(table["number"])
-        offsets, sizes = numbers_of(table["offset"]).copy(), numbers_of(table["size"]).copy()
-        raw = table["raw"].combine_chunks()
-        has_raw = flags_of(raw.is_valid())
-        paths = table["path"].combine_chunks().dictionary_encode()
-        codes = numbers_of(pc.fill_null(paths.indices, -1)).astype(np.int32)
-        good = self._check(codes, offsets, sizes, has_raw)
-        kinds = np.where(sizes == 0, URL, RANGE).astype(np.uint8)
-        texts: list[str] = []
-        for row in np.flatnonzero(has_raw).tolist():
-            reference = read_bytes(raw[row].as_py())
-            kinds[row] = INLINE if isinstance(reference, Inline) else BASE64
-            offsets[row], sizes[row] = len(texts), reference.size
-            texts.append(reference.text)
-        codes[has_raw] = -1
-        columns = Columns(kinds, codes, paths.dictionary.to_pylist(), offsets, sizes, texts)
-        return _Loaded(
-            numbers[good], columns if good.all() else columns.select(np.flatnonzero(good))
+        first = number * self.store.record_size
+        last = min(first + self.store.record_size, self.array.chunk_count) - 1
+        self.store.findings.add(
+            "parquet-missing-file",
+            name,
+            f"There is no `{name}`: chunks {first:,} to {last:,} of `{self.array.path}` read as "
+            "the fill value.",
+            count=count,
         )
 
-    def _check(
-        self, codes: np.ndarray, offsets: np.ndarray, sizes: np.ndarray, has_raw: np.ndarray
-    ) -> np.ndarray:
-        """Note odd rows; return which rows can be used."""
-        array, findings = self.array.path, self.store.findings
-        both = int((has_raw & (codes >= 0)).sum())
-        if both:
-            message = f"{both:,} rows of `{array}` have `raw` and `path`; `raw` is the data."
-            findings.add("parquet-raw-and-path", array, message)
-        whole = int((~has_raw & (sizes == 0) & (offsets != 0)).sum())
-        if whole:
-            message = f"{whole:,} rows of `{array}` have an offset and size 0: the whole file."
-            findings.add("parquet-offset-without-size", array, message)
-        negative = ~has_raw & ((offsets < 0) | (sizes < 0))
-        if negative.any():
-            message = f"{int(negative.sum()):,} rows of `{array}` have a number less than 0."
-            findings.add("bad-offset", array, message)
-        usable: np.ndarray = ~negative
-        return usable
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        """How many references are before each part, and how many there are in all."""
+        return tuple(accumulate((part.count for part in self.parts), initial=0))
 
     @property
     def count(self) -> int:
         """How many chunks have a reference."""
-        return len(self.loaded.numbers)
+        return self._starts[-1]
 
     @property
     def bound(self) -> int:
-        """The chunks of the grid, or the count once the record files were read."""
-        return self.count if "loaded" in self.__dict__ else self.array.chunk_count
+        """The count once it is known, before that what the record files have room for."""
+        if "_starts" in self.__dict__:
+            return self.count
+        return min(len(self.parts) * self.store.record_size, self.array.chunk_count)
 
     @property
     def size(self) -> int | None:
         """Bytes of all references; None before the record files were read."""
-        return int(self.loaded.columns.lengths.sum()) if "loaded" in self.__dict__ else None
+        if not all(part.is_read for part in self.parts):
+            return None
+        return sum(int(part.columns.lengths.sum()) for part in self.parts)
+
+    @property
+    def present(self) -> int:
+        """How many chunks have a reference that can be used; the record files are read."""
+        return self.count - sum(part.failed for part in self.parts)
+
+    def read(self) -> None:
+        """Read all record files; what is wrong with them is noted."""
+        for part in self.parts:
+            part.columns  # noqa: B018  reading notes
+
+    @property
+    def columns(self) -> Columns:
+        """All rows, `FAILED` ones too; put together anew each time."""
+        return joined_columns([part.columns for part in self.parts])
+
+    @property
+    def loaded(self) -> Loaded:
+        """All references that can be used."""
+        return self.between(0, self.count)
+
+    def between(self, start: int, stop: int) -> Loaded:
+        """Return the references of the rows from `start` to `stop`, less those that failed."""
+        numbers, columns = [np.empty(0, np.int64)], []
+        for part, before in zip(self.parts, self._starts, strict=False):
+            rows = part.usable_between(start - before, stop - before)
+            if len(rows):
+                numbers.append(part.start + part.held.numbers[rows].astype(np.int64))
+                columns.append(part.columns.select(rows))
+        return Loaded(np.concatenate(numbers), joined_columns(columns))
+
+    def _place(self, row: int) -> tuple[RecordPart, int]:
+        """Return the record file that a row is in, and its place there."""
+        at = bisect_right(self._starts, row) - 1
+        return self.parts[at], row - self._starts[at]
 
     def chunk_number(self, row: int) -> int:
         """Return the number of a chunk in its grid, in C order."""
-        return int(self.loaded.numbers[row])
+        part, place = self._place(row)
+        return part.start + part.held.row_at(place)
 
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
         return self.array.chunk_key(self.array.index_at(self.chunk_number(row)))
 
-    def reference_at(self, row: int) -> Reference:
-        """Return a reference by its row."""
-        return self.loaded.columns.reference_at(row)
+    def reference_at(self, row: int) -> Reference | None:
+        """Return a reference by its row; None if it cannot be used."""
+        part, place = self._place(row)
+        return part.reference_at(place)
 
-    def find(self, key: str) -> int | None:
-        """Return the row of a key, or None."""
+    def _find(self, key: str) -> tuple[int, int] | None:
+        """Return which part has a key, and its place there."""
         index = self.array.chunk_index(key)
         if index is None or not self.array.contains(index) or self.array.chunk_key(index) != key:
             return None
         number = self.array.chunk_number(index)
-        row = int(np.searchsorted(self.loaded.numbers, number))
-        found = row < self.count and self.chunk_number(row) == number
-        return row if found else None
+        at = bisect_right(self.parts, number, key=lambda part: part.start) - 1
+        place = None if at < 0 else self.parts[at].held.place_of(number - self.parts[at].start)
+        return None if place is None else (at, place)
+
+    def find(self, key: str) -> int | None:
+        """Return the row of a key, or None."""
+        found = self._find(key)
+        return None if found is None else self._starts[found[0]] + found[1]
+
+    def get(self, key: str) -> Reference | None:
+        """Return the reference of a key, or None; one record file is read."""
+        found = self._find(key)
+        return None if found is None else self.parts[found[0]].reference_at(found[1])
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order."""
+        """Yield keys and references in order; those that cannot be used are left out."""
         for row in range(start, self.count if stop is None else min(stop, self.count)):
-            yield self.key_at(row), self.reference_at(row)
-
-
-def _empty() -> tuple[np.ndarray, np.ndarray, list[str | None], np.ndarray, np.ndarray, list[str]]:
-    none = np.empty(0, np.int64)
-    return none.astype(np.uint8), none.astype(np.int32), [], none, none, []
+            reference = self.reference_at(row)
+            if reference is not None:
+                yield self.key_at(row), reference

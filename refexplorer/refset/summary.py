@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from refexplorer.refset.columns import KINDS, Columns
+from refexplorer.refset.nodes import NodeType
+from refexplorer.refset.generated import columns_of
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.refset.tree import Folder, NodeType
-from refexplorer.spec.references import Kind, Range, Url
+from refexplorer.spec.references import Kind
 
-COUNTED_KEYS = 10_000
+COUNTED_KEYS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,23 @@ class _Tally:
     urls: set[str | None]
     more_urls: int = 0
 
+    def add(self, columns: Columns, rows: np.ndarray | None, alone: bool = False) -> None:
+        """Count some rows, or all; `alone` if nothing else can name the same targets."""
+        kinds, targets, lengths = columns.kinds, columns.targets, columns.lengths
+        if rows is not None:
+            kinds, targets, lengths = kinds[rows], targets[rows], lengths[rows]
+        for code, kind in enumerate(KINDS):
+            self.kinds[kind] += int(np.count_nonzero(kinds == code))
+        if self.bytes is not None:
+            self.bytes += int(lengths.sum())
+        is_named = np.zeros(len(columns.urls) + 1, np.bool_)
+        is_named[targets] = True  # -1, no target, is the last one
+        named = np.flatnonzero(is_named[:-1])
+        if alone:
+            self.more_urls += len(named)
+        else:
+            self.urls.update(columns.urls_at(named))
+
 
 def summarize(opened: OpenedSet, path: str) -> Summary:
     """Count what is below a path.
@@ -65,8 +83,11 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
     folder = opened.tree.folder(path)
     if folder is None:
         raise KeyError(path)
-    tally = _tally_table(opened, folder)
-    for segment in opened.tree.segments_below(folder):
+    segments = opened.tree.segments_below(folder)
+    tally = _Tally(dict.fromkeys(KINDS, 0), 0, set())
+    rows = None if folder is opened.tree.root else opened.tree.rows_below(folder)
+    tally.add(opened.table.columns, rows, alone=not segments)
+    for segment in segments:
         _tally_segment(segment, tally)
     arrays = opened.arrays.below(folder)
     below = opened.tree.folders[folder.number : folder.end]
@@ -84,35 +105,17 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
     )
 
 
-def _tally_table(opened: OpenedSet, folder: Folder) -> _Tally:
-    tally = _Tally(dict.fromkeys(KINDS, 0), 0, set())
-    _tally_columns(opened.table.columns, opened.tree.rows_below(folder), tally)
-    return tally
-
-
-def _tally_columns(columns: Columns, rows: np.ndarray, tally: _Tally) -> None:
-    counts = np.bincount(columns.kinds[rows], minlength=len(KINDS)).tolist()
-    for kind, count in zip(KINDS, counts, strict=True):
-        tally.kinds[kind] += count
-    codes = np.unique(columns.targets[rows])
-    tally.urls |= {columns.urls[code] for code in codes.tolist() if code >= 0}
-    if tally.bytes is not None:
-        tally.bytes += int(columns.lengths[rows].sum())
-
-
 def _tally_segment(segment: Segment, tally: _Tally) -> None:
     if isinstance(segment, Generated) and segment.count > COUNTED_KEYS:
         _tally_by_shape(segment, tally)
         return
     if isinstance(segment, Records):
-        _tally_columns(segment.loaded.columns, np.arange(segment.count), tally)
+        for part in segment.parts:
+            tally.add(part.columns, None)
         return
-    for _, reference in segment.iterate():
-        tally.kinds[reference.kind] += 1
-        if isinstance(reference, Url | Range):
-            tally.urls.add(reference.url)
-        if tally.bytes is not None:
-            tally.bytes += reference.size or 0
+    assert isinstance(segment, Generated)
+    for run in segment.runs():
+        tally.add(columns_of(run), None)
 
 
 def _tally_by_shape(segment: Generated, tally: _Tally) -> None:

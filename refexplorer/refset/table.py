@@ -77,6 +77,11 @@ class Table:
         """Return the row of a key, or None."""
         return self.metadata.get(key) if is_metadata(key) else self.index.find(key)
 
+    def get(self, key: str) -> Reference | None:
+        """Return the reference of a key, or None."""
+        row = self.find(key)
+        return None if row is None else self.reference_at(row)
+
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order."""
         stop = self.count if stop is None else min(stop, self.count)

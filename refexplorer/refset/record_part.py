@@ -1,0 +1,163 @@
+"""The part of an array that one record file holds, read as far as a question needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from refexplorer.formats.parquet import ParquetStore
+from refexplorer.formats.parquet_records import BadRecords, Footer
+from refexplorer.refset.columns import Columns
+from refexplorer.refset.record_rows import FAILED, failed_rows, read_rows
+from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.references import Reference
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Which rows of a record file hold a reference.
+
+    Attributes
+    ----------
+    count
+        How many.
+    rows
+        Their numbers, ascending, shape ``(count,)`` int32; None where they are the first ones.
+    """
+
+    count: int
+    rows: np.ndarray | None = None
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Their numbers written out."""
+        return np.arange(self.count, dtype=np.int32) if self.rows is None else self.rows
+
+    def row_at(self, place: int) -> int:
+        """Return the number of the row at a place among those that hold a reference."""
+        return place if self.rows is None else int(self.rows[place])
+
+    def place_of(self, row: int) -> int | None:
+        """Return the place of a row, None if it holds no reference."""
+        place = row if self.rows is None else int(np.searchsorted(self.rows, row))
+        return place if place < self.count and self.row_at(place) == row else None
+
+
+class RecordPart:
+    """One record file: its footer, which rows hold a reference, then the references.
+
+    What cannot be read is noted once. What had been counted by then stays counted and is
+    `FAILED`, so that the numbers of keys never change.
+
+    Parameters
+    ----------
+    store, array, number
+        The record file.
+    """
+
+    def __init__(self, store: ParquetStore, array: ArrayMeta, number: int) -> None:
+        self.name = store.record_file(array, number)
+        self.start = number * store.record_size
+        self._rows = array.chunk_count - self.start
+        self._array = array
+        self._file = store.open_records(self.name)
+        self._findings = store.findings
+        self._is_noted = False
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the references were read."""
+        return "columns" in self.__dict__
+
+    @cached_property
+    def _footer(self) -> Footer:
+        try:
+            return self._file.footer()
+        except BadRecords as bad:
+            return self._note(bad, Footer(0, 0))
+
+    @cached_property
+    def _told(self) -> int | None:
+        """How many rows hold a reference by the footer, where it tells."""
+        return self._footer.held if self._footer.rows <= self._rows else None
+
+    @cached_property
+    def count(self) -> int:
+        """How many rows hold a reference; columns are read where the footer does not tell."""
+        return self.held.count if self._told is None else self._told
+
+    @cached_property
+    def held(self) -> Held:
+        """The rows that hold a reference, inside the grid of the array."""
+        if self._told in (0, self._footer.rows):
+            return Held(self._told)
+        try:
+            return self._inside(self._file.held())
+        except BadRecords as bad:
+            return self._note(bad, Held(self._told or 0))
+
+    def _inside(self, flags: np.ndarray) -> Held:
+        rows = np.flatnonzero(flags).astype(np.int32)
+        inside = int(np.searchsorted(rows, min(self._rows, len(flags))))
+        if inside < len(rows):
+            self._findings.add(
+                "parquet-rows-outside-grid",
+                self.name,
+                f"{len(rows) - inside:,} rows past the {self._array.chunk_count:,} chunks of "
+                f"`{self._array.path}` hold references; they are left out.",
+                "Is the shape in the metadata right?",
+            )
+        if self._told not in (None, inside):
+            raise self._bad(f"it holds {inside:,} references, and {self._told:,} by its statistics")
+        dense = not inside or int(rows[inside - 1]) == inside - 1
+        return Held(inside, None if dense else rows[:inside])
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The references, `count` rows; those that cannot be used are `FAILED`."""
+        if self._footer.rows == 0:
+            return failed_rows(0)
+        try:
+            read = self._file.columns()
+            if len(read.codes) != self._footer.rows:
+                raise self._bad("it changed in the meantime")
+            if "held" not in self.__dict__ and self._told is None:
+                self.held = self._inside(read.held)
+            held = self.held
+            return read_rows(read, held.rows, held.count, self.name, self._findings)
+        except BadRecords as bad:
+            return self._note(bad, failed_rows(self.count))
+
+    @cached_property
+    def failed(self) -> int:
+        """How many of the references failed."""
+        return int(np.count_nonzero(self.columns.kinds == FAILED))
+
+    def usable_between(self, start: int, stop: int) -> np.ndarray:
+        """Return the places from `start` to `stop` that did not fail, ascending, shape ``(n,)``."""
+        low, high = max(start, 0), min(stop, self.count)
+        if low >= high or not self.failed:
+            return np.arange(low, max(low, high))
+        found: np.ndarray = low + np.flatnonzero(self.columns.kinds[low:high] != FAILED)
+        return found
+
+    def reference_at(self, place: int) -> Reference | None:
+        """Return a reference by its place among those that are held; None if it failed."""
+        columns = self.columns
+        return None if columns.kinds[place] == FAILED else columns.reference_at(place)
+
+    def _bad(self, why: str) -> BadRecords:
+        return BadRecords(
+            "parquet-unreadable", f"The record file `{self.name}` cannot be used: {why}."
+        )
+
+    def _note(self, bad: BadRecords, instead: _T) -> _T:
+        if not self._is_noted:
+            self._is_noted = True
+            self._findings.add(bad.code, self.name, str(bad))
+        return instead

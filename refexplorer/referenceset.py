@@ -312,7 +312,7 @@ class ReferenceSet(ReadableSet):
             If there are more than `Limits.expanded_keys` keys.
         """
         check_expandable(self.count, self.limits)
-        return {key: reference.to_v0() for key, reference in self._opened.iterate()}
+        return dict(self._opened.v0())
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the set to a file as V0 JSON; an existing file is replaced when all is written."""

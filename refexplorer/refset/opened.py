@@ -21,7 +21,7 @@ from refexplorer.refset.table import Table, build_table
 from refexplorer.refset.tree import Node, Page, Tree, prefix
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.document import Document
-from refexplorer.spec.references import Reference
+from refexplorer.spec.references import Reference, V0Value
 
 COMPARED_KEYS = 100_000
 
@@ -95,6 +95,16 @@ class OpenedSet:
             if low < high:
                 yield from part.iterate(low, high)
             before += part.count
+
+    def v0(self) -> Iterator[tuple[str, V0Value]]:
+        """Yield keys and their values in a V0 document; of equal keys the last counts."""
+        for part in self.parts:
+            if isinstance(part, Generated):
+                for run in part.runs():
+                    yield from run.v0()
+            else:
+                for key, reference in part.iterate():
+                    yield key, reference.to_v0()
 
     def page(self, path: str, start: int, stop: int | None) -> Page:
         """Return some children of a folder.

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.arrow import flags_of
 from refexplorer.refset.columns import KINDS
+from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table
@@ -45,7 +46,12 @@ def find_keys(opened: OpenedSet, text: str, mode: str, kinds: Collection[Kind]) 
     for row in _rows(opened.table, text, mode, pattern, kinds):
         yield opened.table.key_at(row)
     for segment in opened.segments:
-        yield from _search_segment(segment, pattern, kinds)
+        if isinstance(segment, Generated):
+            for table in generated_tables(segment, 0, SEARCHED_KEYS):
+                for row in _rows(table, text, mode, pattern, kinds):
+                    yield table.key_at(row)
+        else:
+            yield from _search_segment(segment, pattern, kinds)
 
 
 def _pattern(text: str, mode: str) -> re.Pattern[str]:
@@ -102,10 +108,6 @@ def _glob_part(part: str) -> str:
 def _search_segment(
     segment: Segment, pattern: re.Pattern[str], kinds: Collection[Kind]
 ) -> Iterator[str]:
-    if isinstance(segment, Generated) and kinds:
-        made = Kind.URL if segment.item.offset is None else Kind.RANGE
-        if made not in kinds:
-            return
     for row in range(min(segment.count, SEARCHED_KEYS)):
         key = segment.key_at(row)
         if pattern.search(key) and _is_of(segment, row, kinds):
@@ -113,7 +115,7 @@ def _search_segment(
 
 
 def _is_of(segment: Segment, row: int, kinds: Collection[Kind]) -> bool:
-    if not kinds or isinstance(segment, Generated):
+    if not kinds:
         return True
     reference = segment.reference_at(row)
     return reference is not None and reference.kind in kinds

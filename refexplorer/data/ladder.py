@@ -13,12 +13,13 @@ import numpy as np
 
 from refexplorer.data.chunks import State
 from refexplorer.data.confined import decode_confined
+from refexplorer.data.fetching import Advance, fetch_many
 from refexplorer.data.grid import POINTER, Index, check_size
 from refexplorer.data.inflating import check_inflation, is_bounded, keeps_size
 from refexplorer.data.opened import Opened
 from refexplorer.data.pipelines import VALUES, Stage, as_bytes, stages
 from refexplorer.data.targets import Targets
-from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.errors import AccessError, FetchError, RefexplorerError
 from refexplorer.markup import escape, size_text
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ class Ladder:
         return "\n".join([head, *(f"  {rung}" for rung in self.rungs)])
 
 
-def ladder(refs: Opened, key: str, targets: Targets) -> Ladder:
+def ladder(
+    refs: Opened, key: str, targets: Targets, advance: Advance = lambda progress: True
+) -> Ladder:
     """Read a key and decode it, a step at a time.
 
     No step may make more bytes than the chunk has, with some room for the codecs after it: what
@@ -115,6 +118,8 @@ def ladder(refs: Opened, key: str, targets: Targets) -> Ladder:
         A key; that of a chunk without a reference gives a ladder of one step.
     targets
         Reads the bytes.
+    advance
+        Is told how far reading is, as in `fetch_many`; if it returns False, the raw bytes fail.
 
     Raises
     ------
@@ -134,7 +139,7 @@ def ladder(refs: Opened, key: str, targets: Targets) -> Ladder:
         rung = Rung("reference", None, 0.0, b"", "none: this chunk reads as the fill value")
         return Ladder(key, array.path, index, State.FILL, (rung,), None)
     climb = _Climb()
-    values = climb.all(refs, key, array, targets)
+    values = climb.all(refs, key, array, lambda: _raw(refs, key, targets, advance))
     path = None if array is None else array.path
     state = State.FAILED if climb.failed else State.FETCHED
     return Ladder(key, path, index, state, tuple(climb.rungs), values)
@@ -148,7 +153,7 @@ class _Climb:
         self.failed = False
 
     def all(
-        self, refs: Opened, key: str, array: ArrayMeta | None, targets: Targets
+        self, refs: Opened, key: str, array: ArrayMeta | None, read: Callable[[], bytes]
     ) -> np.ndarray | None:
         """Take every step; the values, if it gets there."""
         reference = refs.get(key)
@@ -158,7 +163,7 @@ class _Climb:
             return None
         written = json.dumps(reference.to_v0(), ensure_ascii=False)[:_SHOWN]
         self.rungs.append(Rung("reference", None, 0.0, b"", written))
-        raw = self._step("raw bytes", lambda: targets.fetch(key, reference), time.perf_counter)
+        raw = self._step("raw bytes", read, time.perf_counter)
         if raw is None or array is None:
             return None
         found = self._step_list(refs, array)
@@ -195,6 +200,13 @@ class _Climb:
         self.failed = self.failed or message is not None
         size = None if message else data.nbytes if isinstance(data, np.ndarray) else len(data)
         self.rungs.append(Rung(name, size, seconds, _head(data), _form(data), message))
+
+
+def _raw(refs: Opened, key: str, targets: Targets, advance: Advance) -> bytes:
+    found = fetch_many(targets, {key: refs[key]}, advance).get(key)
+    if isinstance(found, bytes):
+        return found
+    raise found or FetchError(f"{key} was not read: it was stopped.")
 
 
 def _room(refs: Opened, array: ArrayMeta, later: tuple[Stage, ...]) -> int:

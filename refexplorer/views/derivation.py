@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from refexplorer.spec.explanation import Step
+from refexplorer.spec.explanation import Explanation, Step
 from refexplorer.views.editor_models import Derivation, Derived, Piece
 from refexplorer.views.editor_rows import EditorRows
 from refexplorer.views.places import Places
@@ -35,10 +35,15 @@ def derive(refs: ReferenceSet, key: str, places: Places | None, rows: EditorRows
         If there is no such key.
     """
     explanation = refs.explain(key)
-    steps = tuple(_derived(step, places) for step in explanation.steps)
+    steps = steps_of(explanation, places)
     number = refs.number(key)
     made_at = places_of(refs, key)
     return Derivation(key, number, rows.index(number), explanation.origin, steps, made_at)
+
+
+def steps_of(explanation: Explanation, places: Places | None = None) -> tuple[Derived, ...]:
+    """Return the steps of an explanation as they are shown; `places` as in `derive`."""
+    return tuple(_derived(step, places) for step in explanation.steps)
 
 
 def _derived(step: Step, places: Places | None) -> Derived:

@@ -11,10 +11,12 @@ from refexplorer.data.options import StorageOptions
 from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.spec.references import Kind
+from refexplorer.views.absent import absent_item
 from refexplorer.views.actions import code_of_search, code_of_slices
 from refexplorer.views.chunkmap import ARRAYS_LISTED, ChunkMap
 from refexplorer.views.code import code
 from refexplorer.views.inspector import item
+from refexplorer.views.keydetails import KeyDetails
 from refexplorer.views.models import Row, to_wire
 from refexplorer.views.notes import notes
 from refexplorer.views.overview import overview
@@ -81,6 +83,7 @@ class ExplorerController:
         self._lock = threading.RLock()
         self._working = threading.Lock()
         self.reader = Reader(refs, self._targets, lambda *posted: self.post(*posted))
+        self._details = KeyDetails(refs, self._targets, lambda *posted: self.post(*posted))
         self.chunk_map = ChunkMap(refs, self.reader.chunks.failed)
         self.target_map = TargetMap(refs)
         self._operations: dict[str, Operation] = {
@@ -89,7 +92,9 @@ class ExplorerController:
             "tree.toggle": self._toggle,
             "tree.reveal": self._reveal,
             "tree.find": self._find,
+            "tree.absent": self._absent,
             "key.show": self._show,
+            **self._details.operations,
             "overview": self._later(self._overview),
             "grid.show": self._later(self.chunk_map.show),
             "targets.rows": self._later(self.target_map.rows),
@@ -97,7 +102,7 @@ class ExplorerController:
             "slice.plan": self.reader.plan,
             "chunk.read": self._read,
             "allow": self._allow,
-            "cancel": self.reader.cancel,
+            "cancel": self._cancel,
         }
 
     @property
@@ -183,10 +188,17 @@ class ExplorerController:
         self._did(code_of_search(pattern, mode, kinds))
         return {"total": len(self._found), "capped": capped}
 
+    def _absent(self, message: Message) -> Message:
+        self._tree.show_absent(bool(message["show"]))
+        return {"total": self._tree.total, "index": -1}
+
     def _show(self, message: Message) -> Message:
-        path = self._path(message)
-        self.selection = path
-        return {"item": item(self.references, path, self.policy)}
+        found = absent_item(self.references, str(message["path"]), self.policy)
+        if found is None or found.path in self.references:
+            path = self._path(message)
+            found = item(self.references, path, self.policy)
+        self.selection = found.path
+        return {"item": found}
 
     def _later(self, work: Work) -> Operation:
         """Make an operation of what may take long; they are done one after the other."""
@@ -202,6 +214,10 @@ class ExplorerController:
     def _allow(self, message: Message) -> Message:
         self.policy.grant(str(message["grant"]))
         return {"granted": self.policy.granted}
+
+    def _cancel(self, message: Message) -> Message:
+        self._details.cancel(message)
+        return self.reader.cancel(message)
 
     def _read(self, message: Message) -> None:
         self.code = code_of_slices(

@@ -1,0 +1,169 @@
+"""What an inspector asks of one key: its derivation, its bytes, how it decodes, its code."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from refexplorer.data.background import wait_for
+from refexplorer.data.chunks import State
+from refexplorer.data.fetching import Advance, FetchProgress, fetch_many
+from refexplorer.data.ladder import ladder
+from refexplorer.data.targets import Targets, held
+from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.markup import size_text
+from refexplorer.spec.references import Base64, Inline, Range, Url
+from refexplorer.views.derivation import steps_of
+from refexplorer.views.key_models import Bytes, Ladder, Rung
+from refexplorer.views.models import to_wire
+from refexplorer.views.wire import Buffers, Message, Operation, Post, failure
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+PAGE = 2**16
+"""Most bytes of a page."""
+_VALUES_SHOWN = 8
+_VALUE_CHARS = 40
+
+Answer = tuple[Message, Buffers]
+Ask = Callable[[Message, Advance], Answer]
+
+
+class KeyDetails:
+    """Answers questions about one key, each in a thread of its own.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    targets
+        Reads the bytes.
+    post
+        Takes the answers and how far a reading is.
+    """
+
+    def __init__(self, refs: ReferenceSet, targets: Targets, post: Post) -> None:
+        self._refs = refs
+        self._targets = targets
+        self._post = post
+        self._jobs: dict[str, threading.Event] = {}
+
+    @property
+    def operations(self) -> dict[str, Operation]:
+        """What it answers, by the name of the operation."""
+        asks = {
+            "key.explain": self._explain,
+            "key.bytes": self._bytes,
+            "key.ladder": self._ladder,
+            "key.code": self._code,
+        }
+        return {name: partial(self._start, ask) for name, ask in asks.items()}
+
+    def cancel(self, message: Message) -> None:
+        """Stop what was asked with this id; requests to targets end."""
+        if job := self._jobs.get(str(message["job"])):
+            job.set()
+
+    def _start(self, ask: Ask, message: Message) -> None:
+        self._jobs[str(message["id"])] = threading.Event()
+        name = f"refexplorer-{message['op']}-{message['id']}"
+        threading.Thread(target=self._run, args=[message, ask], name=name, daemon=True).start()
+
+    def _run(self, message: Message, ask: Ask) -> None:
+        job = self._jobs[str(message["id"])]
+
+        def advance(progress: FetchProgress) -> bool:
+            if not job.is_set():
+                self._post({"ev": "progress", "id": message["id"], **_told(progress)}, [])
+            return not job.is_set()
+
+        try:
+            fields, buffers = ask(message, advance)
+            if job.is_set():
+                raise RefexplorerError("The reading was stopped.")
+            self._post({"id": message["id"], **to_wire(fields)}, buffers)
+        except Exception as error:
+            self._post(failure(message, error), [])
+        finally:
+            self._jobs.pop(str(message["id"]), None)
+
+    def _explain(self, message: Message, advance: Advance) -> Answer:
+        explanation = self._refs.explain(self._key(message))
+        return {"origin": explanation.origin, "steps": steps_of(explanation)}, []
+
+    def _code(self, message: Message, advance: Advance) -> Answer:
+        policy = self._targets.policy
+        return {"code": self._refs.code(str(message["path"]), allow=policy.granted)}, []
+
+    def _bytes(self, message: Message, advance: Advance) -> Answer:
+        key = self._key(message)
+        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 1), PAGE)
+        try:
+            total, data = self._page(key, start, n, advance)
+        except AccessError as error:
+            state = "ask" if error.grant else "failed"
+            return {"bytes": Bytes(state, start, 0, str(error), error.grant or None)}, []
+        except RefexplorerError as error:
+            return {"bytes": Bytes("failed", start, 0, str(error))}, []
+        return {"bytes": Bytes("fetched", start, total)}, [data]
+
+    def _page(self, key: str, start: int, n: int, advance: Advance) -> tuple[int, bytes]:
+        """Return how many bytes a key has, and those of a page."""
+        reference = self._refs[key]
+        if isinstance(reference, Inline | Base64):
+            data = held(key, reference)
+            return len(data), data[start : start + n]
+        first = reference.offset if isinstance(reference, Range) else 0
+        total = reference.length if isinstance(reference, Range) else self._size(key, reference)
+        page = Range(reference.url, first + start, max(min(n, total - start), 0))
+        found = fetch_many(self._targets, {key: page}, advance).get(key, b"")
+        if isinstance(found, RefexplorerError):
+            raise found
+        return total, found
+
+    def _size(self, key: str, reference: Url) -> int:
+        """Ask how large a whole file is."""
+        place = self._targets.wanted(key, reference).place
+        size = wait_for(self._targets.facts(place)).size
+        if size is None:
+            raise RefexplorerError(f"{key} is all of a file whose size its server does not tell.")
+        return size
+
+    def _ladder(self, message: Message, advance: Advance) -> Answer:
+        key = str(message["path"])
+        try:
+            found = ladder(self._refs, key, self._targets, advance)
+        except KeyError:
+            raise RefexplorerError(f"The set has nothing at {key!r}.") from None
+        except AccessError as error:
+            state = "ask" if error.grant else State.FAILED
+            return {"ladder": Ladder(state, (), str(error), error.grant or None)}, []
+        rungs = tuple(
+            Rung(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
+            for each in found.rungs
+        )
+        flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
+        values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
+        return {"ladder": Ladder(found.state, rungs, found.message, None, values)}, []
+
+    def _key(self, message: Message) -> str:
+        key = str(message["path"])
+        try:
+            self._refs[key]
+        except KeyError:
+            fails = "The template of this key fails" if key in self._refs else None
+            raise RefexplorerError(f"{fails or 'The set has no key'} at {key!r}.") from None
+        return key
+
+
+def _told(progress: FetchProgress) -> Message:
+    """Say how many bytes have come; of a whole file their number is not known before."""
+    of = f" of {size_text(progress.byte_count)}" if progress.byte_count else ""
+    return {
+        "done": progress.bytes,
+        "of": progress.byte_count,
+        "label": f"{size_text(progress.bytes)}{of}",
+    }

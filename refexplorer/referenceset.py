@@ -29,7 +29,7 @@ from refexplorer.refset.search import find_keys
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
-from refexplorer.refset.tree import Node, Page
+from refexplorer.refset.nodes import Node, Page
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Diagnostic, Findings
 from refexplorer.spec.expansion import check_expandable
@@ -77,14 +77,13 @@ class ReferenceSet(ReadableSet):
         self._findings = findings
 
     def __getitem__(self, key: str) -> Reference:
-        found = self._opened.find(key) if isinstance(key, str) else None
-        reference = None if found is None else found[0].reference_at(found[1])
-        if reference is None:
+        found = self._opened.lookup(key) if isinstance(key, str) else None
+        if found is None:
             raise KeyError(key)
-        return reference
+        return found[1]
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._opened.find(key) is not None
+        return isinstance(key, str) and self._opened.lookup(key) is not None
 
     def __iter__(self) -> Iterator[str]:
         return (key for key, _ in self._opened.iterate())
@@ -103,6 +102,11 @@ class ReferenceSet(ReadableSet):
 
     def _repr_html_(self) -> str:
         return references_html(self)
+
+    @property
+    def opened(self) -> OpenedSet:
+        """The columns behind it, for what goes through all keys."""
+        return self._opened
 
     @property
     def count(self) -> int:
@@ -285,7 +289,7 @@ class ReferenceSet(ReadableSet):
         KeyError
             If there is no such key.
         """
-        found = self._opened.find(key)
+        found = self._opened.lookup(key)
         if found is None:
             raise KeyError(key)
         return found[0].origin

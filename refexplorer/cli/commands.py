@@ -13,7 +13,7 @@ from refexplorer.cli import output
 from refexplorer.errors import SourceError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.tree import Node
+from refexplorer.refset.nodes import Node
 from refexplorer.spec.catalogue import Severity
 from refexplorer.spec.expansion import check_expandable
 

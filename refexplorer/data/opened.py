@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
-    from refexplorer.refset.tree import Page
+    from refexplorer.refset.nodes import Page
     from refexplorer.spec.arrays import ArrayMeta
     from refexplorer.spec.references import Reference
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text
 from refexplorer.markup import counted, shown, size_text
-from refexplorer.refset.tree import Node
+from refexplorer.refset.nodes import Node
 from refexplorer.spec.diagnostics import Diagnostic
 
 CHILDREN_SHOWN = 25

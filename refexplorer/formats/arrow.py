@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 
 def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
@@ -43,38 +42,3 @@ def numbers_of(column: pa.Array) -> np.ndarray:
 def flags_of(column: pa.BooleanArray) -> np.ndarray:
     """Return a column of yes and no without nulls as numpy, shape ``(n,)``."""
     return numbers_of(column.cast(pa.uint8())).view(np.bool_)
-
-
-def without_start(texts: pa.Array, size: int) -> pa.Array:
-    """Return the texts without their first `size` characters."""
-    return pc.utf8_slice_codeunits(texts, size)
-
-
-def chunk_numbers(names: pa.Array, separator: str, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read names such as ``0.12.3`` as chunk indices.
-
-    Parameters
-    ----------
-    names
-        Column of texts.
-    separator
-        What stands between the numbers.
-    rank
-        How many numbers a name must have.
-
-    Returns
-    -------
-    rows, numbers
-        The places of the names that fit, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
-    """
-    number = r"(?:0|[1-9][0-9]{0,17})"
-    literal = "\\" + separator
-    pattern = f"^{number}(?:{literal}{number}){{{rank - 1}}}$"
-    rows = np.flatnonzero(flags_of(pc.match_substring_regex(names, pattern)))
-    if not len(rows):
-        return rows, np.empty((0, rank), np.int64)
-    fitting = names if len(rows) == len(names) else names.take(number_column(rows))
-    if rank > 1:
-        fitting = pc.list_flatten(pc.split_pattern(fitting, separator))
-    numbers = numbers_of(pc.cast(fitting, pa.int64()))
-    return rows, numbers.reshape(-1, rank)

@@ -18,12 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import number_column, text_column
-from refexplorer.formats.json_ranges import match_ranges
+from refexplorer.formats.arrow import number_column, numbers_of, text_column
+from refexplorer.formats.growing import GrowingNumbers, GrowingTexts
+from refexplorer.formats.json_ranges import Ranges, match_ranges
 from refexplorer.formats.json_text import Noting
 from refexplorer.formats.positions import Broken, first_member
 
-BLOCK = 4 * 2**20
+BLOCK = 2**20
 HEAD = 64 * 2**20
 _CUT = b"],"
 _SECTIONS = ("version", "templates", "gen", "refs")
@@ -44,9 +45,9 @@ class Entries:
     is_v1
         Whether the references are those of ``refs``.
     keys
-        Columns of texts, one for each block.
+        Column of texts, n rows.
     urls
-        The distinct URLs as they are written.
+        Column of the distinct URLs as they are written.
     codes
         Places in `urls` for byte ranges, -1 for the rows of `values`, int32, shape ``(n,)``.
     offsets, lengths
@@ -57,8 +58,8 @@ class Entries:
 
     outer: dict[str, Any]
     is_v1: bool
-    keys: list[pa.Array]
-    urls: list[str]
+    keys: pa.LargeStringArray
+    urls: pa.LargeStringArray
     codes: np.ndarray
     offsets: np.ndarray
     lengths: np.ndarray
@@ -146,32 +147,34 @@ class _Reader:
 
     def __init__(self, noting: Noting) -> None:
         self._decoder = noting.decoder()
-        self._keys: list[pa.Array] = []
-        self._urls: dict[str, int] = {}
-        self._columns: tuple[list[np.ndarray], ...] = ([], [], [])
+        self._keys, self._urls = GrowingTexts(), GrowingTexts()
+        self._codes = GrowingNumbers(np.int32)
+        self._offsets, self._lengths = GrowingNumbers(np.int64), GrowingNumbers(np.int64)
         self._values: dict[int, Any] = {}
-        self._rows = 0
         self._waiting: list[str] = []
 
     def read(self, block: bytes) -> None:
         """Read the text between two cuts."""
-        pieces = pc.list_flatten(pc.split_pattern(_text_column(block), _CUT.decode()))
-        ranges = match_ranges(pieces, block)
-        runs = self._parse_runs(pieces, ranges.matched)
-        codes = [self._urls.setdefault(url, len(self._urls)) for url in ranges.urls]
-        columns = [np.array(codes, np.int64)[ranges.codes], ranges.offsets, ranges.lengths]
-        self._append(ranges.keys, np.stack(columns), ranges.matched, runs)
+        if not block.isascii():
+            _decoded(block)
+        ranges = match_ranges(block)
+        runs = self._parse_runs(block, ranges)
+        codes = numbers_of(ranges.urls.indices).astype(np.int64) + len(self._urls)
+        self._urls.append(ranges.urls.dictionary)
+        columns = np.stack([codes, ranges.offsets, ranges.lengths])
+        self._append(ranges.keys, columns, ranges.matched, runs)
 
-    def _parse_runs(self, pieces: pa.Array, matched: np.ndarray) -> dict[int, dict[str, Any]]:
+    def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
         """Parse the runs of pieces that do not match, each by the place of its first piece.
 
         A run that waited and does not go on stands at -1, before all pieces.
         """
         parsed: dict[int, dict[str, Any]] = {}
+        matched, pieces = ranges.matched, ranges.pieces
         if self._waiting and matched[0]:
             parsed[-1], self._waiting = self._parse(self._waiting), []
         for first, last in _runs(matched):
-            texts = pieces.slice(first, last - first + 1).to_pylist()
+            texts = [block[pieces.starts[first] : pieces.ends[last]].decode()]
             if first == 0:
                 texts, self._waiting = self._waiting + texts, []
             if last == len(matched) - 1:
@@ -208,16 +211,15 @@ class _Reader:
                 rows = starts[place + 1] + np.arange(len(entries))
                 order[rows] = len(keys) + len(texts) + np.arange(len(entries))
                 self._values.update(
-                    zip((self._rows + rows).tolist(), entries.values(), strict=True)
+                    zip((len(self._keys) + rows).tolist(), entries.values(), strict=True)
                 )
                 texts += entries
             more = np.tile(np.array([[-1], [0], [0]], np.int64), len(texts))
             ranges = np.concatenate([ranges, more], axis=1)[:, order]
             keys = pa.concat_arrays([keys, text_column(texts)]).take(number_column(order))
         self._keys.append(keys)
-        for column, values in zip(self._columns, ranges, strict=True):
-            column.append(values.astype(np.int32) if column is self._columns[0] else values)
-        self._rows += len(keys)
+        for column, values in zip((self._codes, self._offsets, self._lengths), ranges, strict=True):
+            column.append(values)
 
     def finish(self, buffer: bytes) -> str:
         """Read what follows the last cut; return the text behind the references."""
@@ -231,19 +233,12 @@ class _Reader:
 
     def entries(self, outer: dict[str, Any], is_v1: bool) -> Entries:
         """Return all that was read; without ``refs``, no key may be called as a section."""
-        sections = text_column(_SECTIONS)
-        if not is_v1 and any(pc.any(pc.is_in(k, sections)).as_py() for k in self._keys):
+        keys, urls = self._keys.finish(), self._urls.finish().dictionary_encode()
+        if not is_v1 and pc.any(pc.is_in(keys, text_column(_SECTIONS))).as_py():
             raise NotInBlocks
-        codes, offsets, lengths = map(_joined, self._columns)
-        urls = list(self._urls)
-        return Entries(outer, is_v1, self._keys, urls, codes, offsets, lengths, self._values)
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Join the parts of a column, and let go of them."""
-    whole = np.concatenate(parts)
-    parts.clear()
-    return whole
+        codes = np.append(numbers_of(urls.indices), np.int32(-1))[self._codes.finish()]
+        numbers = self._offsets.finish(), self._lengths.finish()
+        return Entries(outer, is_v1, keys, urls.dictionary, codes, *numbers, self._values)
 
 
 def _runs(matched: np.ndarray) -> Iterator[tuple[int, int]]:
@@ -254,11 +249,3 @@ def _runs(matched: np.ndarray) -> Iterator[tuple[int, int]]:
         firsts = places[np.concatenate([[0], ends + 1])]
         lasts = places[np.concatenate([ends, [len(places) - 1]])]
         yield from zip(firsts.tolist(), lasts.tolist(), strict=True)
-
-
-def _text_column(block: bytes) -> pa.Array:
-    """Return a column of one text, the block itself."""
-    if not block.isascii():
-        _decoded(block)
-    offsets = pa.py_buffer(np.array([0, len(block)], np.int64))
-    return pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(block))

@@ -1,137 +1,118 @@
-"""Pieces of JSON text that are one byte range each, matched by the column.
+"""Pieces of JSON text that are one byte range each, matched by the block.
 
-The form is ``"key": ["url", offset, length`` with any blanks between the marks. A piece is split
-at its quotes: five parts, of which the second and fourth are texts without escapes other than
-an escaped slash, and the others are held against what may stand there.
+The form is ``"key": ["url", offset, length`` with any blanks between the marks. Four quotes part
+a piece in five, of which the second and fourth are texts without escapes other than an escaped
+slash, and the others are held against what may stand there.
 """
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import flags_of, number_column, numbers_of
+from refexplorer.formats.spans import Spans
 
-_BLANK = " \t\r\n"
-_BETWEEN = re.compile(r"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*")
-_ESCAPE = r"\\[^/]|\\$"
-_BACKSLASH = b"\\"
-_CONTROL = "[\x00-\x1f]"
-_DIGITS = 18
+_QUOTE, _COMMA, _CLOSING, _BACKSLASH = b'",]\\'
 
 
 class Ranges(NamedTuple):
-    """The byte ranges among n pieces.
+    """The byte ranges among n pieces of a block.
 
     Attributes
     ----------
+    pieces
+        All pieces; a comma after a closing bracket parts them.
     matched
         Which pieces are a byte range, shape ``(n,)``; m of them are.
-    keys
-        Column of their keys, m rows.
-    urls
-        The distinct URLs.
-    codes, offsets, lengths
-        Places in `urls`, and bytes, int64, shape ``(m,)``.
+    keys, urls
+        Columns of their texts, m rows; the URLs as a dictionary.
+    offsets, lengths
+        Bytes, int64, shape ``(m,)``.
     """
 
+    pieces: Spans
     matched: np.ndarray
-    keys: pa.Array
-    urls: list[str]
-    codes: np.ndarray
+    keys: pa.LargeStringArray
+    urls: pa.DictionaryArray
     offsets: np.ndarray
     lengths: np.ndarray
 
 
-def match_ranges(pieces: pa.Array, block: bytes) -> Ranges:
-    """Match each piece against the form of one byte range.
+class _Marks(NamedTuple):
+    """Where the marks of JSON stand, int64, in order."""
 
-    Parameters
-    ----------
-    pieces
-        Column of texts, n rows.
-    block
-        The bytes that they are from, to look for what is rare once rather than in each.
-    """
-    quoted = pc.split_pattern(pieces, '"')
-    rows = np.flatnonzero(_lengths(quoted) == 5)
-    quoted = _kept(quoted, rows)
-    rest = pc.split_pattern(pc.list_element(quoted, 4), ",")
-    commas = np.flatnonzero(_lengths(rest) == 3)
-    rows, quoted, rest = rows[commas], _kept(quoted, commas), _kept(rest, commas)
-    before, key, between, url = (pc.list_element(quoted, place) for place in range(4))
-    comma, offset, length = (_trimmed(pc.list_element(rest, place)) for place in range(3))
-    good = _is_empty(_trimmed(before)) & _is_between(between) & _is_empty(comma)
-    good &= _is_number(offset) & _is_number(length)
-    good &= _is_plain(key, block) & _is_plain(url, block)
-    found = np.flatnonzero(good)
-    key, url, offset, length = (_kept(part, found) for part in (key, url, offset, length))
-    return _ranges(len(pieces), rows[found], key, url, offset, length, _BACKSLASH in block)
+    quotes: np.ndarray
+    commas: np.ndarray
+    cuts: np.ndarray
+    """Closing brackets that a comma follows."""
+    odd: np.ndarray
+    """What a plain text does not hold: control characters, escapes but that of a slash."""
 
 
-def _ranges(
-    count: int,
-    rows: np.ndarray,
-    key: pa.Array,
-    url: pa.Array,
-    offset: pa.Array,
-    length: pa.Array,
-    escaped: bool,
-) -> Ranges:
-    matched = np.zeros(count, np.bool_)
-    matched[rows] = True
-    encoded = url.dictionary_encode()
-    urls = encoded.dictionary.to_pylist()
-    if escaped:
-        key = pc.replace_substring(key, "\\/", "/")
-        urls = [text.replace("\\/", "/") for text in urls]
-    offsets, lengths = (numbers_of(column.cast(pa.int64())) for column in (offset, length))
-    return Ranges(matched, key, urls, numbers_of(encoded.indices), offsets, lengths)
+def match_ranges(block: bytes) -> Ranges:
+    """Match each piece of a block against the form of one byte range."""
+    data = np.frombuffer(block or b" ", np.uint8)
+    marks = _find_marks(data, block)
+    starts = np.concatenate([[0], marks.cuts + 2])
+    pieces = Spans(data, starts, np.concatenate([marks.cuts, [len(data)]]))
+    first = np.searchsorted(marks.quotes, starts)
+    rows = np.flatnonzero(np.diff(first, append=len(marks.quotes)) == 4)
+    quotes = [marks.quotes[first[rows] + number] for number in range(4)]
+    numbers, good = _two_numbers(Spans(data, quotes[3] + 1, pieces.ends[rows]), marks.commas)
+    key, url = (Spans(data, quotes[n] + 1, quotes[n + 1]) for n in (0, 2))
+    good &= Spans(data, pieces.starts[rows], quotes[0]).is_blank()
+    good &= _is_between(Spans(data, quotes[1] + 1, quotes[2]))
+    if len(marks.odd):
+        good &= (key.holding(marks.odd) == 0) & (url.holding(marks.odd) == 0)
+    matched = np.zeros(len(starts), np.bool_)
+    matched[rows[good]] = True
+    keys, urls = (_plain_texts(spans.take(good), block) for spans in (key, url))
+    return Ranges(pieces, matched, keys, urls.dictionary_encode(), *(n[good] for n in numbers))
 
 
-def _lengths(lists: pa.Array) -> np.ndarray:
-    return numbers_of(pc.list_value_length(lists))
+def _find_marks(data: np.ndarray, block: bytes) -> _Marks:
+    """Find all marks in one pass, what is rare only where there is any."""
+    places = np.flatnonzero((data == _QUOTE) | (data == _COMMA) | (data == _CLOSING))
+    found = data[places]
+    commas = places[found == _COMMA]
+    closing = places[:-1][(found[:-1] == _CLOSING) & (found[1:] == _COMMA)]
+    cuts = closing[data[closing + 1] == _COMMA]
+    odd = np.flatnonzero(data < ord(" "))
+    if b"\\" in block:
+        escapes = np.flatnonzero(data == _BACKSLASH)
+        escaped = data[np.minimum(escapes + 1, len(data) - 1)]
+        odd = np.union1d(odd, escapes[escaped != ord("/")])
+    return _Marks(places[found == _QUOTE], commas, cuts, odd)
 
 
-def _kept(column: pa.Array, rows: np.ndarray) -> pa.Array:
-    return column if len(rows) == len(column) else column.take(number_column(rows))
-
-
-def _trimmed(column: pa.Array) -> pa.Array:
-    return pc.ascii_trim(column, _BLANK)
-
-
-def _is_empty(column: pa.Array) -> np.ndarray:
-    empty: np.ndarray = numbers_of(pc.binary_length(column)) == 0
-    return empty
-
-
-def _is_between(column: pa.Array) -> np.ndarray:
-    """Say where a colon and an opening bracket stand; there are few ways to write them."""
-    encoded = column.dictionary_encode()
-    good = [_BETWEEN.fullmatch(text) is not None for text in encoded.dictionary.to_pylist()]
-    found: np.ndarray = np.array(good, np.bool_)[numbers_of(encoded.indices)]
+def _is_between(spans: Spans) -> np.ndarray:
+    """Say where a colon and an opening bracket stand."""
+    spans = spans.trimmed()
+    good = (spans.sizes > 1) & (spans.first() == ord(":")) & (spans.last() == ord("["))
+    inner = Spans(spans.data, spans.starts + 1, np.maximum(spans.ends - 1, spans.starts + 1))
+    found: np.ndarray = good & inner.is_blank()
     return found
 
 
-def _is_number(column: pa.Array) -> np.ndarray:
-    """Say where a whole number of JSON stands that fits into 64 bits."""
-    sizes = numbers_of(pc.binary_length(column))
-    padded = flags_of(pc.starts_with(column, "0")) & (sizes > 1)
-    fits = (sizes > 0) & (sizes <= _DIGITS) & ~padded
-    found: np.ndarray = flags_of(pc.ascii_is_decimal(column)) & fits
-    return found
+def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Read ``, offset, length``; say where it is just that."""
+    commas = np.append(commas, [len(rest.data)] * 3)
+    first = np.searchsorted(commas, rest.starts)
+    one, two, three = (commas[first + number] for number in range(3))
+    good = (two < rest.ends) & (three >= rest.ends)
+    one, two = np.minimum(one, rest.ends), np.minimum(two, rest.ends)
+    good &= Spans(rest.data, rest.starts, one).is_blank()
+    numbers = []
+    for before, ends in ((one, two), (two, rest.ends)):
+        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).trimmed().numbers()
+        numbers.append(values)
+        good &= whole
+    return numbers, good
 
 
-def _is_plain(column: pa.Array, block: bytes) -> np.ndarray:
-    """Say where a text has no escape but of a slash, and no control character."""
-    plain = np.ones(len(column), np.bool_)
-    if _BACKSLASH in block:
-        plain &= ~flags_of(pc.match_substring_regex(column, _ESCAPE))
-    if np.frombuffer(block, np.uint8).min(initial=255) < 32:
-        plain &= ~flags_of(pc.match_substring_regex(column, _CONTROL))
-    return plain
+def _plain_texts(spans: Spans, block: bytes) -> pa.LargeStringArray:
+    texts = spans.texts()
+    return pc.replace_substring(texts, "\\/", "/") if b"\\" in block else texts

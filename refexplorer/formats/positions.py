@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -15,6 +14,7 @@ from typing import BinaryIO
 _BLOCK = 4 * 2**20
 _SHOWN = 64 * 2**10
 _BLANK = re.compile(r"[ \t\r\n]*")
+_COLON = re.compile(rb"\s*:\s*")
 _DECODER = json.JSONDecoder(strict=False)
 """Reads one value and tells where it ends: far faster than going by its brackets."""
 _TOKEN = re.compile(r'[ \t\r\n]*(?:("(?:[^"\\]|\\.)*")|([{}\[\]:,])|([^\s{}\[\]:,"]+))', re.DOTALL)
@@ -99,15 +99,13 @@ def find_in_stream(stream: BinaryIO, pointer: str) -> Found | None:
     """
     name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     plain = json.dumps(name, ensure_ascii=False)
-    spellings = b"|".join({re.escape(text.encode()) for text in _spellings(plain)})
-    spelt = re.compile(rb"(?:" + spellings + rb")\s*:\s*")
+    spellings = {text.encode() for text in _spellings(plain)}
     found: Found | None = None
     line, begin, base, block = 1, 0, 0, b""
     while more := stream.read(_BLOCK):
         block += more
-        last = deque(spelt.finditer(block), maxlen=1)
-        if last:
-            place = last[0].end()
+        place = max(_last_value(block, spelt) for spelt in spellings)
+        if place >= 0:
             column = base + place - _line_start(block, place, base, begin) + 1
             rest = block[place : place + _SHOWN].decode(errors="replace")
             found = Found(line + block.count(b"\n", 0, place), column, rest)
@@ -115,6 +113,17 @@ def find_in_stream(stream: BinaryIO, pointer: str) -> Found | None:
         begin = _line_start(block, cut, base, begin)
         line, base, block = line + block.count(b"\n", 0, cut), base + cut, block[cut:]
     return found
+
+
+def _last_value(block: bytes, key: bytes) -> int:
+    """Return where the value behind the last such key begins, -1 without one."""
+    place = block.rfind(key)
+    while place >= 0:
+        colon = _COLON.match(block, place + len(key))
+        if colon:
+            return colon.end()
+        place = block.rfind(key, 0, place + len(key) - 1)
+    return -1
 
 
 def _line_start(block: bytes, place: int, base: int, begin: int) -> int:

@@ -7,7 +7,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import chunk_numbers, flags_of, number_column, without_start
+from refexplorer.formats.arrow import flags_of, number_column
+from refexplorer.refset.chunk_names import chunk_indices
+from refexplorer.refset.grid_patterns import pattern_of_grid
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree import Folder, Tree, prefix
@@ -16,6 +18,8 @@ from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Base64, Inline
 
 LISTED_CHUNKS = 10_000
+MATCHED_RANK = 16
+"""Dimensions up to which a regular expression of the grid is small."""
 
 
 class ArrayIndex:
@@ -24,6 +28,7 @@ class ArrayIndex:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._read: dict[str, ArrayMeta | None] = {}
+        self._present: dict[str, int] = {}
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
@@ -92,23 +97,27 @@ class ArrayIndex:
             row = self._tree.table.find(array.chunk_key(()))
             rows = np.array([] if row is None else [row], np.int64)
             return rows, np.empty((len(rows), 0), np.int64)
-        rows = self._tree.rows_below(folder)
-        keys = self._tree.table.keys.take(number_column(rows))
-        start = array.folder + array.prefix
-        if array.prefix:
-            inside = pc.starts_with(keys, pattern=start)
-            rows, keys = rows[flags_of(inside)], keys.filter(inside)
-        names = without_start(keys, len(start))
-        places, indices = chunk_numbers(names, array.separator, len(array.shape))
+        rows, start = self._tree.rows_below(folder), array.folder + array.prefix
+        keys = self._tree.table.keys
+        places, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
         return rows[places], indices
 
     def present(self, array: ArrayMeta) -> int:
-        """Count the chunks inside the grid that have a reference."""
-        _, indices = self.chunk_rows(array)
-        inside = int(np.all(indices < np.array(array.grid, np.int64), axis=1).sum())
-        folder = self._tree.folder(array.path)
-        segments = [] if folder is None else self._tree.segments_below(folder)
-        return inside + sum(_present_in(segment, array) for segment in segments)
+        """Count the chunks inside the grid that have a reference; record files are read."""
+        if array.path not in self._present:
+            folder = self._tree.folder(array.path)
+            segments = [] if folder is None else self._tree.segments_below(folder)
+            found = [_present_in(segment, array) for segment in segments]
+            self._present[array.path] = self._count_explicit(array, folder) + sum(found)
+        return self._present[array.path]
+
+    def _count_explicit(self, array: ArrayMeta, folder: Folder | None) -> int:
+        if folder is None or not 0 < len(array.grid) <= MATCHED_RANK or 0 in array.grid:
+            _, indices = self.chunk_rows(array)
+            return int(np.all(indices < np.array(array.grid, np.int64), axis=1).sum())
+        keys = self._tree.table.keys.take(number_column(self._tree.rows_below(folder)))
+        inside = pc.match_substring_regex(keys, pattern_of_grid(array))
+        return int(np.count_nonzero(flags_of(inside)))
 
     def below(self, folder: Folder) -> list[ArrayMeta]:
         """Return the arrays at a folder or below it."""
@@ -118,7 +127,9 @@ class ArrayIndex:
 
 def _present_in(segment: Segment, array: ArrayMeta) -> int:
     """Count the chunks of an array in a segment; of very many, all are taken to be inside."""
-    if isinstance(segment, Records) or segment.count > LISTED_CHUNKS:
+    if isinstance(segment, Records):
+        return segment.present
+    if segment.count > LISTED_CHUNKS:
         return segment.count
     indices = (array.chunk_index(key) for key, _ in segment.iterate())
     return sum(index is not None and array.contains(index) for index in indices)

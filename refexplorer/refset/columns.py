@@ -4,14 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import overload
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from refexplorer.formats.arrow import number_column, text_column
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 
 KINDS = tuple(Kind)
 INLINE, BASE64, URL, RANGE = range(4)
 _INT64 = 2**63 - 1
+
+
+class UrlColumn(Sequence["str | None"]):
+    """Distinct URLs as a column, and a few more of any kind behind them."""
+
+    def __init__(self, texts: pa.LargeStringArray, more: tuple[str | None, ...] = ()) -> None:
+        self._texts = texts
+        self._more = more
+
+    def __len__(self) -> int:
+        return len(self._texts) + len(self._more)
+
+    @overload
+    def __getitem__(self, place: int) -> str | None: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str | None]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str | None] | None:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        if place < len(self._texts):
+            text: str = self._texts[place].as_py()
+            return text
+        return self._more[place - len(self._texts)]
+
+    def at(self, places: np.ndarray) -> list[str | None]:
+        """Return the URLs at many places, ascending, shape ``(n,)``, at once."""
+        own = places[places < len(self._texts)]
+        more = places[places >= len(self._texts)] - len(self._texts)
+        texts: list[str | None] = self._texts.take(number_column(own)).to_pylist()
+        return texts + [self._more[place] for place in more.tolist()]
+
+    def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:
+        """Take in other URLs; return the longer column and the place of each of them."""
+        texts = text_column([url or "" for url in others])
+        known = pc.index_in(texts, value_set=self._texts).to_pylist()
+        codes = {url: len(self._texts) + place for place, url in enumerate(self._more)}
+        places = [
+            codes.setdefault(url, len(self._texts) + len(codes))
+            if url is None or place is None
+            else place
+            for url, place in zip(others, known, strict=True)
+        ]
+        return UrlColumn(self._texts, tuple(codes)), places
 
 
 @dataclass(frozen=True)
@@ -58,6 +105,12 @@ class Columns:
             return Url(self.urls[self.targets[row]])
         return Inline(self.texts[place]) if kind == INLINE else Base64(self.texts[place])
 
+    def urls_at(self, places: np.ndarray) -> list[str | None]:
+        """Return the URLs at some places, ascending, shape ``(n,)``, all at once."""
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.at(places)
+        return [self.urls[place] for place in places.tolist()]
+
     def select(self, rows: np.ndarray) -> Columns:
         """Return some rows, in the order given."""
         return Columns(
@@ -72,13 +125,13 @@ class Columns:
 
     def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
         """Write other references into some rows of these very columns, which must hold no text."""
-        codes = {url: code for code, url in enumerate(self.urls)}
-        places = [codes.setdefault(url, len(codes)) for url in others.urls]
+        assert isinstance(self.urls, UrlColumn)
+        urls, places = self.urls.joined(others.urls)
         self.kinds[rows] = others.kinds
         self.targets[rows] = np.array([*places, -1], np.int32)[others.targets]
         self.offsets[rows], self.lengths[rows] = others.offsets, others.lengths
         large = {int(rows[row]): reference for row, reference in others.large.items()}
-        return replace(self, urls=tuple(codes), texts=others.texts, large=large)
+        return replace(self, urls=urls, texts=others.texts, large=large)
 
 
 class ColumnsBuilder:

@@ -1,78 +1,101 @@
-"""Finds the row of a key among millions by a sorted column of hashes, 12 bytes a key."""
+"""Finds the row of a key among millions by one sorted column of numbers, 8 bytes a key.
+
+Each number holds a hash of the key above the number of its row, so that sorting them needs no
+second column, and equal hashes stand side by side.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+import secrets
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-BLOCK = 100_000
-_BASE = 0x9E3779B97F4A7C15
+from refexplorer.formats.arrow import flags_of, number_column
+from refexplorer.formats.spans import BLOCK, WORD, spans_of
+
+_FACTOR = secrets.randbits(64) | 1  # no file can be made whose keys all collide
 _MASK = 2**64 - 1
-_INVERSE = pow(_BASE, -1, 2**64)
+_HALF = 32
 
 
 class KeyIndex:
-    """The hashes of a column of keys, in order, and the row of each."""
+    """The hashes and rows of a column of keys."""
 
     def __init__(self, keys: pa.LargeStringArray) -> None:
         self._keys = keys
-        hashes = [_hashes(keys.slice(at, BLOCK)) for at in range(0, len(keys), BLOCK)]
-        found = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
-        self._rows = np.argsort(found).astype(np.int32)
-        self._hashes = found[self._rows]
+        self._bits = max(len(keys) - 1, 1).bit_length()
+        self._high = np.uint64(_MASK >> self._bits << self._bits)
+        self._marks = np.empty(len(keys), np.uint64)
+        for at in range(0, len(keys), BLOCK):
+            hashes = _hashes(keys.slice(at, BLOCK)) & self._high
+            rows = np.arange(at, at + len(hashes), dtype=np.uint64)
+            self._marks[at : at + BLOCK] = hashes | rows
+        self._marks.sort()
 
     @property
     def unique(self) -> bool:
-        """Whether no two keys are equal; False also where only their hashes are."""
-        return not np.any(self._hashes[1:] == self._hashes[:-1])
+        """Whether no two keys are equal."""
+        pairs = [self._equal(at) for at in range(0, len(self._marks), BLOCK)]
+        first = np.concatenate([np.zeros(0, np.int64), *pairs])
+        places = np.union1d(first, first + 1)
+        if not len(places):
+            return True
+        keys = self._keys.take(number_column(self._marks[places] & ~self._high))
+        return bool(pc.count_distinct(keys).as_py() == len(keys))
+
+    def _equal(self, at: int) -> np.ndarray:
+        """Return the places in a block whose hash is that of the next place."""
+        marks = self._marks[at : at + BLOCK + 1]
+        return at + np.flatnonzero((marks[1:] ^ marks[:-1]) & self._high == 0)
 
     def find(self, key: str) -> int | None:
         """Return the row of a key, or None."""
-        wanted = hash_of(key.encode("utf-8", "surrogatepass"))
-        place = int(np.searchsorted(self._hashes, np.uint64(wanted)))
-        while place < len(self._hashes) and int(self._hashes[place]) == wanted:
-            row = int(self._rows[place])
+        wanted = np.uint64(hash_of(key.encode("utf-8", "surrogatepass"))) & self._high
+        place = int(np.searchsorted(self._marks, wanted))
+        while place < len(self._marks) and self._marks[place] & self._high == wanted:
+            row = int(self._marks[place] & ~self._high)
             if self._keys[row].as_py() == key:
                 return row
             place += 1
         return None
 
+    def find_many(self, keys: pa.LargeStringArray) -> np.ndarray:
+        """Return the rows of keys, int64, shape ``(n,)``; -1 for what is none."""
+        rows = np.full(len(keys), -1, np.int64)
+        if not len(self._marks):
+            return rows
+        wanted = _hashes(keys) & self._high
+        places = np.searchsorted(self._marks, wanted)
+        marks = self._marks[np.minimum(places, len(self._marks) - 1)]
+        hits = np.flatnonzero(marks & self._high == wanted)
+        found = (marks[hits] & ~self._high).astype(np.int64)
+        stored, asked = (c.take(number_column(r)) for c, r in ((self._keys, found), (keys, hits)))
+        same = flags_of(pc.equal(stored, asked))
+        rows[hits[same]] = found[same]
+        for place in hits[~same].tolist():  # a key of the same hash stands first
+            row = self.find(keys[place].as_py())
+            rows[place] = -1 if row is None else row
+        return rows
+
 
 def hash_of(key: bytes) -> int:
-    """Return the polynomial of the bytes, the first with the power 0, modulo 2**64."""
-    return reduce(lambda value, byte: (value * _BASE + byte + 1) & _MASK, reversed(key), 0)
-
-
-def _hashes(keys: pa.LargeStringArray) -> np.ndarray:
-    """Compute `hash_of` for every key of a column, shape ``(n,)`` uint64.
-
-    One running sum over all bytes serves every key: the part that belongs to a key is the
-    difference of two sums, divided by the power of its first byte.
-    """
-    buffers = keys.buffers()
-    offsets = np.frombuffer(buffers[1], np.int64, len(keys) + 1, keys.offset * 8)
-    start, end = int(offsets[0]), int(offsets[-1])
-    if start == end:
-        return np.zeros(len(keys), np.uint64)
-    terms = np.frombuffer(buffers[2], np.uint8, end - start, start) + np.uint64(1)
-    terms *= _powers(_BASE, end - start)
-    sums = np.zeros(end - start + 1, np.uint64)
-    np.cumsum(terms, out=sums[1:])
-    places = offsets - start
-    found: np.ndarray = np.diff(sums[places]) * _powers(_INVERSE, end - start + 1)[places[:-1]]
+    """Return the hash of a key."""
+    found = len(key)
+    for end in range(len(key), 0, -WORD):
+        word = int.from_bytes(key[max(end - WORD, 0) : end].rjust(WORD, b"\0"), "little")
+        found = (found ^ word) * _FACTOR & _MASK
+        found ^= found >> _HALF
     return found
 
 
-@lru_cache(maxsize=4)
-def _powers_to(base: int, count: int) -> np.ndarray:
-    powers = np.full(count, base, np.uint64)
-    powers[0] = 1
-    return np.cumprod(powers, dtype=np.uint64)
-
-
-def _powers(base: int, count: int) -> np.ndarray:
-    """Return the first powers of a base; a few sizes are kept for the next block."""
-    size = 1 << (count - 1).bit_length()
-    return _powers_to(base, size)[:count]
+def _hashes(keys: pa.LargeStringArray) -> np.ndarray:
+    """Compute `hash_of` for every key of a column, shape ``(n,)`` uint64."""
+    spans = spans_of(keys)
+    found = spans.sizes.astype(np.uint64)
+    for words, kept in spans.words():
+        mixed = (found ^ words) * np.uint64(_FACTOR)
+        mixed ^= mixed >> np.uint64(_HALF)
+        found = np.where(kept > 0, mixed, found)
+    return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pyarrow.compute as pc
 
@@ -14,7 +12,6 @@ from refexplorer.refset.linting_ranges import lint_ranges
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table
-from refexplorer.spec.arrays import METADATA_NAMES
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.expansion import note_all
 from refexplorer.spec.lint import (
@@ -25,8 +22,6 @@ from refexplorer.spec.lint import (
     remarks_on_url,
 )
 from refexplorer.spec.references import Inline, Range, Url
-
-_METADATA = "(?:^|/)(?:" + "|".join(map(re.escape, sorted(METADATA_NAMES))) + ")$"
 
 
 def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
@@ -72,8 +67,8 @@ def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
 
 
 def _lint_metadata(table: Table, base: str, findings: Findings) -> None:
-    for row in _matching(table, _METADATA):
-        reference, key = table.reference_at(row), table.key_at(row)
+    for key, row in table.metadata.items():
+        reference = table.reference_at(row)
         if isinstance(reference, Inline):
             remarks = remarks_on_metadata(key, reference.text)
             note_all(remarks, findings, base + pointer(key), key)

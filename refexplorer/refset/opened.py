@@ -15,10 +15,12 @@ from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.entries import table_of_entries
+from refexplorer.refset.level import Level
+from refexplorer.refset.nodes import Node, Page
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
-from refexplorer.refset.tree import Node, Page, Tree, prefix
+from refexplorer.refset.tree import Folder, Tree, prefix
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.document import Document
 from refexplorer.spec.references import Reference, V0Value
@@ -40,6 +42,7 @@ class OpenedSet:
     def __init__(self, table: Table, segments: Sequence[Segment] = ()) -> None:
         self.table = table
         self.segments: tuple[Segment, ...] = tuple(segments)
+        self._levels: dict[int, Level] = {}
 
     @cached_property
     def tree(self) -> Tree:
@@ -66,14 +69,14 @@ class OpenedSet:
         yield self.table, self.table.columns
         for part in self.segments:
             if isinstance(part, Records):
-                yield part, part.loaded.columns
+                yield part, part.columns
 
     def read_all(self) -> None:
         """Read what is still unread, so that everything there is to note was noted."""
         stores = {id(part.store): part.store for part in self.segments if isinstance(part, Records)}
         for part in self.segments:
             if isinstance(part, Records):
-                part.loaded  # noqa: B018  reading notes what is wrong
+                part.read()
         for store in stores.values():
             store.note_strays()
 
@@ -84,6 +87,15 @@ class OpenedSet:
                 row = part.find(key)
                 if row is not None:
                     return part, row
+        return None
+
+    def lookup(self, key: str) -> tuple[Segment, Reference] | None:
+        """Return the segment that holds a key and its reference, or None; no key is counted."""
+        for part in self.parts:
+            if key.startswith(part.folder):
+                reference = part.get(key)
+                if reference is not None:
+                    return part, reference
         return None
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
@@ -106,6 +118,13 @@ class OpenedSet:
                 for key, reference in part.iterate():
                     yield key, reference.to_v0()
 
+    def _level(self, folder: Folder) -> Level:
+        """Return what is directly in a folder; it is kept in order from then on."""
+        level = self._levels.get(folder.number)
+        if level is None:
+            level = self._levels[folder.number] = Level(self.tree, folder)
+        return level
+
     def page(self, path: str, start: int, stop: int | None) -> Page:
         """Return some children of a folder.
 
@@ -119,7 +138,7 @@ class OpenedSet:
             if self.find(path) is None:
                 raise KeyError(path)
             return Page((), 0, start)
-        level = self.tree.level(folder)
+        level = self._level(folder)
         stop = level.total if stop is None else min(stop, level.total)
         return Page(level.page(start, stop), level.total, start)
 
@@ -131,8 +150,8 @@ class OpenedSet:
         KeyError
             If there is none.
         """
-        found = self.find(path)
-        reference = None if found is None else found[0].reference_at(found[1])
+        found = self.lookup(path)
+        reference = None if found is None else found[1]
         origin = None if found is None else found[0].origin
         node = self.tree.node(path, reference, origin)
         if node is None:
@@ -149,7 +168,7 @@ class OpenedSet:
         """
         for parent in _ancestors(path):
             folder = self.tree.folder(parent)
-            place = None if folder is None else self.tree.level(folder).position(path)
+            place = None if folder is None else self._level(folder).position(path)
             if place is not None:
                 return place
         raise KeyError(path)
@@ -158,7 +177,7 @@ class OpenedSet:
         """Return the folder under which the tree shows a path."""
         for parent in _ancestors(path):
             folder = self.tree.folder(parent)
-            if folder is not None and self.tree.level(folder).position(path) is not None:
+            if folder is not None and self._level(folder).position(path) is not None:
                 return parent
         return ""
 

@@ -8,14 +8,16 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import flags_of, number_column, text_column
+from refexplorer.formats.arrow import number_column, text_column
+from refexplorer.formats.spans import BLOCK, WORD, spans_of
 from refexplorer.refset.columns import Columns, ColumnsBuilder
 from refexplorer.refset.key_index import KeyIndex
 from refexplorer.spec.arrays import METADATA_NAMES
 from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Reference
+
+_ENDINGS = np.array([int.from_bytes(name[-4:].encode(), "little") for name in METADATA_NAMES], "u8")
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,11 @@ class Table:
     @cached_property
     def metadata(self) -> dict[str, int]:
         """The rows of the metadata keys."""
-        ends = [flags_of(pc.ends_with(self.keys, name)) for name in METADATA_NAMES]
-        rows = np.flatnonzero(np.any(ends, axis=0)).tolist()
-        return {key: row for row in rows if is_metadata(key := self.key_at(row))}
+        rows = np.concatenate(
+            [np.empty(0, np.int64)]
+            + [at + _with_ending(self.keys.slice(at, BLOCK)) for at in range(0, self.count, BLOCK)]
+        )
+        return {key: row for row in rows.tolist() if is_metadata(key := self.key_at(row))}
 
     @cached_property
     def index(self) -> KeyIndex:
@@ -91,6 +95,13 @@ class Table:
     def select(self, rows: np.ndarray) -> Table:
         """Return a table of some rows, in the order given."""
         return Table(self.keys.take(number_column(rows)), self.columns.select(rows), self.origin)
+
+
+def _with_ending(keys: pa.LargeStringArray) -> np.ndarray:
+    """Return the rows that end in the same four bytes as a name of metadata."""
+    for words, _ in spans_of(keys).words(WORD):
+        return np.flatnonzero(np.isin(words >> np.uint64(32), _ENDINGS))
+    return np.empty(0, np.int64)
 
 
 def build_table(entries: Iterable[tuple[str, Reference]], origin: str = "refs") -> Table:

@@ -1,81 +1,28 @@
-"""The keys as a tree of folders, one page of one level at a time.
+"""The keys as a tree of folders.
 
 Folders are numbered in the order of a walk, so that all that is below a folder is one run of
-rows: sums and searches below a path are slices. A level is put in order when it is first shown.
+rows: sums and searches below a path are slices.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import (
-    chunk_numbers,
-    flags_of,
-    number_column,
-    numbers_of,
-    text_column,
-    without_start,
-)
+from refexplorer.formats.arrow import numbers_of
+from refexplorer.formats.spans import BLOCK, Spans, spans_of
+from refexplorer.refset.nodes import Node, NodeType, leaf, target_of
 from refexplorer.refset.segments import Segment
 from refexplorer.refset.table import Table
-from refexplorer.spec.arrays import METADATA_NAMES
 from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import Inline, Reference
 
 MAX_DEPTH = 64
-_NATURAL = re.compile(r"(\d+)")
-
-
-class NodeType(StrEnum):
-    """What a row of the tree is."""
-
-    GROUP = "group"
-    ARRAY = "array"
-    FOLDER = "folder"
-    KEY = "key"
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One row of the tree.
-
-    Attributes
-    ----------
-    path, name
-        In full, and below its parent.
-    kind, target, origin
-        Of its reference; None where the path is no key.
-    size
-        Bytes; of a folder all that is below as far as it is known, None where nothing is.
-    children
-        How many rows are one level below.
-    """
-
-    path: str
-    name: str
-    type: NodeType
-    kind: Kind | None
-    size: int | None
-    target: str | None
-    origin: str | None
-    children: int
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some rows of one level, and how many there are in all."""
-
-    rows: tuple[Node, ...]
-    total: int
-    start: int
 
 
 @dataclass
@@ -117,15 +64,13 @@ class Tree:
         self.segments = segments
         self.root = Folder("", None, {}, [])
         self._by_path: dict[str, Folder] = {"": self.root}
-        self._levels: dict[str, Level] = {}
         parents, codes = _parents(table.keys)
         made = [self._make(path) for path in parents]
         for segment in segments:
             self._make(segment.folder).segments.append(segment)
         self.folders = self._number()
-        numbers = np.array([folder.number for folder in made], np.int64)[codes]
-        self._order = np.argsort(numbers, kind="stable")
-        self._starts = np.searchsorted(numbers[self._order], np.arange(len(self.folders) + 1))
+        places = np.array([folder.number for folder in made], _narrow(len(self.folders)))
+        self._order, self._starts = _grouped(places[codes], len(self.folders))
 
     def _make(self, path: str) -> Folder:
         folder = self._by_path.get(path)
@@ -158,7 +103,7 @@ class Tree:
         return self._by_path.get(path)
 
     def rows_in(self, folder: Folder) -> np.ndarray:
-        """Return the rows of the table that are directly in a folder."""
+        """Return the rows of the table that are directly in a folder, in order."""
         return self._order[self._starts[folder.number] : self._starts[folder.number + 1]]
 
     def rows_below(self, folder: Folder) -> np.ndarray:
@@ -175,8 +120,15 @@ class Tree:
 
     @cached_property
     def _bytes_before(self) -> np.ndarray:
-        lengths = self.table.columns.lengths[self._order]
-        return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        """Bytes of the rows before each folder, in the order of the walk."""
+        before = np.zeros(len(self._starts), np.int64)
+        total = 0
+        for at in range(0, len(self._order), BLOCK):
+            sums = np.cumsum(self.table.columns.lengths[self._order[at : at + BLOCK]])
+            first, last = np.searchsorted(self._starts, [at, at + len(sums)], side="right")
+            before[first:last] = total + sums[self._starts[first:last] - at - 1]
+            total += int(sums[-1])
+        return before
 
     def size_below(self, folder: Folder) -> int | None:
         """Return the bytes of all references below a folder; None if not all are known."""
@@ -186,15 +138,7 @@ class Tree:
 
     def bytes_below(self, folder: Folder) -> int:
         """Return the bytes of the table's references below a folder."""
-        before = self._bytes_before
-        return int(before[self._starts[folder.end]] - before[self._starts[folder.number]])
-
-    def level(self, folder: Folder) -> Level:
-        """Return what is directly in a folder, put in order."""
-        level = self._levels.get(folder.path)
-        if level is None:
-            level = self._levels[folder.path] = Level(self, folder)
-        return level
+        return int(self._bytes_before[folder.end] - self._bytes_before[folder.number])
 
     def type_of(self, folder: Folder) -> NodeType:
         """Say whether a folder is an array, a group, or neither."""
@@ -218,7 +162,7 @@ class Tree:
         if folder is None:
             assert reference is not None
             name = path.rpartition("/")[2]
-            return _leaf(path, name, reference, origin)
+            return leaf(path, name, reference, origin)
         kind = None if reference is None else reference.kind
         below = self.size_below(folder) or None
         return Node(
@@ -227,7 +171,7 @@ class Tree:
             self.type_of(folder),
             kind,
             below,
-            _target(reference),
+            target_of(reference),
             origin,
             self._children(folder),
         )
@@ -238,150 +182,29 @@ class Tree:
         return listed + sum(segment.bound for segment in folder.segments)
 
 
-class Level:
-    """The children of one folder: metadata, folders, other keys, then generated ones."""
-
-    def __init__(self, tree: Tree, folder: Folder) -> None:
-        self._tree = tree
-        self._folder = folder
-        self._metadata, self._keys = self._rows()
-        self._folders = sorted(folder.folders.values(), key=lambda below: _natural(below.name))
-        self._runs = [len(self._metadata), len(self._folders), len(self._keys)]
-        self._runs += [segment.count for segment in folder.segments]
-
-    @property
-    def total(self) -> int:
-        """How many children there are."""
-        return sum(self._runs)
-
-    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of metadata keys and of the other keys, both in natural order."""
-        rows = self._tree.rows_in(self._folder)
-        names = self._names(rows)
-        is_folder = _is_in(names, [folder.name for folder in self._folder.folders.values()])
-        is_metadata = _is_in(names, sorted(METADATA_NAMES)) & ~is_folder
-        others = ~is_metadata & ~is_folder
-        kept = names.take(number_column(np.flatnonzero(others)))
-        return rows[is_metadata], rows[others][natural_order(kept)]
-
-    def _names(self, rows: np.ndarray) -> pa.Array:
-        keys = self._tree.table.keys.take(number_column(rows))
-        return without_start(keys, len(prefix(self._folder.path)))
-
-    def page(self, start: int, stop: int) -> tuple[Node, ...]:
-        """Return the rows from `start` to `stop`."""
-        nodes: list[Node] = []
-        before = 0
-        for number, size in enumerate(self._runs):
-            low, high = max(start - before, 0), min(stop - before, size)
-            nodes += [self._node(number, place) for place in range(low, high)]
-            before += size
-        return tuple(nodes)
-
-    def _node(self, run: int, place: int) -> Node:
-        if run == 1:
-            return self._folder_node(self._folders[place])
-        if run > 2:
-            return self._segment_node(self._folder.segments[run - 3], place)
-        row = int((self._metadata if run == 0 else self._keys)[place])
-        key = self._tree.table.key_at(row)
-        return _leaf(
-            key, self._name(key), self._tree.table.reference_at(row), self._tree.table.origin
-        )
-
-    def _name(self, key: str) -> str:
-        return key[len(prefix(self._folder.path)) :]
-
-    def _folder_node(self, folder: Folder) -> Node:
-        row = self._tree.table.find(folder.path)
-        reference = None if row is None else self._tree.table.reference_at(row)
-        node = self._tree.node(
-            folder.path, reference, None if row is None else self._tree.table.origin
-        )
-        assert node is not None
-        return node
-
-    def _segment_node(self, segment: Segment, place: int) -> Node:
-        key = segment.key_at(place)
-        return _leaf(key, self._name(key), segment.reference_at(place), segment.origin)
-
-    def position(self, path: str) -> int | None:
-        """Return the place of a child, from 0; None if it is not in this level."""
-        for place, folder in enumerate(self._folders):
-            if folder.path == path:
-                return len(self._metadata) + place
-        before = len(self._metadata) + len(self._folders) + len(self._keys)
-        for segment in self._folder.segments:
-            found = segment.find(path)
-            if found is not None:
-                return before + found
-            before += segment.count
-        return self._table_position(path)
-
-    def _table_position(self, path: str) -> int | None:
-        row = self._tree.table.find(path)
-        if row is None:
-            return None
-        for rows, before in (
-            (self._metadata, 0),
-            (self._keys, len(self._metadata) + len(self._folders)),
-        ):
-            found = np.flatnonzero(rows == row)
-            if len(found):
-                return before + int(found[0])
-        return None
-
-
-def _leaf(path: str, name: str, reference: Reference | None, origin: str | None) -> Node:
-    if reference is None:
-        return Node(path, name, NodeType.KEY, None, None, None, origin, 0)
-    return Node(
-        path,
-        name,
-        NodeType.KEY,
-        reference.kind,
-        reference.size,
-        _target(reference),
-        origin,
-        0,
-    )
-
-
-def _target(reference: Reference | None) -> str | None:
-    return reference.url if isinstance(reference, Url | Range) else None
-
-
 def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
     """Return the distinct folders of the keys, and for each key the place of its folder."""
-    inside = pc.match_substring(keys, "/")
-    halves = pc.split_pattern(keys.filter(inside), "/", max_splits=1, reverse=True)
-    parents = pc.list_element(halves, 0).dictionary_encode()
-    codes = np.zeros(len(keys), np.int64)
-    codes[flags_of(inside)] = numbers_of(parents.indices) + 1
-    return ["", *parents.dictionary.to_pylist()], codes
+    places: dict[str, int] = {"": 0}
+    codes = np.zeros(len(keys), np.int32)
+    for at in range(0, len(keys), BLOCK):
+        names = spans_of(keys.slice(at, BLOCK))
+        slashes = np.append(np.flatnonzero(names.data == ord("/")), -1)
+        last = slashes[np.searchsorted(slashes[:-1], names.ends) - 1]
+        folders = Spans(names.data, names.starts, np.maximum(last, names.starts))
+        found = folders.texts().dictionary_encode()
+        new = [places.setdefault(path, len(places)) for path in found.dictionary.to_pylist()]
+        codes[at : at + BLOCK] = np.array(new, np.int32)[numbers_of(found.indices)]
+    return list(places), codes
 
 
-def _is_in(names: pa.Array, wanted: list[str]) -> np.ndarray:
-    return flags_of(pc.is_in(names, value_set=text_column(wanted)))
+def _grouped(numbers: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in the order of their groups, and where each group begins in it."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=groups))])
+    if np.all(numbers[1:] >= numbers[:-1]):
+        return np.arange(len(numbers), dtype=np.int32), starts
+    return np.argsort(numbers, kind="stable").astype(np.int32), starts
 
 
-def natural_order(names: pa.Array) -> np.ndarray:
-    """Return the order that counts: 2 before 10, and 0.2 before 0.10."""
-    if len(names) < 2:
-        return np.arange(len(names))
-    first = names[0].as_py()
-    separator = "/" if "/" in first else "."
-    rank = first.count(separator) + 1
-    rows, numbers = chunk_numbers(names, separator, rank)
-    if len(rows) == len(names):
-        return np.lexsort(numbers.T[::-1])
-    texts = names.to_pylist()
-    return np.array(sorted(range(len(texts)), key=lambda row: _natural(texts[row])), np.int64)
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    parts = _NATURAL.split(name)
-    return [
-        (0, int(part), "") if place % 2 and len(part) < 4000 else (1, 0, part)
-        for place, part in enumerate(parts)
-    ]
+def _narrow(count: int) -> type[np.unsignedinteger[Any]]:
+    """Return a type for numbers below a count; two bytes are sorted much faster than four."""
+    return np.uint16 if count <= 2**16 else np.uint32

@@ -11,21 +11,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from refexplorer.refset.nodes import Node, NodeType
+from refexplorer.views.absent import ORIGIN, AbsentChunks
 from refexplorer.views.models import Row
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.refset.tree import Node
 
 
 @dataclass(slots=True, eq=False)
 class _Level:
-    """An open folder; `rows` counts its children and everything open below them."""
+    """An open folder; `rows` counts its children and everything open below them.
+
+    Of its `count` children the first `listed` are in the set; the others are absent chunks.
+    """
 
     path: str
     parent: _Level | None
     position: int
     depth: int
+    listed: int
     count: int
     rows: int = 0
     positions: list[int] = field(default_factory=list)
@@ -43,9 +48,19 @@ class Tree:
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs
-        count = refs.children("", 0, 0).total
-        self._root = _Level("", None, 0, -1, count, count)
-        self._levels = {"": self._root}
+        self._absent: AbsentChunks | None = None
+        self._levels: dict[str, _Level] = {}
+        self._root = self._level("", None, 0)
+
+    def show_absent(self, is_shown: bool) -> None:
+        """Show or hide, below each array, the chunks that have no reference."""
+        if is_shown != (self._absent is not None):
+            opened = list(self._levels)[1:]
+            self._absent = AbsentChunks(self._refs) if is_shown else None
+            self._levels.clear()
+            self._root = self._level("", None, 0)
+            for path in opened:
+                self._open(path)
 
     @property
     def total(self) -> int:
@@ -56,9 +71,20 @@ class Tree:
         """Return at most `n` visible rows from number `start` (0 is the first)."""
         rows = []
         for level, first, last in self._spans(start, start + n):
-            nodes = self._refs.children(level.path, first, last).rows
+            listed = min(last, level.listed)
+            nodes = self._refs.children(level.path, first, listed).rows if first < listed else ()
             rows += [self._row(level, at, node) for at, node in enumerate(nodes, first)]
+            rows += self._absent_rows(level, max(first, level.listed), last)
         return rows
+
+    def _absent_rows(self, level: _Level, first: int, last: int) -> Iterator[Row]:
+        if self._absent is None or first >= last:
+            return
+        keys = self._absent.keys(level.path, first - level.listed, last - level.listed)
+        start = len(level.path) + 1 if level.path else 0
+        for at, key in enumerate(keys, first + 1):
+            node = Node(key, key[start:], NodeType.KEY, None, None, None, ORIGIN, 0)
+            yield row(node, level.depth + 1, False, at, level.count)
 
     def index(self, path: str) -> int:
         """Return the number of a row; -1 if its folder is not open.
@@ -68,10 +94,17 @@ class Tree:
         KeyError
             If there is no such path.
         """
+        absent = self._place_of_absent(path)
+        if absent is not None:
+            level = self._levels.get(absent[0])
+            return -1 if level is None else _flat(level, level.listed + absent[1])
         position, level = self._refs.position(path), self._levels.get(self._refs.parent(path))
         if level is None or path == "":
             return -1
         return _flat(level, position)
+
+    def _place_of_absent(self, path: str) -> tuple[str, int] | None:
+        return None if self._absent is None else self._absent.place(path)
 
     def toggle(self, path: str, is_open: bool) -> int:
         """Open or close a folder and return the number of its row.
@@ -91,12 +124,13 @@ class Tree:
 
     def reveal(self, path: str) -> int:
         """Open the folders above a path and return the number of its row; -1 if there is none."""
-        try:
-            self._refs.node(path)
-        except KeyError:
-            return -1
         ancestors: list[str] = []
-        above = self._refs.parent(path)
+        absent = self._place_of_absent(path)
+        if absent is not None:
+            ancestors.append(absent[0])
+        elif not self._is_there(path):
+            return -1
+        above = self._refs.parent(path if absent is None else absent[0])
         while above:
             ancestors.append(above)
             above = self._refs.parent(above)
@@ -104,19 +138,31 @@ class Tree:
             self._open(ancestor)
         return self.index(path)
 
+    def _is_there(self, path: str) -> bool:
+        try:
+            self._refs.node(path)
+        except KeyError:
+            return False
+        return True
+
+    def _level(self, path: str, parent: _Level | None, position: int) -> _Level:
+        """Make and keep the level of a folder."""
+        listed = self._refs.children(path, 0, 0).total
+        count = listed if self._absent is None else listed + self._absent.count(path)
+        depth = -1 if parent is None else parent.depth + 1
+        level = _Level(path, parent, position, depth, listed, count, count if parent is None else 0)
+        self._levels[path] = level
+        return level
+
     def _open(self, path: str) -> None:
-        if path in self._levels:
-            return
-        count = self._refs.children(path, 0, 0).total
-        if not count:
+        if path in self._levels or not self._refs.children(path, 0, 0).total:
             return
         parent = self._levels[self._refs.parent(path)]
-        level = _Level(path, parent, self._refs.position(path), parent.depth + 1, count)
+        level = self._level(path, parent, self._refs.position(path))
         at = bisect_left(parent.positions, level.position)
         parent.positions.insert(at, level.position)
         parent.levels.insert(at, level)
-        self._levels[path] = level
-        _grow(level, count)
+        _grow(level, level.count)
 
     def _close(self, path: str) -> None:
         level = self._levels.get(path)

@@ -49,13 +49,13 @@ def in_blocks(text: str, block: int) -> json_blocks.Entries | None:
 
 
 def values_of(entries: json_blocks.Entries) -> dict[str, Any]:
-    texts = [key for column in entries.keys for key in column.to_pylist()]
+    texts = entries.keys.to_pylist()
     found: dict[str, Any] = {}
     for row, key in enumerate(texts):
         if row in entries.values:
             found[key] = entries.values[row]
         else:
-            url = entries.urls[entries.codes[row]]
+            url = entries.urls[entries.codes[row]].as_py()
             found[key] = [url, int(entries.offsets[row]), int(entries.lengths[row])]
     return found
 

@@ -40,12 +40,12 @@ export function Data({ session }: { session: ExplorerSession }) {
     <>
       {chosen || <h2 class="data-title">{array.path || "/"}</h2>}
       {plan?.array === array.path && (
-        <>
+        <div class="wanted">
           <Slices key={plan.slices.join()} plan={plan} want={(slices) => session.preview.want(array.path, slices)} />
           {planError === null && shown?.reading?.state !== "ask" && (
             <Offer plan={plan} done={isDone(shown, plan)} busy={busy} read={() => session.preview.read()} />
           )}
-        </>
+        </div>
       )}
       {planError !== null && <Failure sentence={planError} />}
       {shown && <Outcome session={session} job={shown} />}

@@ -18,7 +18,7 @@ interface Props {
 }
 
 export function SearchBox({ session, kinds }: Props) {
-  const { search, searching, capped, searchError, trouble } = useStore(session);
+  const { search, searching, capped, searchError, trouble, absent, hello } = useStore(session);
   const wrong = searchError ?? trouble;
   const toggle = (kind: Kind) =>
     session.find({
@@ -60,6 +60,16 @@ export function SearchBox({ session, kinds }: Props) {
             <Badge kind={kind} /> <span class="filter-count">{count(kinds[kind])}</span>
           </button>
         ))}
+        {Number(hello?.facts.arrays) > 0 && (
+          <button
+            class="filter plain"
+            aria-pressed={absent}
+            title="Show also the chunks that have no reference, of arrays of up to a million chunks"
+            onClick={() => session.run(session.showAbsent(!absent))}
+          >
+            <span class="hatch small" aria-hidden="true" /> absent chunks
+          </button>
+        )}
         <span class={wrong ? "find-said bad" : "find-said"} role="status">
           {wrong ?? (searching ? found(session.rows.total, capped) : "")}
         </span>

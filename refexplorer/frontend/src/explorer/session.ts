@@ -38,6 +38,8 @@ export interface ExplorerState {
   active: number;
   search: Search;
   searching: boolean;
+  /** Whether chunks without a reference are among the rows. */
+  absent: boolean;
   capped: boolean;
   searchError: string | null;
   /** Why the last move in the tree failed. */
@@ -62,6 +64,7 @@ const START: ExplorerState = {
   active: 0,
   search: { text: "", mode: "glob", kinds: [] },
   searching: false,
+  absent: false,
   capped: false,
   searchError: null,
   trouble: null,
@@ -225,6 +228,20 @@ export class ExplorerSession extends Store<ExplorerState> {
     });
     this.set({ active: index });
     this.rows.reset(total, true);
+  }
+
+  /** Shows or hides the chunks that have no reference. */
+  async showAbsent(absent: boolean): Promise<void> {
+    const { total } = await this.wire.request<{ total: Count }>("tree.absent", { show: absent });
+    this.set({ absent, active: 0 });
+    if (!this.state.searching) this.rows.reset(total, true);
+    if (this.state.selection !== "") await this.reveal(this.state.selection);
+  }
+
+  /** All that is known of a key, for one that may not be the selected one. */
+  async itemOf(path: string): Promise<Item> {
+    const { item } = this.state;
+    return item?.path === path ? item : (await this.wire.request<{ item: Item }>("key.show", { path })).item;
   }
 
   /** The row whose name begins so, after the active one; looks a thousand rows ahead. */

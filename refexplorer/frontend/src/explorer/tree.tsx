@@ -1,61 +1,87 @@
 /** The tree of keys: an ARIA treegrid of which only the visible rows are in the document. */
 
 import type { CSSProperties } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
 import { Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Row } from "../shared/wire.ts";
+import { CopyMenu, copyKey, type Place } from "./copymenu.tsx";
 import type { ExplorerSession } from "./session.ts";
 
 const TYPE_AHEAD_MS = 700;
+/** The origin of a chunk that has no reference. */
+const ABSENT = "absent";
 
 export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
   const { active, selection, searching, revealed } = useStore(session);
   const id = useId();
   const handle = useRef<RowsHandle>(null);
-  const onKeyDown = useKeys(session, handle);
+  const [menu, setMenu] = useState<Place | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const close = () => {
+    setMenu(null);
+    box.current!.querySelector<HTMLElement>("[role=treegrid]")!.focus();
+  };
+  const onKeyDown = useKeys(session, handle, () => setMenu(below(box.current!)));
   const { rows } = session;
   useEffect(() => handle.current?.reveal(active), [revealed]);
 
+  const onContextMenu = (event: MouseEvent, index: number) => {
+    event.preventDefault();
+    const frame = box.current!.getBoundingClientRect();
+    session.run(session.goTo(index));
+    setMenu({ left: event.clientX - frame.left, top: event.clientY - frame.top });
+  };
   return (
-    <Rows
-      rows={rows}
-      handle={handle}
-      attributes={{
-        class: "tree",
-        role: "treegrid",
-        "aria-label": label,
-        "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
-        onKeyDown,
-      }}
-      header={<Columns />}
-      footer={<Absence session={session} />}
-    >
-      {(row, index, style) =>
-        row ? (
-          <TreeRow
-            key={index}
-            id={`${id}-${index}`}
-            row={row}
-            index={index}
-            style={style}
-            flat={searching}
-            active={index === active}
-            selected={row.path === selection && selection !== ""}
-            choose={() => session.run(session.goTo(index))}
-            toggle={() => session.run(session.toggle(row))}
-          />
-        ) : (
-          <div class="row waiting" role="row" aria-rowindex={index + 2} key={index} style={style}>
-            <span role="gridcell">…</span>
-          </div>
-        )
-      }
-    </Rows>
+    <div class="tree-box" ref={box}>
+      <Rows
+        rows={rows}
+        handle={handle}
+        attributes={{
+          class: "tree",
+          role: "treegrid",
+          "aria-label": label,
+          "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
+          onKeyDown,
+        }}
+        header={<Columns />}
+        footer={<Absence session={session} />}
+      >
+        {(row, index, style) =>
+          row ? (
+            <TreeRow
+              key={index}
+              id={`${id}-${index}`}
+              row={row}
+              index={index}
+              style={style}
+              flat={searching}
+              active={index === active}
+              selected={row.path === selection && selection !== ""}
+              choose={() => session.run(session.goTo(index))}
+              toggle={() => session.run(session.toggle(row))}
+              onContextMenu={(event) => onContextMenu(event, index)}
+            />
+          ) : (
+            <div class="row waiting" role="row" aria-rowindex={index + 2} key={index} style={style}>
+              <span role="gridcell">…</span>
+            </div>
+          )
+        }
+      </Rows>
+      {menu && <CopyMenu session={session} place={menu} close={close} />}
+    </div>
   );
+}
+
+/** Where a menu opens that a key asked for: at the active row. */
+function below(box: HTMLElement): Place {
+  const frame = box.getBoundingClientRect();
+  const row = box.querySelector(".row.active")?.getBoundingClientRect() ?? frame;
+  return { left: 40, top: Math.min(row.bottom, frame.bottom - 20) - frame.top };
 }
 
 function Columns() {
@@ -65,6 +91,7 @@ function Columns() {
       <span role="columnheader">Kind</span>
       <span role="columnheader" class="number">Size</span>
       <span role="columnheader">Target</span>
+      <span role="columnheader">Origin</span>
     </div>
   );
 }
@@ -91,11 +118,13 @@ interface RowProps {
   selected: boolean;
   choose(): void;
   toggle(): void;
+  onContextMenu(event: MouseEvent): void;
 }
 
-function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle }: RowProps) {
+function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle, onContextMenu }: RowProps) {
   const branch = row.type !== "key" && !flat;
-  const state = `${selected ? " selected" : ""}${active ? " active" : ""}`;
+  const absent = row.origin === ABSENT;
+  const state = `${selected ? " selected" : ""}${active ? " active" : ""}${absent ? " no-reference" : ""} ${row.type}-row`;
   const onTwisty = (event: MouseEvent) => {
     event.stopPropagation();
     toggle();
@@ -114,6 +143,7 @@ function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle
       style={style}
       onClick={choose}
       onDblClick={branch ? toggle : undefined}
+      onContextMenu={onContextMenu}
     >
       <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} title={row.path}>
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
@@ -122,22 +152,24 @@ function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle
         {flat ? row.path : row.name || "/"}
       </span>
       <span role="gridcell">
-        {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{TYPE_NAMES[row.type]}</span>}
+        {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{absent ? "–" : TYPE_NAMES[row.type]}</span>}
       </span>
       <span role="gridcell" class="number">{row.size === null ? "" : bytes(row.size)}</span>
       <span role="gridcell" class="target" title={row.target ?? ""}>
         {row.target === null ? inside(row) : fileName(row.target)}
       </span>
+      <span role="gridcell" class="target">{absent ? "" : row.origin}</span>
     </div>
   );
 }
 
 function inside(row: Row): string {
+  if (row.origin === ABSENT) return "no reference";
   return row.type === "key" ? "" : `${count(row.children)} inside`;
 }
 
 /** The keyboard of a treegrid (WAI-ARIA practices), and type-ahead by name. */
-function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null }) {
+function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null }, openMenu: () => void) {
   const typed = useRef({ text: "", at: 0 });
 
   const type = (character: string) => {
@@ -149,6 +181,17 @@ function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null 
   };
 
   return (event: KeyboardEvent) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "c") {
+      event.preventDefault();
+      event.stopPropagation();
+      session.queue(() => copyKey(session));
+      return;
+    }
+    if (event.key === "ContextMenu" || (event.shiftKey && event.key === "F10")) {
+      event.preventDefault();
+      openMenu();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const page = handle.current?.page() ?? 1;
     const by = (rows: number) => () => session.goTo(session.state.active + rows);

@@ -85,6 +85,8 @@ def values_at(grid: Grid, numbers: np.ndarray) -> Values:
     """Return the values of each dimension for some combinations, shape ``(n,)`` each."""
     values: Values = {}
     for dimension, size in zip(reversed(grid.dimensions), reversed(grid.sizes), strict=True):
+        if not _fits(size):
+            numbers = numbers.astype(object)
         numbers, places = np.divmod(numbers, size)
         values[dimension.name] = as_column([dimension.values[place] for place in places.tolist()])
     return values

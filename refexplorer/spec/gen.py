@@ -165,9 +165,10 @@ class GenItem:
 
     def values(self, number: int) -> dict[str, int]:
         """Return the value of each dimension for a key, by its number."""
-        return self._values(number if self.listed is None else int(self.listed[number]))
+        return self.varied(number if self.listed is None else int(self.listed[number]))
 
-    def _values(self, number: int) -> dict[str, int]:
+    def varied(self, number: int) -> dict[str, int]:
+        """Return the value of each dimension for a combination of the `varying` ones."""
         values = {**self.varying.at(number), **self._fixed}
         return {dimension.name: values[dimension.name] for dimension in self.dimensions}
 
@@ -267,8 +268,8 @@ class GenItem:
         first = self.key.parts[0] if self.key.parts else ""
         return first.rpartition("/")[0] if isinstance(first, str) else ""
 
-    def sample(self) -> Iterator[dict[str, int]]:
-        """Yield values worth checking: the corners of the product, and the first few."""
+    def sample(self) -> list[int]:
+        """Return combinations of `varying` worth checking: the corners, and the first few."""
         sizes = self.varying.sizes
         numbers = set(range(min(self.varying.count, CHECKED_KEYS)))
         for corner in product(*({0, size - 1} for size in sizes[:6])):
@@ -277,4 +278,4 @@ class GenItem:
             for size, place in zip(sizes, places, strict=True):
                 number = number * size + place
             numbers.add(number)
-        return (self._values(number) for number in sorted(numbers))
+        return sorted(numbers)

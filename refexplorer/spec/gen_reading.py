@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from refexplorer.limits import Limits
+from refexplorer.spec.boxes import as_column
 from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.dimensions import Dimension, read_dimensions
 from refexplorer.spec.gen import FIELDS, BadField, GenItem
 from refexplorer.spec.operations import TemplateProblem
+from refexplorer.spec.runs import fails
 from refexplorer.spec.templates import Compile, Template, is_template
 
 
@@ -147,18 +149,24 @@ def _check(item: GenItem, at: str, findings: Findings) -> bool:
         empty = next(d.name for d in item.dimensions if not d.size)
         findings.add("gen-empty", at, f"gen[{item.number}] makes no key: `{empty}` is empty.")
         return True
-    for values in item.sample():
+    sample = item.sample()
+    if fails(item, as_column(sample)):
+        _note_failure(item, sample, at, findings)
+        return False
+    _note_arguments(item, at, findings)
+    _note_equal_keys(item, at, findings)
+    return True
+
+
+def _note_failure(item: GenItem, sample: list[int], at: str, findings: Findings) -> None:
+    for values in map(item.varied, sample):
         try:
             item.rendered("key", values)
             item.reference(values)
         except BadField as bad:
             where = ", ".join(f"{name}={value}" for name, value in values.items())
-            message = f"For {where}: {bad}"
-            findings.add(bad.code, at + pointer(bad.field), message, bad.hint)
-            return False
-    _note_arguments(item, at, findings)
-    _note_equal_keys(item, at, findings)
-    return True
+            findings.add(bad.code, at + pointer(bad.field), f"For {where}: {bad}", bad.hint)
+            return
 
 
 def _note_arguments(item: GenItem, at: str, findings: Findings) -> None:

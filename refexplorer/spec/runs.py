@@ -19,7 +19,9 @@ from refexplorer.spec.vectors import Scopes, TooMuchText, flat
 
 _Part = tuple[np.ndarray, Values, tuple[int, ...]]
 
-FEW = 128
+SOME = 2_048
+"""So many keys are not worth being cut into boxes."""
+FEW = 16
 """So few keys are rendered one by one, which takes less time."""
 
 
@@ -94,14 +96,21 @@ def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_Part]:
     """Yield the numbers of some keys, the values of the dimensions for them, and their shape."""
     if start >= stop:
         return
-    if item.listed is not None:
-        for first in range(start, stop, most):
-            numbers = np.arange(first, min(stop, first + most))
-            yield numbers, values_at(item.varying, item.listed[numbers]), numbers.shape
-    else:
+    if item.listed is None and stop - start > SOME:
         for box in boxes(item.varying, start, stop, most):
             numbers = as_column(range(box.start, box.start + math.prod(box.shape)))
             yield numbers, box.values(item.varying), box.shape
+        return
+    for first in range(start, stop, most):
+        numbers = as_column(range(first, min(stop, first + most)))
+        combinations = numbers if item.listed is None else item.listed[numbers]
+        yield numbers, values_at(item.varying, combinations), numbers.shape
+
+
+def fails(item: GenItem, combinations: np.ndarray) -> bool:
+    """Say whether the templates fail for one of some combinations of the `varying` dimensions."""
+    run = _run(item, combinations, values_at(item.varying, combinations), combinations.shape)
+    return len(run.keys) < len(combinations)
 
 
 def entries(

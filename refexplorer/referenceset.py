@@ -132,6 +132,14 @@ class ReferenceSet(ReadableSet):
         """Return the keys numbered `start` to `stop`, in the order of the set."""
         return [key for key, _ in self._opened.iterate(start, stop)]
 
+    def entries_at(self, start: int, stop: int) -> list[tuple[str, Reference, str]]:
+        """Return the keys numbered `start` to `stop`, each with its reference and origin."""
+        return [
+            (key, reference, part.origin)
+            for part, low, high in self._opened.stretches(start, stop)
+            for key, reference in part.iterate(low, high)
+        ]
+
     def number(self, key: str) -> int:
         """Return the number of a key, from 0, in the order of the set.
 

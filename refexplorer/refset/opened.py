@@ -100,12 +100,19 @@ class OpenedSet:
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; generated ones that fail are left out."""
+        for part, low, high in self.stretches(start, stop):
+            yield from part.iterate(low, high)
+
+    def stretches(
+        self, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[Segment, int, int]]:
+        """Yield the segments that hold the keys numbered `start` to `stop`, and the rows there."""
         before = 0
         for part in self.parts:
             low = max(start - before, 0)
             high = part.count if stop is None else min(stop - before, part.count)
             if low < high:
-                yield from part.iterate(low, high)
+                yield part, low, high
             before += part.count
 
     def v0(self) -> Iterator[tuple[str, V0Value]]:

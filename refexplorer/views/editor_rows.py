@@ -65,29 +65,42 @@ class EditorRows:
         """
         stop = min(stop, self.total)
         first, last = bisect_left(self._shown, start), bisect_left(self._shown, stop)
-        keys = iter(self._refs.keys_at(start - first, stop - last))
+        entries = iter(self._refs.entries_at(start - first, stop - last))
+        near = self._before_at(start - first, stop - last)
         gone = {self._shown[place]: self._gone[place] for place in range(first, last)}
-        rows = (self._row(index, gone, keys) for index in range(start, stop))
+        rows = (self._row(index, gone, entries, near) for index in range(start, stop))
         found = [row for row in rows if row is not None]
         return found if reader is None else [self._as_read(row, reader) for row in found]
 
-    def _row(self, index: int, gone: dict[int, str], keys: Iterator[str]) -> Entry | None:
+    def _before_at(self, start: int, stop: int) -> dict[str, Reference]:
+        """Return what stood at these numbers before, which is mostly what it is compared with."""
+        entries = [] if self._before is None else self._before.entries_at(start, stop)
+        return {key: reference for key, reference, _ in entries}
+
+    def _row(
+        self,
+        index: int,
+        gone: dict[int, str],
+        entries: Iterator[tuple[str, Reference, str]],
+        near: dict[str, Reference],
+    ) -> Entry | None:
         if index in gone:
             assert self._before is not None
             key = gone[index]
             return _entry(key, self._before[key], self._before.origin(key), "removed")
-        key = next(keys, "")
-        if key == "" and "" not in self._refs:
+        entry = next(entries, None)
+        if entry is None:
             return None  # a generated key that fails is counted and has no row
-        reference = self._refs[key]
-        return _entry(key, reference, self._refs.origin(key), self._compare(key, reference))
+        key, reference, origin = entry
+        return _entry(key, reference, origin, self._compare(key, reference, near))
 
-    def _compare(self, key: str, reference: Reference) -> str:
+    def _compare(self, key: str, reference: Reference, near: dict[str, Reference]) -> str:
         if self._before is None:
             return "same"
-        if key not in self._before:
+        before = near.get(key) or self._before.get(key)
+        if before is None:
             return "added"
-        return "same" if self._before[key] == reference else "changed"
+        return "same" if before == reference else "changed"
 
     def _as_read(self, row: Entry, reader: Rendition) -> Entry:
         """Return a row as a reader has it; what it reads in another way is marked."""

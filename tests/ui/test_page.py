@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from refexplorer import demo
 from tests.ui.conftest import open_on_page
@@ -52,3 +54,56 @@ def test_serve_opens_a_set_at_once(page: Page) -> None:
     with running_page("serve", str(demo.path("sst.v0.json"))) as served:
         page.goto(served.url)
         expect(page.get_by_role("region", name="Reference set sst.v0.json")).to_be_visible()
+
+
+def test_the_address_keeps_where_one_is_and_back_goes_back(
+    panel_page: PanelPage, page: Page
+) -> None:
+    open_on_page(page, panel_page.url, "The same with templates")
+    expect(page).to_have_url(re.compile(r"\?source=demo/sst\.v1\.json$"))
+    page.get_by_role("treegrid").get_by_role("gridcell", name="sst", exact=True).click()
+    expect(page).to_have_url(re.compile(r"view=key&key=sst$"))
+    page.get_by_role("button", name="Template editor").click()
+    expect(page).to_have_url(re.compile(r"view=editor$"))
+    page.go_back()
+    expect(page.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    expect(page.get_by_role("tab", name="Overview")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+    page.go_forward()
+    expect(page.get_by_role("region", name="Reference set sst.v1.json")).to_be_visible()
+
+
+def test_an_address_opens_where_it_was_copied(panel_page: PanelPage, page: Page) -> None:
+    where = "?source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
+    page.goto(panel_page.url + where)
+    expect(page.get_by_role("tab", name="Data")).to_have_attribute("aria-selected", "true")
+    panel = page.get_by_role("tabpanel", name="Data")
+    panel.get_by_role("button", name="Read").click()
+    expect(panel.get_by_role("slider").first).to_have_value("1")
+    assert page.url == panel_page.url + where
+
+
+def test_a_dropped_file_opens(panel_page: PanelPage, page: Page) -> None:
+    page.goto(panel_page.url)
+    entries = ",".join(f'"k{number}":["http://h/f",{number},1]' for number in range(50_000))
+    text = "{" + entries + "}"  # two pieces and more
+    file = FilePayload(name="mine.json", mimeType="application/json", buffer=text.encode())
+    page.get_by_label("Reference set to open").set_input_files(file)
+    expect(page.get_by_role("region", name="Reference set mine.json")).to_contain_text("50,000")
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_sent(page: Page) -> None:
+    with running_page("serve", "--upload", "0.001") as served:
+        page.goto(served.url)
+        file = FilePayload(name="mine.json", mimeType="application/json", buffer=b"x" * 2000)
+        page.get_by_label("Reference set to open").set_input_files(file)
+        expect(page.get_by_role("alert")).to_contain_text("more than this page takes")
+
+
+def test_a_lost_server_is_said(page: Page) -> None:
+    with running_page("demo") as served:
+        page.goto(served.url)
+        expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("lost its server")

@@ -1,0 +1,28 @@
+"""Twenty people at once: each gets its own answers, and the server stays up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.app.sessions import NUMBER, visit_together
+from tests.ui.hosts import running_page
+
+SOURCES = ("demo/sst.v1.json", "demo/spec.v1.json", "demo/broken.json", "demo/sst.parq")
+
+
+def test_twenty_sessions_answer_and_share_nothing() -> None:
+    sources = [SOURCES[number % len(SOURCES)] for number in range(NUMBER)]
+    with running_page("demo") as served:
+        with ThreadPoolExecutor() as pool:  # browser tests keep a loop running in this thread
+            visitors = pool.submit(asyncio.run, visit_together(served.url, sources)).result()
+        with urllib.request.urlopen(f"{served.url}healthz") as answer:
+            assert json.load(answer) == {"status": "ok"}
+    shown = {source: set() for source in SOURCES}  # type: dict[str, set[tuple[str, ...]]]
+    for source, visitor in zip(sources, visitors, strict=True):
+        assert len(visitor.waits) == len(visitors[0].waits)
+        shown[source].add(tuple(visitor.rows))
+    assert all(len(rows) == 1 for rows in shown.values())
+    assert len(set.union(*shown.values())) == len(SOURCES)

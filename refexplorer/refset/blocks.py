@@ -7,17 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.arrow import number_column, text_column
+from refexplorer.formats.arrow import number_column
 from refexplorer.formats.json_writing import joined
-from refexplorer.refset.columns import RANGE, URL, Columns
+from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.joining import joined_columns
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
 from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.gen import GenItem
-from refexplorer.spec.runs import Run, runs
 
 BLOCK = 100_000
 """References that are worked on together."""
@@ -38,37 +36,9 @@ def block_of(part: Segment, start: int, stop: int) -> Table:
     if isinstance(part, Records):
         numbers, columns = part.between(start, stop)
         return Table(chunk_keys(part.array, numbers), columns, part.origin)
-    if isinstance(part, Generated) and start < stop:
-        return _generated(part, part.number(start), part.number(stop - 1) + 1)
+    if isinstance(part, Generated):
+        return concatenated(list(generated_tables(part, start, stop)))
     return build_table(part.iterate(start, stop), part.origin)
-
-
-def _generated(part: Generated, start: int, stop: int) -> Table:
-    """Return the keys between two numbers of a gen item, less those that are hidden."""
-    made = []
-    for run in runs(part.item, start, stop):
-        shown = np.flatnonzero(~np.isin(run.numbers, part.hidden))
-        table = table_of_run(run)
-        made.append(table if len(shown) == table.count else table.select(shown))
-    return concatenated(made)
-
-
-def table_of_item(item: GenItem, start: int = 0, stop: int | None = None) -> Table:
-    """Return the keys numbered `start` to `stop` of a gen item; those that fail are left out."""
-    return concatenated([table_of_run(run) for run in runs(item, start, stop)])
-
-
-def table_of_run(run: Run) -> Table:
-    """Return a run of generated references as a table."""
-    if run.offsets is None or run.lengths is None:
-        kind, (offsets, lengths) = URL, np.zeros((2, len(run.keys)), np.int64)
-    else:
-        kind, offsets, lengths = RANGE, run.offsets, run.lengths
-    if offsets.dtype == object or lengths.dtype == object:
-        return build_table(run.references())
-    kinds = np.full(len(run.keys), kind, np.uint8)
-    columns = Columns(kinds, run.targets, run.urls, offsets, lengths, [])
-    return Table(text_column(run.keys), columns)
 
 
 def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -14,14 +16,16 @@ from refexplorer.refset.inference.items import Group, Item, pieces, write_item
 from refexplorer.refset.inference.numbers import Numbered, read_numbers
 from refexplorer.refset.table import Table
 
-MOST_ITEMS = 2000
-BUDGET = 4000
+MOST_ITEMS = 1000
+MOST_GROUPS = 1000
+BUDGET = 500
 """Parts of the rows of one group that are looked at."""
 
 
 def find_items(table: Table) -> list[Item]:
     """Return gen items that promise to be shorter than what they stand for."""
-    found = [item for group in groups_of(table) for item in _items(group)]
+    groups = heapq.nlargest(MOST_GROUPS, groups_of(table), lambda group: len(group.rows))
+    found = [item for group in groups for item in islice(_items(group), MOST_ITEMS)]
     return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 LEVELS = 5
-LISTED_VALUES = 1000
+LISTED_VALUES = 100
 """Numbers that a template lists at most."""
 
 

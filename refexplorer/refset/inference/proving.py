@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from refexplorer.formats.arrow import number_column
-from refexplorer.refset.blocks import table_of_item
+from refexplorer.refset.blocks import block_of
 from refexplorer.refset.columns import Columns
+from refexplorer.refset.segments import Generated
 from refexplorer.refset.table import Table
 from refexplorer.spec.document import UrlReader, read_document
 from refexplorer.spec.gen import GenItem
@@ -39,7 +40,7 @@ def _makes(made: GenItem, table: Table, rows: np.ndarray) -> bool:
     """Say whether a gen item makes these rows of the table in this order, and can find them."""
     if not made.certain or made.count != len(rows):
         return False
-    expanded = table_of_item(made)
+    expanded = block_of(Generated(made), 0, made.count)
     keys = table.keys.take(number_column(rows))
     return keys.equals(expanded.keys) and same(table.columns.select(rows), expanded.columns)
 

@@ -17,6 +17,8 @@ ITEM_CHARS = 250
 """What one more gen item takes, about."""
 KEYS_PER_NUMBER = 4
 """A number is listed only if at least this many references need it."""
+MOST_TRIES = 500
+"""Places of one axis where a progression is looked for."""
 _WINDOW = 64
 
 
@@ -39,28 +41,30 @@ def cuts_of(profile: np.ndarray, weight: int, keys: int) -> list[tuple[int, int]
         follow no progression.
     """
     size = profile.shape[1]
-    lists = _lists(profile, keys)
-    if lists == []:
+    own = own_field(profile, keys)
+    wholes = [fit_whole(numbers) for numbers in profile]
+    follows = slopes(profile, own) is not None
+    lists = [wholes[own]] if follows else wholes
+    lists = [found for found in lists if found.plain is None and (follows or found.listed)]
+    if not lists:
         return [(0, size)]
     stretches = list(_stretches(profile, weight))
-    if lists is None or _chars(lists) > _chars_without(stretches, size, weight):
+    if _chars(lists) > _chars_without(stretches, size, weight):
         return stretches
-    if sum(len(found.listed) for found in lists) * KEYS_PER_NUMBER > size * weight:
-        return stretches
+    if follows:  # the dimension is the list, which costs nothing to look up
+        return [(0, size)]
+    numbers = sum(len(found.listed) for found in lists)
+    in_keys = any(found.listed for found in wholes[:keys])
+    return (
+        stretches if in_keys or numbers * KEYS_PER_NUMBER > size * weight else _spans(lists, size)
+    )
+
+
+def _spans(lists: list[Progression], size: int) -> list[tuple[int, int]]:
+    """Cut an axis so that no list becomes too long."""
     longest = max(lists, key=lambda found: len(found.listed))
     span = size if len(longest.listed) <= LISTED_VALUES else LISTED_VALUES * longest.period
     return [(at, min(at + span, size)) for at in range(0, size, span)]
-
-
-def _lists(profile: np.ndarray, keys: int) -> list[Progression] | None:
-    """Return the lists that the whole axis takes; None if the key itself would be looked up."""
-    field = own_field(profile, keys)
-    wholes = [fit_whole(numbers) for numbers in profile]
-    if slopes(profile, field) is not None:
-        return [wholes[field]] if wholes[field].plain is None else []
-    if any(found.listed for found in wholes[:keys]):
-        return None
-    return [found for found in wholes if found.listed]
 
 
 def own_field(profile: np.ndarray, keys: int) -> int:
@@ -88,9 +92,8 @@ def _chars_without(stretches: list[tuple[int, int]], size: int, weight: int) -> 
 
 def _stretches(profile: np.ndarray, weight: int) -> Iterator[tuple[int, int]]:
     """Yield the longest progressions that are worth an item, from the left."""
-    size, at = profile.shape[1], 0
-    starts = _promising(profile)
-    while at < size:
+    at, starts = 0, _promising(profile)
+    for _ in range(MOST_TRIES):
         place = int(np.searchsorted(starts, at))
         if place == len(starts):
             return

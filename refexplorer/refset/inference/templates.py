@@ -18,6 +18,8 @@ _LETTERS = "u" + ascii_letters.replace("u", "")
 _DEFINITION = 6
 """Characters around the name and text of a template in the document."""
 _BRACES = 4
+MOST_RENDERED = 50_000
+"""More distinct URLs keep their starts, since every reader would have to render each of them."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def find_templates(urls: Sequence[str], uses: Sequence[int], heads: Iterable[str
     for url, used in sorted(zip(urls, uses, strict=True), key=lambda pair: -pair[1]):
         if _saves(url, used):
             found.add(url, names)
-        else:
+        elif len(urls) <= MOST_RENDERED:
             left[folder(url)] += used
     left.update(folder(head) for head in heads)
     rest = {start: used for start, used in left.items() if start and not _saves(start, used)}

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from refexplorer.data.estimates import Estimate
@@ -169,23 +170,32 @@ class Reading:
     texts: tuple[str, ...] | None = None
 
 
+@cache
+def _names_of(model: type) -> dict[str, str]:
+    """Return the names of a model's fields, and under which they are sent."""
+    return {field.name: field.name.rstrip("_") for field in dataclasses.fields(model)}
+
+
 def to_wire(value: Any) -> Any:
     """Return the JSON form of a model.
 
     Integers beyond 2^53 become text, since JSON readers round them; NaN and infinities become
     null; lone surrogates become escapes; a trailing underscore is not part of a name.
     """
+    if isinstance(value, str):
+        return str(value).encode("utf-8", "backslashreplace").decode()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _EXACT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value)]
-        return {name.rstrip("_"): to_wire(getattr(value, name)) for name in names}
+        model: type = type(value)
+        names = _names_of(model).items()
+        return {sent: to_wire(getattr(value, name)) for name, sent in names}
     if isinstance(value, Mapping):
         return {to_wire(str(key)): to_wire(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_wire(item) for item in value]
-    if isinstance(value, str):
-        return str(value).encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value if abs(value) <= _EXACT else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
     return value

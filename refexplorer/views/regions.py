@@ -165,4 +165,5 @@ def inside(places: range, part: slice) -> tuple[slice, slice]:
     first = max(0, -((places.start - part.start) // places.step))
     last = max(first, min(len(places), -((places.start - part.stop) // places.step)))
     begin = places.start + first * places.step - part.start
-    return slice(first, last), slice(begin, part.stop - part.start, places.step)
+    end = begin + (last - first - 1) * places.step + 1
+    return slice(first, last), slice(begin, max(end, begin), places.step)

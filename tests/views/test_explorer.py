@@ -33,8 +33,8 @@ class Host:
         assert message.pop("id") == "t:1"
         return message
 
-    def read(self, array: str, index: list[int] | None) -> tuple[Message, Any]:
-        request = {"id": "t:2", "op": "chunk.read", "array": array, "index": index}
+    def read(self, array: str, index: list[int] | None, **fields: Any) -> tuple[Message, Any]:
+        request = {"id": "t:2", "op": "chunk.read", "array": array, "index": index, **fields}
         for answered in self.controller.handle(request):
             return answered[0], None
         while True:

@@ -1,0 +1,87 @@
+"""The parts of the explorer as widgets of their own, linked through their traits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+import nbformat
+import pytest
+
+import refexplorer as rx
+from refexplorer import demo
+
+PARTS: dict[str, Any] = {
+    name: getattr(rx, name)
+    for name in ("Explorer", "KeyTree", "KeyInspector", "ArrayPreview", "ChunkGrid", "TargetMap")
+}
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_each_opens_what_open_references_takes(name: str) -> None:
+    widget = PARTS[name]({"a": "text"}, selection="a")
+    assert list(widget.references) == ["a"]
+    assert widget.code == "refs['a']"
+    with pytest.raises(TypeError, match=rf"{name}\(\) has no option 'trustd'.*'trusted'"):
+        PARTS[name]({"a": "text"}, trustd=True)
+
+
+def test_selection_is_linked() -> None:
+    refs = rx.open_references(demo.path("sst.v0.json"))
+    tree, inspector = rx.KeyTree(refs), rx.KeyInspector(refs)
+    ipywidgets.link((tree, "selection"), (inspector, "selection"))
+    tree.selection = "sst/0.0.0"
+    assert inspector.selection == "sst/0.0.0"
+    inspector.selection = "wind"
+    assert tree.code == "refs.to_zarr()['wind']"
+
+
+def test_references_are_linked() -> None:
+    tree, inspector = rx.KeyTree({"a": "text"}), rx.KeyInspector({"b": "text"}, selection="b")
+    ipywidgets.link((tree, "references"), (inspector, "references"))
+    assert inspector.references is tree.references
+    assert inspector.selection == ""
+    tree.references = rx.open_references({"c": "text"})
+    assert inspector.references is not None
+    assert list(inspector.references) == ["c"]
+
+
+def test_code_tells_a_search() -> None:
+    tree = rx.KeyTree(demo.path("sst.v0.json"))
+    tree._receive(
+        None, {"id": "v:1", "op": "tree.find", "text": "sst/*.1", "mode": "glob", "kinds": []}, []
+    )
+    assert len(eval(tree.code, {"refs": tree.references})) == 9
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_output_has_the_view_and_what_is_shown_without_it(name: str) -> None:
+    data, _ = PARTS[name](demo.path("sst.v0.json"))._repr_mimebundle_()
+    assert data[WIDGET_VIEW]["model_id"]
+    assert "60 keys" in data["text/html"]
+    assert "60 keys" in data["text/plain"]
+
+
+def test_a_saved_notebook_shows_tree_and_maps(tmp_path: Path) -> None:
+    cells = [
+        "import refexplorer as rx; from refexplorer import demo",
+        "explorer = rx.explore(demo.path('sst.v0.json')); explorer",
+        "explorer.selection = 'sst/0.0.0'; explorer.save_static()",
+        "rx.TargetMap(explorer.references)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbformat.write(notebook, tmp_path / "saved.ipynb")
+    command = [
+        sys.executable, "-m", "nbconvert", "--execute", "--to", "html", "saved.ipynb",
+        "--ExecutePreprocessor.store_widget_state=False",  # as JupyterLab saves a notebook
+    ]  # fmt: skip
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    html = (tmp_path / "saved.html").read_text(encoding="utf-8")
+    assert "9 × 1 × 2 chunks of sst" in html
+    assert "sst/0.0.0" in html.partition("save_static")[0]
+    assert "Explorer object" not in html

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from refexplorer.errors import SpecError
+from refexplorer.formats.compression import Progress
 from refexplorer.formats.dialects import run as run_readers
 from refexplorer.formats.dialects import store_dialects
 from refexplorer.formats.documents import placed, read_large, read_whole
@@ -28,6 +29,7 @@ def open_references(
     storage_options: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     trusted: bool = False,
+    progress: Progress | None = None,
 ) -> ReferenceSet:
     """Open a reference set; no target is read, and no template of the set can run code.
 
@@ -46,6 +48,9 @@ def open_references(
     trusted
         Let templates use what the whitelist refuses, in jinja2's sandbox, which cannot stop a
         template that loops for long.
+    progress
+        Called while a large document is read, with the bytes that were read and those of the
+        file; an exception that it raises stops the opening and comes out here.
 
     Raises
     ------
@@ -61,7 +66,7 @@ def open_references(
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
-    large = read_large(read, templates, limits, findings, trusted)
+    large = read_large(read, templates, limits, findings, trusted, progress)
     document, entries = large or (
         read_whole(read, templates, limits, findings, trusted)[1],
         None,

@@ -5,23 +5,29 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import BinaryIO, cast
+from collections.abc import Callable
+from typing import BinaryIO, Protocol, cast
 
 import zstandard
 
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.limits import Limits
 
+Progress = Callable[[int, int], None]
+"""Takes the bytes that were read so far, and those of the whole file."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 
 
-def plain(stream: BinaryIO, name: str, limits: Limits) -> BinaryIO:
-    """Return a stream of the plain bytes of a document that may be gzip or zstd.
+class Readable(Protocol):
+    """What bytes are read from."""
 
-    Reading from it raises `SourceError` where the compressed data is damaged, and `LimitError`
-    after `Limits.document_bytes`.
-    """
+    def read(self, size: int = -1, /) -> bytes:
+        """Return at most so many bytes, none at the end."""
+
+
+def plain(stream: BinaryIO, name: str, limits: Limits) -> PlainStream:
+    """Return a stream of the plain bytes of a document that may be gzip or zstd."""
     start = stream.read(len(ZSTD))
     stream.seek(0)
     opened, form = stream, "plain"
@@ -30,11 +36,22 @@ def plain(stream: BinaryIO, name: str, limits: Limits) -> BinaryIO:
     elif start == ZSTD:
         reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
         opened, form = cast(BinaryIO, reader), "zstd"
-    return cast(BinaryIO, _Plain(opened, stream, f"{name} is damaged {form} data", name, limits))
+    return PlainStream(opened, stream, f"{name} is damaged {form} data", name, limits)
 
 
-class _Plain(io.RawIOBase):
-    """A stream under the limit, whose errors name the source."""
+class PlainStream(io.RawIOBase):
+    """A stream under the limit, whose errors name the source.
+
+    Reading raises `SourceError` where the compressed data is damaged, and `LimitError` after
+    `Limits.document_bytes`.
+
+    Attributes
+    ----------
+    progress
+        Called after each read, if it is set; what it raises ends the reading.
+    """
+
+    progress: Progress | None = None
 
     def __init__(
         self, opened: BinaryIO, inner: BinaryIO, damaged: str, name: str, limits: Limits
@@ -45,8 +62,10 @@ class _Plain(io.RawIOBase):
         self._name = name
         self._limit = limits.document_bytes
         self._given = 0
+        self._size = inner.seek(0, io.SEEK_END)
+        inner.seek(0)
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = -1) -> bytes:  # noqa: D102
         rest = self._limit - self._given + 1
         try:
             data = self._opened.read(rest if size < 0 else min(size, rest))
@@ -58,9 +77,11 @@ class _Plain(io.RawIOBase):
                 f"{self._name} holds more than {self._limit:,} bytes; "
                 "`Limits.document_bytes` raises the limit."
             )
+        if self.progress is not None:
+            self.progress(self._inner.tell(), self._size)
         return data
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: D102
         self._opened.close()
         self._inner.close()
         super().close()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from refexplorer.errors import SpecError
+from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_blocks import Entries, NotInBlocks, read_in_blocks
 from refexplorer.formats.json_text import Noting, parse_json
 from refexplorer.formats.locating import locator_of
@@ -48,6 +49,7 @@ def read_large(
     limits: Limits,
     findings: Findings,
     trusted: bool,
+    progress: Progress | None,
 ) -> tuple[Document, Entries] | None:
     """Read a large document in blocks; None if it is small, or in any doubt."""
     if not source.is_large or source.content is None or source.part is not None:
@@ -55,6 +57,7 @@ def read_large(
     noting = Noting()
     try:
         with source.content() as stream:
+            stream.progress = progress
             entries = read_in_blocks(stream, noting)
         outer = {**entries.outer, "refs": {}} if entries.is_v1 else {}
         document = read_document(outer, templates, limits, findings, compiler_for(trusted))

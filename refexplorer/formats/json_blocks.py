@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import number_column, numbers_of, text_column
+from refexplorer.formats.compression import Readable
 from refexplorer.formats.growing import GrowingNumbers, GrowingTexts
 from refexplorer.formats.json_ranges import Ranges, match_ranges
 from refexplorer.formats.json_text import Noting
 from refexplorer.formats.positions import Broken, first_member
 
-BLOCK = 2**20
+BLOCK = 2**19
 HEAD = 64 * 2**20
 _CUT = b"],"
 _SECTIONS = ("version", "templates", "gen", "refs")
@@ -66,7 +67,7 @@ class Entries:
     values: dict[int, Any]
 
 
-def read_in_blocks(stream: BinaryIO, noting: Noting) -> Entries:
+def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
     """Read a V0 or V1 document from a stream of plain UTF-8.
 
     Parameters
@@ -99,7 +100,7 @@ def read_in_blocks(stream: BinaryIO, noting: Noting) -> Entries:
     return reader.entries(outer, is_v1)
 
 
-def _read_head(stream: BinaryIO) -> tuple[bytes, int, bool]:
+def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
     """Read until the references begin; return what was read, that place, and if it is V1."""
     head = b""
     while len(head) < HEAD and (more := stream.read(BLOCK)):

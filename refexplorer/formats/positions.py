@@ -9,7 +9,8 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+
+from refexplorer.formats.compression import Readable
 
 _BLOCK = 4 * 2**20
 _SHOWN = 64 * 2**10
@@ -90,7 +91,7 @@ class Found:
     text: str
 
 
-def find_in_stream(stream: BinaryIO, pointer: str) -> Found | None:
+def find_in_stream(stream: Readable, pointer: str) -> Found | None:
     """Find the value that a JSON pointer names, by the last key that is spelt like its end.
 
     In a text of millions of lines, walking to the place costs seconds and holding the text costs

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import LimitError, SourceError
-from refexplorer.formats.compression import plain
+from refexplorer.formats.compression import PlainStream, plain
 from refexplorer.formats.json_text import decode_text
 from refexplorer.limits import Limits
 
@@ -53,7 +53,7 @@ class Source:
     name: str
     form: str
     location: str | None = None
-    content: Callable[[], BinaryIO] | None = field(default=None, repr=False)
+    content: Callable[[], PlainStream] | None = field(default=None, repr=False)
     value: Mapping[str, Any] | None = field(default=None, repr=False)
     store: tuple[AbstractFileSystem, str] | None = field(default=None, repr=False)
     is_large: bool = False
@@ -154,7 +154,7 @@ def _from_path(path: Path, limits: Limits) -> Source:
         raise SourceError(f"{str(path)!r} cannot be read: {_cause(error)}.") from None
 
 
-def _open_plain(path: Path, name: str, limits: Limits) -> BinaryIO:
+def _open_plain(path: Path, name: str, limits: Limits) -> PlainStream:
     return plain(path.open("rb"), name, limits)
 
 

@@ -6,6 +6,10 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 UNREADABLE = 2
 INTERRUPTED = 130
@@ -19,9 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Without the name of the program; None takes them from ``sys.argv``.
     """
-    import refexplorer.cli.set_commands
-    import refexplorer.cli.spec_commands  # noqa: F401  its commands join the others
-    from refexplorer.cli.commands import app, usage_errors
+    from refexplorer.cli.commands import usage_errors
     from refexplorer.errors import RefexplorerError
 
     for stream in (sys.stdout, sys.stderr):
@@ -29,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     given = None if arguments is None else list(arguments)
     try:
-        status = app(given, prog_name="refexplorer", standalone_mode=False)
+        status = load_app()(given, prog_name="refexplorer", standalone_mode=False)
         sys.stdout.flush()
         return int(status or 0)
     except usage_errors as error:
@@ -43,6 +45,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:  # a fault of ours: still no traceback for who only looks
         return _refuse(f"This should not happen: {type(error).__name__}: {error}.")
+
+
+def load_app() -> Typer:
+    """Return all commands, each with its examples; their modules are loaded now."""
+    import refexplorer.cli.page_commands
+    import refexplorer.cli.set_commands
+    import refexplorer.cli.spec_commands  # noqa: F401  its commands join the others
+    from refexplorer.cli.commands import app
+    from refexplorer.cli.examples import epilog
+
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.epilog = epilog(command.callback.__name__)
+    return app
 
 
 def _refuse(sentence: str) -> int:

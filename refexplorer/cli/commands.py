@@ -27,13 +27,10 @@ Source = Annotated[
     str, typer.Argument(help="A JSON file (plain, gzip, zstd), parquet folder, URL.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
-Port = Annotated[int, typer.Option(help="0 takes a free one.")]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address only.")]
 
 app = typer.Typer(
     help="Look into kerchunk and VirtualiZarr reference sets.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -45,11 +42,15 @@ def ls(
     path: Annotated[str, typer.Argument(help="A folder of the set; without it the root.")] = "",
     start: Annotated[int, typer.Option(min=0, help="Number of the first row, from 0.")] = 0,
     limit: Annotated[int | None, typer.Option(min=0, help="Most rows to list.")] = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Three levels, the first of each.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """List one level of the tree."""
     refs = open_set(source)
     total = _total(refs, path)
+    if tree and not as_json:
+        output.write_tree(refs, path)
+        return status_of(refs)
     if limit is None and output.is_terminal() and not as_json:
         limit = TERMINAL_ROWS
     nodes = islice(_level(refs, path, start, total), limit)
@@ -126,44 +127,6 @@ def check(source: Source, as_json: AsJson = False) -> int:
     found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
     output.say(f"{refs.source.name}: {refs.count:,} keys; {found or 'nothing to note'}.")
     return HAS_ERRORS if counts["error"] else 0
-
-
-@app.command()
-def serve(
-    source: Annotated[
-        str | None, typer.Argument(help="Without it the page offers the demo.")
-    ] = None,
-    port: Port = 5006,
-    address: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    allow: Annotated[
-        list[str] | None, typer.Option(help="What may be read: a folder, s3://bucket, a host.")
-    ] = None,
-    no_browser: NoBrowser = False,
-) -> int:
-    """Open the page on a set in the browser."""
-    return _serve(source, port, address, allow or [], not no_browser)
-
-
-@app.command()
-def demo(port: Port = 0, no_browser: NoBrowser = False) -> int:
-    """Open the page on the shipped sets in the browser; needs no network."""
-    return _serve(None, port, "127.0.0.1", [], not no_browser)
-
-
-def _serve(
-    source: str | None, port: int, address: str, allow: list[str], open_browser: bool
-) -> int:
-    from refexplorer.app import serve as serve_page
-
-    def ready(url: str) -> None:
-        output.write_line(f"refexplorer is at {url} (Ctrl+C stops it)")
-
-    if source is not None:
-        open_set(source)
-    serve_page(
-        source, port=port, address=address, open_browser=open_browser, allow=allow, ready=ready
-    )
-    return 0
 
 
 def open_set(source: str) -> ReferenceSet:

@@ -16,7 +16,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
+from refexplorer.display.text import CHILDREN_SHOWN, LEVELS_SHOWN, Pictured, tree_text
 from refexplorer.markup import escape
 
 Item = TypeVar("Item")
@@ -68,6 +70,30 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         for row in page:
             table.add_row(*(_styled(value) for value in row))
         console.print(table)
+
+
+def write_tree(refs: Pictured, path: str) -> None:
+    """Write the tree below a path, three levels deep, of long levels the first rows."""
+    if not is_terminal():
+        sys.stdout.write(f"{tree_text(refs, path)}\n")
+        return
+    root = Tree(Text(escape(path or refs.source.name)))
+    _grow(root, refs, path, LEVELS_SHOWN)
+    Console(highlight=False).print(root)
+
+
+def _grow(branch: Tree, refs: Pictured, path: str, levels: int) -> None:
+    page = refs.children(path, 0, CHILDREN_SHOWN)
+    for node in page.rows:
+        kind = str(node.kind or node.type)
+        label = Text.assemble(escape(node.name), "  ", (kind, _STYLES.get(kind, "dim")))
+        if node.target:
+            label.append(f"  {escape(node.target)}", "dim")
+        below = branch.add(label)
+        if node.children and levels > 1:
+            _grow(below, refs, node.path, levels - 1)
+    if more := page.total - len(page.rows):
+        branch.add(Text(f"… {more:,} more", "dim"))
 
 
 def write_json(fields: Mapping[str, object], name: str, items: Iterable[object]) -> None:

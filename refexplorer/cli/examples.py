@@ -1,0 +1,58 @@
+"""What the help of each command shows; ``combined.json`` stands for a set of yours."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "ls": {
+        "refexplorer ls combined.json": "the root of the tree",
+        "refexplorer ls combined.json sst --start 2 --limit 5": "five keys of one array",
+        "refexplorer ls combined.json --tree": "three levels at once",
+    },
+    "info": {
+        "refexplorer info combined.json": "what there is, array by array",
+        "refexplorer info combined.json --json": "the same for a program",
+    },
+    "find": {
+        "refexplorer find combined.json 'sst/*.0.1'": "by glob",
+        "refexplorer find combined.json '^wind/[0-3][.]' --mode regex": "by regular expression",
+        "refexplorer find combined.json '*' --kind base64 --limit 10": "by kind",
+    },
+    "explain": {
+        "refexplorer explain combined.json wind/7.0.0": "each template, gen and dimension",
+    },
+    "expand": {
+        "refexplorer expand combined.json > v0.json": "V0 as one document",
+        "refexplorer expand combined.json --lines | head -3": "one key a line",
+    },
+    "check": {
+        "refexplorer check combined.json": "exit status 1 if there are errors",
+        "refexplorer check combined.json --json": "with JSON pointers, lines and columns",
+    },
+    "dialects": {
+        "refexplorer dialects combined.json": "by rule and with the reason",
+        "refexplorer dialects combined.json --run": "fsspec itself; only for sets you trust",
+    },
+    "schema": {
+        "refexplorer schema > v1.schema.json": "of version 1",
+        "refexplorer schema --v0": "of version 0",
+    },
+    "infer": {
+        "refexplorer infer combined.json": "what a shorter document would gain",
+        "refexplorer infer combined.json -o shorter.json": "and write it",
+    },
+    "serve": {
+        "refexplorer serve combined.json": "the page on one set",
+        "refexplorer serve --allow . --no-browser": "sets and targets of this folder, too",
+        "refexplorer serve --address 0.0.0.0 --origin data.example.org": "for others, by a proxy",
+    },
+    "demo": {
+        "refexplorer demo": "needs no network",
+    },
+}
+"""Command → what to type → what it is for; a test runs each of them."""
+
+
+def epilog(command: str) -> str:
+    r"""Return the examples as the end of a help text; ``\b`` keeps its lines as they are."""
+    lines = [f"  {line}\n      {purpose}" for line, purpose in EXAMPLES.get(command, {}).items()]
+    return "\n".join(["\b", "Examples:", *lines]) if lines else ""

@@ -1,0 +1,63 @@
+"""The commands that open the page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from refexplorer.cli import output
+from refexplorer.cli.commands import app, open_set
+
+MEGABYTE = 1_000_000
+Port = Annotated[int, typer.Option(help="0 takes a free one.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address only.")]
+
+
+@app.command()
+def serve(
+    source: Annotated[
+        str | None, typer.Argument(help="Without it the page offers the demo.")
+    ] = None,
+    port: Port = 5006,
+    address: Annotated[
+        str, typer.Option(help="Where to listen; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    allow: Annotated[
+        list[str] | None, typer.Option(help="What may be read: a folder, s3://bucket, a host.")
+    ] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="A name of the page behind a proxy, such as a host.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="Path below which the page lies.")] = "",
+    upload: Annotated[float, typer.Option(min=0, help="MB of a file that is dropped.")] = 50,
+    no_browser: NoBrowser = False,
+) -> int:
+    """Open the page on a set in the browser; /healthz answers proxies."""
+    from refexplorer.app import serve as serve_page
+
+    serve_page(
+        None if source is None else open_set(source),
+        port=port,
+        address=address,
+        open_browser=not no_browser,
+        allow=allow or [],
+        origins=origin or [],
+        prefix=prefix,
+        largest_upload=int(upload * MEGABYTE),
+        ready=_announce,
+    )
+    return 0
+
+
+@app.command()
+def demo(port: Port = 0, no_browser: NoBrowser = False) -> int:
+    """Open the page on the shipped sets in the browser; needs no network."""
+    from refexplorer.app import serve as serve_page
+
+    serve_page(port=port, open_browser=not no_browser, ready=_announce)
+    return 0
+
+
+def _announce(url: str) -> None:
+    output.write_line(f"refexplorer is at {url} (Ctrl+C stops it)")

@@ -1,0 +1,75 @@
+"""What the help shows works: every example of every command, completion, the tree."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from refexplorer.cli import load_app
+from refexplorer.cli.examples import EXAMPLES
+from tests.cli.test_commands import run
+from tests.ui.hosts import running_page
+
+PAGES = ("serve", "demo")
+LINES = [line for command, lines in EXAMPLES.items() if command not in PAGES for line in lines]
+PAGE_LINES = [line for command in PAGES for line in EXAMPLES[command]]
+
+
+@pytest.fixture
+def folder(demo: Path, tmp_path: Path) -> Path:
+    """Where ``combined.json`` lies."""
+    (tmp_path / "combined.json").write_bytes((demo / "sst.v1.json").read_bytes())
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_an_example_runs(line: str, folder: Path) -> None:
+    function = f'refexplorer() {{ {shlex.quote(sys.executable)} -m refexplorer "$@"; }}'
+    command = ["bash", "-o", "pipefail", "-c", f"{function}; {line}"]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    written = [path for path in folder.iterdir() if path.name != "combined.json"]
+    assert ran.stdout or all(path.stat().st_size for path in written)
+
+
+@pytest.mark.parametrize("line", PAGE_LINES)
+def test_an_example_of_a_page_serves(
+    line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    arguments = shlex.split(line)[1:]
+    with running_page(*(word for word in arguments if word != "--no-browser")) as served:
+        assert served.url.startswith("http://")
+
+
+def test_every_command_has_examples_in_its_help() -> None:
+    names = [command.callback.__name__ for command in load_app().registered_commands
+             if command.callback is not None]  # fmt: skip
+    assert not set(names) - EXAMPLES.keys()
+    for name in names:
+        shown = run(name, "--help").out
+        assert all(line in shown for line in EXAMPLES[name])
+
+
+def test_the_shell_completes_commands_and_options() -> None:
+    for typed, wanted in {"refexplorer exp": ["expand", "explain"],
+                          "refexplorer ls --js": ["--json"]}.items():  # fmt: skip
+        words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+        ran = subprocess.run(
+            [sys.executable, "-m", "refexplorer"],
+            env={**os.environ, **words, "_REFEXPLORER_COMPLETE": "complete_bash"},
+            capture_output=True,
+            text=True,
+        )
+        assert sorted(ran.stdout.split()) == wanted
+
+
+def test_the_tree_goes_three_levels_down_and_says_what_it_leaves_out(demo: Path) -> None:
+    lines = run("ls", demo / "sst.v1.json", "--tree").out.splitlines()
+    assert any(line.startswith("├── sst/  array") for line in lines)
+    assert any(line.startswith("│   ├── 0.0.0  range") for line in lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from time import monotonic
 
@@ -91,6 +92,7 @@ class _Run:
         self._count = len(references)
         self._bytes = 0
         self._told = 0.0
+        self._place_of = cache(targets.policy.place)
         prepared = (self._prepared(key, reference) for key, reference in references.items())
         wanted = [each for each in prepared if each is not None]
         known = sum(each.end - each.start for each in wanted if each.end is not None)
@@ -132,7 +134,7 @@ class _Run:
             if isinstance(reference, Inline | Base64):
                 self._keep(key, held(key, reference))
                 return None
-            wanted = self._targets.wanted(key, reference)
+            wanted = self._targets.wanted(key, reference, place_of=self._place_of)
         except RefexplorerError as error:
             self.fetched[key] = error
             return None

@@ -1,35 +1,21 @@
-"""Connections that ask the policy first: for each URL, and for each address of its host."""
+"""Connections that ask the policy for each address that a host name turns out to have."""
 
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from refexplorer.data.access import AccessPolicy
 
-if TYPE_CHECKING:
-    from aiohttp.client import ClientTimeout
-    from aiohttp.client_reqrep import ClientRequest
-    from aiohttp.connector import Connection
-    from aiohttp.tracing import Trace
 
+def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
+    """Return a connector whose connections raise `AccessError` where a policy says so.
 
-class GuardedConnector(aiohttp.TCPConnector):
-    """Connects only to what a policy allows, so also after a redirect."""
-
-    def __init__(self, policy: AccessPolicy) -> None:
-        super().__init__(resolver=_GuardedResolver(policy), use_dns_cache=False)
-        self._policy = policy
-
-    async def connect(
-        self, req: ClientRequest, traces: list[Trace], timeout: ClientTimeout
-    ) -> Connection:
-        """Connect, or raise `AccessError`."""
-        self._policy.check(str(req.url))
-        return await super().connect(req, traces, timeout)
+    The address is checked that is then connected to, so no second look-up can change it.
+    """
+    return aiohttp.TCPConnector(resolver=_GuardedResolver(policy), use_dns_cache=False)
 
 
 class _GuardedResolver(AbstractResolver):

@@ -1,24 +1,23 @@
-"""Byte ranges over HTTP, in one place: what is allowed is checked again at each connection."""
+"""Byte ranges over HTTP, in one place: what is allowed is checked again at each redirect."""
 
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 from fsspec.asyn import get_loop
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
-from tenacity.wait import wait_random_exponential
 from yarl import URL
 
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.facts import Facts, Versions
 from refexplorer.data.failures import Passing, http_failure, too_long
-from refexplorer.data.guard import GuardedConnector
+from refexplorer.data.guard import guarded_connector
 from refexplorer.data.options import Options
 from refexplorer.data.places import Place
 from refexplorer.errors import FetchError
@@ -26,10 +25,14 @@ from refexplorer.errors import FetchError
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
 """In seconds without any byte; a large file over a slow line may take as long as it needs."""
 ATTEMPTS = 4
-LONGEST_WAIT = 8
+FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
+"""Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
+failed together do not come back together."""
 REDIRECTS = 10
+Answer = TypeVar("Answer")
 _BUFFER = 2**20
 """Bytes that wait in memory before a server is told to pause."""
+_CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
 _PASSING = (
     Passing,
     TimeoutError,
@@ -46,8 +49,7 @@ class HttpReader:
     Parameters
     ----------
     policy
-        Asked before each connection, so also for every redirect and for each address that
-        a host name turns out to have.
+        Asked for every redirect, and for each address that a host name turns out to have.
     options
         As fsspec's: ``client_kwargs`` for the session, the rest for each request.
     """
@@ -73,8 +75,7 @@ class HttpReader:
         LimitError
             If more than `limit` bytes come.
         """
-        data: bytes = await _patiently()(self._read, place, start, end, limit)
-        return data
+        return await _patiently(lambda: self._read(place, start, end, limit))
 
     async def facts(self, place: Place) -> Facts:
         """Return what the server says of a file; one byte is asked for, as some refuse HEAD.
@@ -84,8 +85,7 @@ class HttpReader:
         AccessError, FetchError
             As `read`.
         """
-        found: Facts = await _patiently()(self._facts, place)
-        return found
+        return await _patiently(lambda: self._facts(place))
 
     async def _read(self, place: Place, start: int, end: int | None, limit: int) -> bytes:
         async with self._answer(place, start, end) as response:
@@ -132,10 +132,9 @@ class HttpReader:
         """Return the session for a target, and the options of a request."""
         name, options = self._options.of(place, redirected)
         if name not in self._sessions:
-            client = {"timeout": TIMEOUT, "read_bufsize": _BUFFER} | options.get(
-                "client_kwargs", {}
-            )
-            session = aiohttp.ClientSession(connector=GuardedConnector(self._policy), **client)
+            client = _CLIENT | options.get("client_kwargs", {})
+            client.setdefault("cookie_jar", aiohttp.DummyCookieJar())
+            session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
             weakref.finalize(self, _close, session)
             self._sessions[name] = session
         request = {key: value for key, value in options.items() if key != "client_kwargs"}
@@ -146,13 +145,14 @@ class _Empty(FetchError):
     """The file ends before the range."""
 
 
-def _patiently() -> AsyncRetrying:
-    return AsyncRetrying(
-        retry=retry_if_exception_type(_PASSING),
-        stop=stop_after_attempt(ATTEMPTS),
-        wait=wait_random_exponential(multiplier=0.25, max=LONGEST_WAIT),
-        reraise=True,
-    )
+async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Ask again, a little later each time, while the failure is one of the moment."""
+    for attempt in range(ATTEMPTS - 1):
+        try:
+            return await ask()
+        except _PASSING:
+            await asyncio.sleep(random.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)))
+    return await ask()
 
 
 def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, str]:

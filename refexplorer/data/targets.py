@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from refexplorer.data.access import AccessPolicy
@@ -78,9 +79,23 @@ class Targets:
         return complete(wanted, data)
 
     def wanted(
-        self, key: str, reference: Reference, start: int = 0, end: int | None = None
+        self,
+        key: str,
+        reference: Reference,
+        start: int = 0,
+        end: int | None = None,
+        place_of: Callable[[str], Place] | None = None,
     ) -> Wanted:
         """Say which bytes of which target a reference, or a slice of it, needs.
+
+        Parameters
+        ----------
+        key, reference
+            What is wanted.
+        start, end
+            The slice, from the start of the reference.
+        place_of
+            Asks the policy where a URL leads; who asks for many may remember its answers.
 
         Raises
         ------
@@ -90,7 +105,7 @@ class Targets:
         url = None if isinstance(reference, Inline | Base64) else reference.url
         if url is None:
             raise FetchError(f"{key} names no target: the reader has to be told which file it is.")
-        place = self.policy.place(url)
+        place = (place_of or self.policy.place)(url)
         if isinstance(reference, Range):
             stop = reference.length if end is None else min(end, reference.length)
             start, end = reference.offset + start, reference.offset + max(stop, start)

@@ -36,7 +36,7 @@ def test_slices_are_read_and_written_as_python_does(text: str, places: range, wr
 
 @pytest.mark.parametrize("text", ["", "x", "1.5", "10", "-1", "5:5", "__import__('os')", "1:2:3:4"])
 def test_what_is_no_slice_is_refused_by_the_name_of_its_dimension(text: str) -> None:
-    with pytest.raises(RefexplorerError, match="^x: "):
+    with pytest.raises(RefexplorerError, match=r"^x: "):
         parse(array([10], [4]), [text])
 
 

@@ -42,9 +42,19 @@ def still(refs: rx.ReferenceSet, part: str, selection: str = "") -> str:
         ("tree", ["wind_lat", "20 children", "inline"]),
         ("key", ["sst/0.0.0", "sst_2025-07.nc", "range"]),
         ("data", ["No values were read."]),
-        ("chunks", ["9 × 1 × 2 chunks of sst", "<img ", "sst_2025-09.nc"]),
+        (
+            "chunks",
+            [
+                "9 \N{MULTIPLICATION SIGN} 1 \N{MULTIPLICATION SIGN} 2 chunks of sst",
+                "<img ",
+                "sst_2025-09.nc",
+            ],
+        ),
         ("targets", ["land.bin", "ranges", "<img "]),
-        ("explorer", ["60 keys", "wind_lat", "9 × 1 × 2 chunks"]),
+        (
+            "explorer",
+            ["60 keys", "wind_lat", "9 \N{MULTIPLICATION SIGN} 1 \N{MULTIPLICATION SIGN} 2 chunks"],
+        ),
     ],
 )
 def test_each_part_says_what_it_shows(part: str, texts: list[str]) -> None:

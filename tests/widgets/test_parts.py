@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import ipywidgets
-import nbformat
 import pytest
 
 import refexplorer as rx
@@ -66,6 +66,18 @@ def test_output_has_the_view_and_what_is_shown_without_it(name: str) -> None:
     assert "60 keys" in data["text/plain"]
 
 
+def write_notebook(path: Path, sources: list[str]) -> None:
+    cells = [
+        {
+            "cell_type": "code", "id": f"cell-{number}", "metadata": {},
+            "source": source, "outputs": [], "execution_count": None,
+        }
+        for number, source in enumerate(sources)
+    ]  # fmt: skip
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
 def test_a_saved_notebook_shows_tree_and_maps(tmp_path: Path) -> None:
     cells = [
         "import refexplorer as rx; from refexplorer import demo",
@@ -73,8 +85,7 @@ def test_a_saved_notebook_shows_tree_and_maps(tmp_path: Path) -> None:
         "explorer.selection = 'sst/0.0.0'; explorer.save_static()",
         "rx.TargetMap(explorer.references)",
     ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    nbformat.write(notebook, tmp_path / "saved.ipynb")
+    write_notebook(tmp_path / "saved.ipynb", cells)
     command = [
         sys.executable, "-m", "nbconvert", "--execute", "--to", "html", "saved.ipynb",
         "--ExecutePreprocessor.store_widget_state=False",  # as JupyterLab saves a notebook
@@ -82,6 +93,6 @@ def test_a_saved_notebook_shows_tree_and_maps(tmp_path: Path) -> None:
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     html = (tmp_path / "saved.html").read_text(encoding="utf-8")
-    assert "9 × 1 × 2 chunks of sst" in html
+    assert "9 \N{MULTIPLICATION SIGN} 1 \N{MULTIPLICATION SIGN} 2 chunks of sst" in html
     assert "sst/0.0.0" in html.partition("save_static")[0]
     assert "Explorer object" not in html

@@ -25,7 +25,7 @@ from refexplorer.refset.numbering import number_of, numbers_from
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.parquet_export import write_parquet
 from refexplorer.refset.removal import Removed, removed_keys
-from refexplorer.refset.search import find_keys
+from refexplorer.refset.search import KeySearch
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
@@ -219,9 +219,14 @@ class ReferenceSet(ReadableSet):
         Raises
         ------
         RefexplorerError
-            If the mode is unknown or the regular expression cannot be read.
+            If the mode is unknown, or the regular expression cannot be read or is none of RE2's,
+            which knows no look-around and no back references.
         """
-        return find_keys(self._opened, pattern, mode, _kinds(kind))
+        return self._search.find(pattern, mode, _kinds(kind))
+
+    @cached_property
+    def _search(self) -> KeySearch:
+        return KeySearch(self._opened)
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set.

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.arrow import number_column
-from refexplorer.formats.json_writing import joined
+from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.joining import joined_columns
-from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
-from refexplorer.spec.arrays import ArrayMeta
 
 BLOCK = 100_000
 """References that are worked on together."""
 
 
-def tables(opened: OpenedSet) -> Iterator[Table]:
-    """Yield all references of a set, in order; generated ones that fail are left out."""
-    for part in opened.parts:
+def tables(parts: Iterable[Segment]) -> Iterator[Table]:
+    """Yield all references of segments, in order; generated ones that fail are left out."""
+    for part in parts:
         for start in range(0, part.count, BLOCK):
             yield block_of(part, start, min(start + BLOCK, part.count))
 
@@ -41,19 +38,11 @@ def block_of(part: Segment, start: int, stop: int) -> Table:
     return build_table(part.iterate(start, stop), part.origin)
 
 
-def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:
-    """Return the keys of chunks by their numbers in the grid, shape ``(n,)``."""
-    if not array.grid:
-        return pa.repeat(pa.scalar(array.chunk_key(()), pa.large_string()), len(numbers))
-    parts: list[pa.LargeStringArray | str] = [array.folder + array.prefix]
-    for index in np.unravel_index(numbers, array.grid):
-        parts += [number_column(index).cast(pa.large_string()), array.separator]
-    return joined(*parts[:-1])
-
-
-def whole_table(opened: OpenedSet) -> Table:
-    """Return all references of a set as one table."""
-    return concatenated(list(tables(opened))) if opened.segments else opened.table
+def table_of(parts: Sequence[Segment]) -> Table:
+    """Return all references of segments as one table."""
+    if len(parts) == 1 and isinstance(parts[0], Table):
+        return parts[0]
+    return concatenated(list(tables(parts)))
 
 
 def concatenated(parts: Sequence[Table]) -> Table:

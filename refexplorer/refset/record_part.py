@@ -33,10 +33,9 @@ class Held:
     count: int
     rows: np.ndarray | None = None
 
-    @property
-    def numbers(self) -> np.ndarray:
-        """Their numbers written out."""
-        return np.arange(self.count, dtype=np.int32) if self.rows is None else self.rows
+    def rows_at(self, places: np.ndarray) -> np.ndarray:
+        """Return the numbers of the rows at some places, shape ``(n,)`` int64."""
+        return places if self.rows is None else self.rows[places].astype(np.int64)
 
     def row_at(self, place: int) -> int:
         """Return the number of the row at a place among those that hold a reference."""
@@ -138,13 +137,9 @@ class RecordPart:
         """How many of the references failed."""
         return int(np.count_nonzero(self.columns.kinds == FAILED))
 
-    def usable_between(self, start: int, stop: int) -> np.ndarray:
-        """Return the places from `start` to `stop` that did not fail, ascending, shape ``(n,)``."""
-        low, high = max(start, 0), min(stop, self.count)
-        if low >= high or not self.failed:
-            return np.arange(low, max(low, high))
-        found: np.ndarray = low + np.flatnonzero(self.columns.kinds[low:high] != FAILED)
-        return found
+    def usable(self, places: np.ndarray) -> np.ndarray:
+        """Return those of some places where the reference did not fail."""
+        return places[self.columns.kinds[places] != FAILED] if self.failed else places
 
     def reference_at(self, place: int) -> Reference | None:
         """Return a reference by its place among those that are held; None if it failed."""

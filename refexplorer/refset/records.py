@@ -10,8 +10,10 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from refexplorer.formats.parquet import ParquetStore
+from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.joining import joined_columns
 from refexplorer.refset.record_part import RecordPart
@@ -101,9 +103,14 @@ class Records:
         return min(len(self.parts) * self.store.record_size, self.array.chunk_count)
 
     @property
+    def is_read(self) -> bool:
+        """Whether all record files were read."""
+        return all(part.is_read for part in self.parts)
+
+    @property
     def size(self) -> int | None:
         """Bytes of all references; None before the record files were read."""
-        if not all(part.is_read for part in self.parts):
+        if not self.is_read:
             return None
         return sum(int(part.columns.lengths.sum()) for part in self.parts)
 
@@ -130,11 +137,10 @@ class Records:
     def between(self, start: int, stop: int) -> Loaded:
         """Return the references of the rows from `start` to `stop`, less those that failed."""
         numbers, columns = [np.empty(0, np.int64)], []
-        for part, before in zip(self.parts, self._starts, strict=False):
-            rows = part.usable_between(start - before, stop - before)
-            if len(rows):
-                numbers.append(part.start + part.held.numbers[rows].astype(np.int64))
-                columns.append(part.columns.select(rows))
+        for part, places in self._split(np.arange(start, min(stop, self.count))):
+            good = part.usable(places)
+            numbers.append(part.start + part.held.rows_at(good))
+            columns.append(part.columns.select(good))
         return Loaded(np.concatenate(numbers), joined_columns(columns))
 
     def _place(self, row: int) -> tuple[RecordPart, int]:
@@ -146,6 +152,25 @@ class Records:
         """Return the number of a chunk in its grid, in C order."""
         part, place = self._place(row)
         return part.start + part.held.row_at(place)
+
+    def _split(self, rows: np.ndarray) -> Iterator[tuple[RecordPart, np.ndarray]]:
+        """Yield the record files that ascending rows are in, with their places there."""
+        bounds = np.searchsorted(rows, self._starts)
+        for part, start, low, high in zip(
+            self.parts, self._starts, bounds, bounds[1:], strict=False
+        ):
+            if low < high:
+                yield part, rows[low:high] - start
+
+    def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
+        """Return the keys of some rows, ascending, shape ``(n,)``."""
+        numbers = [part.start + part.held.rows_at(places) for part, places in self._split(rows)]
+        return chunk_keys(self.array, np.concatenate([np.empty(0, np.int64), *numbers]))
+
+    def kinds_at(self, rows: np.ndarray) -> np.ndarray:
+        """Return the kinds of some rows, ascending, as places in `KINDS`, shape ``(n,)`` uint8."""
+        kinds = [part.columns.kinds[places] for part, places in self._split(rows)]
+        return np.concatenate([np.empty(0, np.uint8), *kinds])
 
     def key_at(self, row: int) -> str:
         """Return a key by its row."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from refexplorer.refset.columns import KINDS, Columns
-from refexplorer.refset.nodes import NodeType
 from refexplorer.refset.generated import columns_of
+from refexplorer.refset.nodes import NodeType
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment

@@ -39,6 +39,7 @@ class Table:
     origin: str = "refs"
 
     folder = ""
+    is_read = True
 
     @property
     def count(self) -> int:
@@ -58,6 +59,15 @@ class Table:
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
         return str(self.keys[row].as_py())
+
+    def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
+        """Return the keys of some rows, ascending, shape ``(n,)``."""
+        return self.keys.take(number_column(rows))
+
+    def kinds_at(self, rows: np.ndarray) -> np.ndarray:
+        """Return the kinds of some rows as places in `KINDS`, shape ``(n,)`` uint8."""
+        kinds: np.ndarray = self.columns.kinds[rows]
+        return kinds
 
     def reference_at(self, row: int) -> Reference:
         """Return a reference by its row."""

@@ -93,7 +93,7 @@ class TargetIndex:
             else:
                 columns = self._opened.table.columns
                 if isinstance(part, Records):
-                    columns = part.loaded.columns
+                    columns = part.columns
                 rows = np.arange(part.count)
                 yield self._column(number, rows, columns, self._arrays_of(part))
 

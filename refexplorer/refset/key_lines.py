@@ -1,0 +1,92 @@
+"""Keys as lines of text, many in one text, so that a search looks at many of them at a time.
+
+A text of lines holds no match where no line does, which is most of what a search has to find out.
+It costs a byte a key more than the keys, and is written when a search first comes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.arrow import flags_of, number_column
+from refexplorer.refset.matching import Matcher
+from refexplorer.refset.records import Records
+from refexplorer.refset.table import Table
+
+BLOCK = 2**17
+FEW = 2_000_000
+"""So few keys that are at hand are gone through faster than they are written as lines."""
+LINES = 16
+
+
+class KeyLines:
+    """The keys of a segment, block by block.
+
+    Parameters
+    ----------
+    segment
+        Explicit references, or those of a parquet array.
+    """
+
+    def __init__(self, segment: Table | Records) -> None:
+        self.segment = segment
+        self._blocks: dict[int, pa.StringArray | None] = {}
+
+    def matching(self, matcher: Matcher | None, kinds: list[int]) -> Iterator[np.ndarray]:
+        """Yield the rows that match, ascending, int64, a block at a time.
+
+        Parameters
+        ----------
+        matcher
+            What the keys must match; None stands for all.
+        kinds
+            Places in `KINDS`; none stands for all.
+        """
+        if matcher is not None and not matcher.may_be_in(self.segment.folder):
+            return
+        for start in range(0, self.segment.count, BLOCK):
+            rows = np.arange(start, min(start + BLOCK, self.segment.count))
+            fits = self._fits(rows, kinds) if kinds and self.segment.is_read else None
+            if fits is not None and not fits.any():
+                continue
+            found = rows if matcher is None else rows[self._places(start, rows, matcher)]
+            if fits is not None:
+                found = found[fits[found - start]]
+            elif kinds:
+                found = found[self._fits(found, kinds)]
+            yield found
+
+    def _fits(self, rows: np.ndarray, kinds: list[int]) -> np.ndarray:
+        fits: np.ndarray = np.isin(self.segment.kinds_at(rows), kinds)
+        return fits
+
+    def _places(self, start: int, rows: np.ndarray, matcher: Matcher) -> np.ndarray:
+        """Return the places in a block that match."""
+        is_worth_it = isinstance(self.segment, Records) or self.segment.count > FEW
+        lines = self._lines(start, rows) if is_worth_it and matcher.across_lines else None
+        if lines is None:
+            return np.flatnonzero(matcher.matches(self.segment.keys_at(rows)))
+        texts = np.flatnonzero(matcher.may_match(lines))
+        places = (texts[:, None] * LINES + np.arange(LINES)).ravel()
+        places = places[places < len(rows)]
+        keys = pc.list_flatten(pc.split_pattern(lines.take(number_column(texts)), "\n"))
+        found: np.ndarray = places[matcher.matches(keys)]
+        return found
+
+    def _lines(self, start: int, rows: np.ndarray) -> pa.StringArray | None:
+        """Return the keys of a block as texts of lines; None if a key has several lines."""
+        if start not in self._blocks:
+            keys = self.segment.keys_at(rows)
+            broken = flags_of(pc.match_substring(keys, "\n")).any()
+            self._blocks[start] = None if broken else _as_lines(keys)
+        return self._blocks[start]
+
+
+def _as_lines(keys: pa.LargeStringArray) -> pa.StringArray:
+    bounds = np.append(np.arange(0, len(keys), LINES), len(keys))
+    offsets = number_column(bounds).cast(pa.int32())
+    return pc.binary_join(pa.ListArray.from_arrays(offsets, keys.cast(pa.string())), "\n")

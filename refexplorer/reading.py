@@ -6,6 +6,7 @@ import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import LeftOutWarning
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from refexplorer.data.estimates import Estimate
     from refexplorer.data.filesystem import ReferenceView
     from refexplorer.data.ladder import Ladder
+    from refexplorer.data.snippets import Known
     from refexplorer.data.targets import Targets
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
@@ -264,7 +266,13 @@ class ReadableSet(Mapping[str, Reference]):
         """
         from refexplorer.data.snippets import code
 
-        return code(self, key, self.example_urls, self.storage_options, allow)
+        return code(self, key, self._known, allow)
+
+    @cached_property
+    def _known(self) -> Known:
+        from refexplorer.data.snippets import Known, rendering
+
+        return Known(self.example_urls, self.storage_options, rendering(self))
 
     def _targets(
         self, allow: Collection[str], storage_options: Mapping[str, Any] | None

@@ -51,13 +51,26 @@ class _Beyond(Exception):
     """fsspec has no options for this set."""
 
 
-def code(
-    refs: Opened,
-    key: str | None,
-    urls: Sequence[str | None],
-    storage_options: Mapping[str, Any],
-    allow: Collection[str] = (),
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What code for any key of a set needs, found once.
+
+    Attributes
+    ----------
+    urls
+        One target for each place that the set refers to.
+    storage_options
+        Options by protocol; secrets among them are left out of the code.
+    rendering
+        fsspec's options for the templates, as `rendering` returns them.
+    """
+
+    urls: Sequence[str | None]
+    storage_options: Mapping[str, Any]
+    rendering: Mapping[str, Any] | None
+
+
+def code(refs: Opened, key: str | None, known: Known, allow: Collection[str] = ()) -> str:
     """Return Python that opens a set, a group, an array, or the bytes of a key.
 
     Parameters
@@ -66,10 +79,8 @@ def code(
         The opened set.
     key
         A key, or the path of an array or a folder; None is the whole set.
-    urls
-        One target for each place that the set refers to.
-    storage_options
-        Options by protocol; secrets among them are left out.
+    known
+        Of the set.
     allow
         What reading it needs, where fsspec cannot read the set and refexplorer has to.
     """
@@ -77,7 +88,7 @@ def code(
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
     try:
         _require_root(refs, path, is_bytes)
-        recipe = _recipe(refs, urls, storage_options, asynchronous=not is_bytes)
+        recipe = _recipe(refs, known, asynchronous=not is_bytes)
     except (_Beyond, RefexplorerError):
         return _by_refexplorer(refs, path, is_bytes, allow)
     if is_bytes:
@@ -119,29 +130,23 @@ def _is_dataset(refs: Opened, group: str) -> bool:
     return bool(members) and all(refs.array(path).dimensions is not None for path in members)
 
 
-def _recipe(
-    refs: Opened,
-    urls: Sequence[str | None],
-    storage_options: Mapping[str, Any],
-    asynchronous: bool,
-) -> _Recipe:
+def _recipe(refs: Opened, known: Known, asynchronous: bool) -> _Recipe:
     recipe = _Recipe()
-    _add_document(refs, recipe, storage_options)
-    if None in urls:
+    _add_document(refs.source, recipe, known)
+    if None in known.urls:
         raise _Beyond  # the reader names the target, which only a person knows
-    _add_targets(refs, recipe, [url for url in urls if url], storage_options, asynchronous)
+    _add_targets(refs, recipe, known, asynchronous)
     return recipe
 
 
-def _add_document(refs: Opened, recipe: _Recipe, storage_options: Mapping[str, Any]) -> None:
+def _add_document(source: Source, recipe: _Recipe, known: Known) -> None:
     """Say which document to read, and how fsspec has to render it."""
-    place = place_of(refs.source)
+    place = place_of(source)
     if place is None:
         recipe.lines.append("# refs is the opened set, which came from a value and not from a file")
         recipe.options["fo"] = _Raw("refs.to_v0()")
         return
-    rendering = _rendering(refs)
-    if refs.source.part is not None or rendering is None:
+    if source.part is not None or known.rendering is None:
         recipe.imports.append("refexplorer")
         recipe.lines.append(f"refs = refexplorer.open_references({place!r})")
         recipe.options["fo"] = _Raw("refs.to_v0()")
@@ -149,11 +154,11 @@ def _add_document(refs: Opened, recipe: _Recipe, storage_options: Mapping[str, A
     recipe.options["fo"] = place
     target_options = dict(_compression(place))
     if "://" in place:
-        own = Options(storage_options, refs.source.location).of(parse(place))[1]
+        own = Options(known.storage_options, source.location).of(parse(place))[1]
         target_options |= _public(own)
     if target_options:
         recipe.options["target_options"] = target_options
-    recipe.options |= rendering
+    recipe.options |= known.rendering
 
 
 def place_of(source: Source) -> str | None:
@@ -183,8 +188,8 @@ def _compression(place: str) -> dict[str, str]:
     return {}
 
 
-def _rendering(refs: Opened) -> dict[str, Any] | None:
-    """Return fsspec's options for templates; None if it makes something else of them."""
+def rendering(refs: Opened) -> dict[str, Any] | None:
+    """Return fsspec's options for the templates of a set; None if it makes other keys of them."""
     source = refs.source
     if source.form != "V1":
         return {}
@@ -198,34 +203,28 @@ def _rendering(refs: Opened) -> dict[str, Any] | None:
     return None
 
 
-def _add_targets(
-    refs: Opened,
-    recipe: _Recipe,
-    urls: list[str],
-    storage_options: Mapping[str, Any],
-    asynchronous: bool,
-) -> None:
+def _add_targets(refs: Opened, recipe: _Recipe, known: Known, asynchronous: bool) -> None:
     """Say which file systems read the targets: nothing for local ones, else one or several."""
-    location = refs.source.location
+    location, urls = refs.source.location, [url for url in known.urls if url]
     relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]
     plain = [url for url in urls if url.startswith("/")]
     if relative and plain:
         raise _Beyond
-    known = Options(storage_options, location)
+    given = Options(known.storage_options, location)
     protocols: dict[str, dict[str, Any]] = {}
     for url in urls:
         if (written := url.partition("://")[0]) != url:
-            options = known.of(parse(resolve(url, location)))[1]
+            options = given.of(parse(resolve(url, location)))[1]
             if protocols.setdefault(written, options) != options:
                 raise _Beyond  # fsspec has one file system for a protocol
     systems = {name: _system(name, options, asynchronous) for name, options in protocols.items()}
     if len(protocols) == 1 and not relative and not plain:
         ((name, options),) = protocols.items()
         recipe.options["remote_protocol"] = name
-        if given := _options(name, options, asynchronous):
-            recipe.options["remote_options"] = given
+        if remote := _options(name, options, asynchronous):
+            recipe.options["remote_options"] = remote
     elif systems or (relative and location is not None):
-        base = _folder(location, known, asynchronous) if relative and location else None
+        base = _folder(location, given, asynchronous) if relative and location else None
         rest = base or (_system("file", {}, asynchronous) if plain else None)
         recipe.options["fs"] = ({} if rest is None else {None: rest}) | systems
         _add_imports(recipe)
@@ -245,10 +244,10 @@ def _system(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> An
     return _Raw(wrapped if asynchronous else made)
 
 
-def _folder(location: str, known: Options, asynchronous: bool) -> _Raw:
+def _folder(location: str, given: Options, asynchronous: bool) -> _Raw:
     """Return the expression for the folder of the reference file, which targets start from."""
     protocol = protocol_of(location) or "file"
-    options = known.of(parse(resolve(location, None)))[1]
+    options = given.of(parse(resolve(location, None)))[1]
     inner = _system(protocol, options, asynchronous)
     if not isinstance(inner, _Raw):
         inner = _Raw(_call("fsspec.filesystem", [protocol], inner))

@@ -1,15 +1,11 @@
 /** How the chosen row came about: one step below the other, each with its place in the text. */
 
 import { count } from "../shared/format.ts";
+import { DerivationSteps, type Place } from "../shared/derivation.tsx";
 import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Derivation, Derived } from "./messages.ts";
+import type { Derivation } from "./messages.ts";
 import type { Tracing } from "./tracing.ts";
-
-interface Place {
-  from: number;
-  to: number;
-}
 
 interface Props {
   tracing: Tracing;
@@ -37,53 +33,7 @@ function Steps({ derivation, jump }: { derivation: Derivation; jump: Props["jump
           comes from <code>{origin}</code>; key number {count(number)}, from 0
         </span>
       </p>
-      <ol>
-        {steps.map((step) => <Step key={`${step.name} ${step.pointer}`} step={step} jump={jump} />)}
-      </ol>
+      <DerivationSteps steps={steps} jump={jump} />
     </>
-  );
-}
-
-function Step({ step, jump }: { step: Derived; jump: Props["jump"] }) {
-  const { name, from, to, variables } = step;
-  return (
-    <li class="step">
-      {from === null || to === null ? (
-        <span class="step-name">{name}</span>
-      ) : (
-        <button class="step-name" title="Show this in the text" onClick={() => jump({ from, to })}>{name}</button>
-      )}
-      <span class="step-body">
-        <Formula step={step} />
-        {variables.length > 0 && (
-          <span class="quiet">
-            {name === "dimensions" ? "" : "with "}
-            {variables.map(([variable, value]) => `${variable} = ${value}`).join(", ")}
-          </span>
-        )}
-      </span>
-    </li>
-  );
-}
-
-/** What the step starts from and what came of it, the expressions set apart in both. */
-function Formula({ step: { pieces, result, variables } }: { step: Derived }) {
-  const source = pieces.map((piece) => piece.text).join("");
-  if (source === "" || source === result) {
-    return variables.length > 0 ? <span>{result}</span> : <code>{result}</code>;
-  }
-  const isSplit = pieces.some((piece) => piece.result !== null);
-  return (
-    <span>
-      <code>
-        {pieces.map((piece, i) => (piece.result === null ? piece.text : <span class="expression" key={i}>{piece.text}</span>))}
-      </code>
-      <span class="quiet"> → </span>
-      <code>
-        {isSplit
-          ? pieces.map((piece, i) => (piece.result === null ? piece.text : <b class="expression" key={i}>{piece.result}</b>))
-          : result}
-      </code>
-    </span>
   );
 }

@@ -1,11 +1,13 @@
 import { mount } from "../shared/mount.tsx";
 import data from "../styles/data.css";
+import derivation from "../styles/derivation.css";
 import explorer from "../styles/explorer.css";
+import hex from "../styles/hex.css";
 import inspector from "../styles/inspector.css";
 import maps from "../styles/maps.css";
 import tree from "../styles/tree.css";
 import { Explorer } from "./explorer.tsx";
 
 /** For Panel's JSComponent, which looks for the name; anywidget takes the default export. */
-export const render = mount(Explorer, explorer + tree + inspector + data + maps);
+export const render = mount(Explorer, explorer + tree + inspector + derivation + hex + data + maps);
 export default { render };

@@ -1,11 +1,18 @@
-/** Everything about one key: its reference, its text, and the array it belongs to. */
+/** Everything about one key: its reference, its bytes, how it decodes, the array it belongs to. */
 
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 
-import { bytes, count, pretty, printable, TYPE_NAMES } from "../shared/format.ts";
+import { DerivationSteps } from "../shared/derivation.tsx";
+import { isPlain } from "../shared/escaping.ts";
+import { bytes, count, pretty, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Count, Item } from "../shared/wire.ts";
+import { Failure, Outcome } from "./asking.tsx";
+import { Hex } from "./hex.tsx";
+import { BLOCK, type KeyDetails } from "./keydetails.ts";
+import { Ladder } from "./ladder.tsx";
 import type { ExplorerSession } from "./session.ts";
 
 export function Inspector({ session }: { session: ExplorerSession }) {
@@ -15,6 +22,15 @@ export function Inspector({ session }: { session: ExplorerSession }) {
   }
   if (selection === "") return <Blank sentence="Select a key in the tree to see what it holds." />;
   if (item === null) return <Blank sentence={`Looking up ${selection} …`} />;
+  return <Shown key={item.path} session={session} item={item} />;
+}
+
+function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
+  const { details } = session;
+  useEffect(() => {
+    details.look(item.path);
+    details.writeCode();
+  }, [details, item]);
   const readable = item.chunk?.estimate ?? (item.array?.path === item.path ? item.array?.estimate : null);
   return (
     <>
@@ -22,36 +38,148 @@ export function Inspector({ session }: { session: ExplorerSession }) {
         <h2>{item.path || "/"}</h2>
         {item.kind ? <Badge kind={item.kind} named /> : <span class="quiet">{TYPE_NAMES[item.type]}</span>}
         <span class="space" />
-        {readable && (
-          <button class="button main-button" onClick={() => session.set({ tab: "data" })}>
+        {readable && session.part === "explorer" && (
+          <button class="button main-button" onClick={() => session.show("data")}>
             Show data
           </button>
         )}
       </div>
       {item.notes.length > 0 && <Notes notes={item.notes} follow={() => null} />}
-      <Reference item={item} />
+      <Reference item={item} details={details} />
       {item.text !== null && <Text text={item.text} total={item.text_total} />}
+      {item.kind !== null && <Bytes item={item} details={details} />}
+      {item.chunk !== null && <Decoding details={details} />}
       {item.array && <ArrayFacts array={item.array} chunk={item.chunk?.index ?? null} />}
+      <Code details={details} />
     </>
   );
 }
 
-function Reference({ item }: { item: Item }) {
+function Reference({ item, details }: { item: Item; details: KeyDetails }) {
   return (
-    <dl class="facts">
-      {item.url !== null && <Line name="target">{item.url}</Line>}
-      {item.resolved !== null && item.resolved !== item.url && (
-        <Line name="leads to">{item.resolved}</Line>
+    <section>
+      <dl class="facts">
+        {item.url !== null && <Line name="target"><Target url={item.url} /></Line>}
+        {item.resolved !== null && item.resolved !== item.url && (
+          <Line name="leads to"><Target url={item.resolved} /></Line>
+        )}
+        {item.offset !== null && item.length !== null && (
+          <Line name="range">
+            {count(item.offset)} + {count(item.length)} bytes
+          </Line>
+        )}
+        {item.offset === null && item.size !== null && item.type !== "array" && <Line name="size">{exactly(item.size)}</Line>}
+        {item.raw !== null && item.url !== null && <Line name="reference">{item.raw}</Line>}
+        {item.origin !== null && <Line name="from">{item.origin}</Line>}
+      </dl>
+      {item.kind !== null && <Derivation details={details} />}
+    </section>
+  );
+}
+
+/** A link for what a browser can open and a reader can see to be that; text for all else. */
+function Target({ url }: { url: string }) {
+  if (!isPlain(url) || !isWeb(url)) return <>{url}</>;
+  return <a href={url} target="_blank" rel="noopener noreferrer">{url}</a>;
+}
+
+function isWeb(url: string): boolean {
+  if (!/^https?:\/\//i.test(url)) return false;
+  try {
+    const { username, password } = new URL(url);
+    return username === "" && password === "";
+  } catch {
+    return false;
+  }
+}
+
+/** How the key came about, one click away: as it is written, each template, the reference. */
+function Derivation({ details }: { details: KeyDetails }) {
+  const { explained } = useStore(details);
+  if (explained === null) {
+    return <button class="button" onClick={() => details.explain()}>How it came about</button>;
+  }
+  if (explained.error !== null) return <Failure sentence={explained.error} />;
+  if (explained.answer === null) return <p class="quiet" role="status">Looking it up …</p>;
+  return (
+    <section class="came" aria-label="How this key came about">
+      <h3>How it came about, from {explained.answer.origin}</h3>
+      <DerivationSteps steps={explained.answer.steps} />
+    </section>
+  );
+}
+
+function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
+  const { block, cursor } = useStore(details);
+  const isHere = item.kind === "inline" || item.kind === "base64";
+  return (
+    <section>
+      <h3>Bytes</h3>
+      {block === null ? (
+        <div class="offer">
+          <button class="button" onClick={() => details.readBytes()}>Show bytes</button>
+          <span class="quiet">{isHere ? "They are in the set." : `${amount(item)} from the target.`}</span>
+        </div>
+      ) : (
+        <Outcome
+          asked={block}
+          allow={(grant) => void details.allow("block", grant, () => details.readBytes())}
+          cancel={() => details.cancel("block")}
+        >
+          {(answer) =>
+            answer.state === "failed" ? (
+              <Failure sentence={answer.message ?? "They could not be read."} />
+            ) : (
+              <Hex block={answer} cursor={cursor} move={(next) => details.moveTo(next)} />
+            )
+          }
+        </Outcome>
       )}
-      {item.offset !== null && item.length !== null && (
-        <Line name="range">
-          {count(item.offset)} + {count(item.length)} bytes
-        </Line>
+    </section>
+  );
+}
+
+/** What the first look at the bytes reads. */
+function amount({ length }: Item): string {
+  if (length === null) return `Reads the first ${bytes(BLOCK)} at most`;
+  return Number(length) > BLOCK ? `Reads ${bytes(BLOCK)} of ${bytes(length)}` : `Reads ${bytes(length)}`;
+}
+
+function Decoding({ details }: { details: KeyDetails }) {
+  const { ladder } = useStore(details);
+  return (
+    <section>
+      <h3>Decoding</h3>
+      {ladder === null ? (
+        <div class="offer">
+          <button class="button" onClick={() => details.climb()}>Decode step by step</button>
+          <span class="quiet">Reads all bytes of the chunk.</span>
+        </div>
+      ) : (
+        <Outcome
+          asked={ladder}
+          allow={(grant) => void details.allow("ladder", grant, () => details.climb())}
+          cancel={() => details.cancel("ladder")}
+        >
+          {(answer) => <Ladder ladder={answer} />}
+        </Outcome>
       )}
-      {item.offset === null && item.size !== null && item.type !== "array" && <Line name="size">{exactly(item.size)}</Line>}
-      {item.origin !== null && <Line name="from">{item.origin}</Line>}
-      {item.raw !== null && item.url !== null && <Line name="reference">{item.raw}</Line>}
-    </dl>
+    </section>
+  );
+}
+
+/** Python that opens this with fsspec, Zarr and xarray. */
+function Code({ details }: { details: KeyDetails }) {
+  const { code } = useStore(details);
+  const text = code?.answer ?? "";
+  return (
+    <section>
+      <div class="section-head">
+        <h3>Python that opens it</h3>
+        <Copy text={text} label="Copy code" />
+      </div>
+      {code?.error ? <Failure sentence={code.error} /> : <pre class="text" tabIndex={0} role="region" aria-label="Python that opens it">{text}</pre>}
+    </section>
   );
 }
 
@@ -61,14 +189,13 @@ function exactly(size: Count): string {
 }
 
 function Text({ text, total }: { text: string; total: number }) {
-  const shown = printable(pretty(text));
   return (
     <section>
       <div class="section-head">
         <h3>Text</h3>
         <Copy text={text} />
       </div>
-      <pre class="text" tabIndex={0} aria-label="Text of the key">{shown}</pre>
+      <pre class="text" tabIndex={0} role="region" aria-label="Text of the key">{pretty(text)}</pre>
       {total > text.length && (
         <p class="quiet">The first {bytes(text.length)} of {bytes(total)}.</p>
       )}

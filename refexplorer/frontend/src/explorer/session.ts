@@ -5,6 +5,7 @@ import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
 import type { Count, Hello, Item, Kind, Row } from "../shared/wire.ts";
+import { KeyDetails } from "./keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "./maps.ts";
 import { Preview } from "./preview.ts";
@@ -78,6 +79,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   readonly rows: RowWindow<Row>;
   readonly maps: Maps;
   readonly preview: Preview;
+  readonly details: KeyDetails;
   readonly part: Part;
   /** Settles when the set is here, or was refused. */
   readonly opened: Promise<void>;
@@ -96,6 +98,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.wire = new Wire(host);
     this.maps = new Maps(this.wire);
     this.preview = new Preview(this.wire, (array) => this.maps.refresh(array));
+    this.details = new KeyDetails(this.wire);
     this.rows = new RowWindow(
       (start, n) => this.wire.request<RowsReply<Row>>("tree.rows", { start, n }),
       () => this.set({}),
@@ -112,6 +115,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   close(): void {
     for (const off of this.offs) off();
     this.preview.close();
+    this.details.close();
     this.wire.close();
   }
 
@@ -143,6 +147,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.set({ ...START, tab: this.state.tab });
     this.maps.forget();
     this.preview.forget();
+    this.details.look("");
     await this.open();
   }
 

@@ -3,6 +3,7 @@
 import { render, type ComponentType } from "preact";
 
 import baseCss from "../styles/base.css";
+import "./escaping.ts";
 import { adapt, type Host, type Model, type Off } from "./host.ts";
 import { watchTheme } from "./theme.ts";
 

@@ -107,6 +107,52 @@ export interface Item {
   code: string;
 }
 
+export interface Piece {
+  text: string;
+  /** What came of an expression; null for literal text. */
+  result: string | null;
+  from: number | null;
+  to: number | null;
+}
+
+export interface Derived {
+  name: string;
+  pointer: string;
+  variables: [string, string][];
+  pieces: Piece[];
+  result: string;
+  from: number | null;
+  to: number | null;
+}
+
+/** A page of raw bytes, which come beside it, or why there are none. */
+export interface BytesPage {
+  state: "fetched" | "failed" | "ask";
+  start: number;
+  total: Count;
+  message: string | null;
+  grant: string | null;
+}
+
+/** One step of a decode ladder; `head` is hexadecimal. */
+export interface Rung {
+  name: string;
+  size: Count | null;
+  seconds: number;
+  head: string;
+  form: string;
+  message: string | null;
+}
+
+export interface LadderReply {
+  state: "fetched" | "fill" | "failed" | "ask";
+  rungs: Rung[];
+  message: string | null;
+  grant: string | null;
+  /** The first values. */
+  values: string[];
+}
+
 /** A part of an array, and what reading it takes. */
 export interface Plan {
   array: string;

@@ -1,0 +1,66 @@
+/** Something that is read from a target: the wait, the question of access, the failure. */
+
+import type { ComponentChildren } from "preact";
+
+import { Sentence } from "../shared/parts.tsx";
+import type { Progress } from "../shared/wire.ts";
+import type { Asked } from "./keydetails.ts";
+
+/** What an answer says of the access that it needs. */
+interface Answer {
+  state: string;
+  message: string | null;
+  grant: string | null;
+}
+
+interface Props<T extends Answer> {
+  asked: Asked<T>;
+  allow(grant: string): void;
+  cancel(): void;
+  children(answer: T): ComponentChildren;
+}
+
+export function Outcome<T extends Answer>({ asked: { id, answer, error, progress }, allow, cancel, children }: Props<T>) {
+  const isAsking = answer?.state === "ask" && answer.grant !== null;
+  return (
+    <>
+      {answer !== null && !isAsking && children(answer)}
+      {id !== null && <Working progress={progress} cancel={cancel} />}
+      {id === null && error !== null && <Failure sentence={error} />}
+      {id === null && isAsking && <Question sentence={answer.message} grant={answer.grant!} allow={allow} />}
+    </>
+  );
+}
+
+interface QuestionProps {
+  sentence: string | null;
+  grant: string;
+  allow(grant: string): void;
+}
+
+function Question({ sentence, grant, allow }: QuestionProps) {
+  return (
+    <div class="ask" role="group" aria-label="Access">
+      <p><Sentence text={sentence ?? "These bytes may not be read yet."} /></p>
+      <button class="button main-button" onClick={() => allow(grant)}>Allow {grant}</button>
+    </div>
+  );
+}
+
+export function Working({ progress, cancel }: { progress: Progress | null; cancel(): void }) {
+  return (
+    <div class="working" role="status">
+      <progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="Reading" />
+      <span>{progress?.label ?? "Reading …"}</span>
+      <button class="button" onClick={cancel}>Cancel</button>
+    </div>
+  );
+}
+
+export function Failure({ sentence }: { sentence: string }) {
+  return (
+    <p class="failed" role="alert">
+      <span aria-hidden="true">✕</span> <Sentence text={sentence} />
+    </p>
+  );
+}

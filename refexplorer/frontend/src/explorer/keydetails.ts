@@ -1,0 +1,145 @@
+/** What is asked of one key beyond its facts: derivation, bytes, decode ladder, code. */
+
+import type { Message, Off } from "../shared/host.ts";
+import { Store } from "../shared/store.ts";
+import type { BytesPage, Derived, LadderReply, Progress, Wire } from "../shared/wire.ts";
+
+/** Bytes that one request brings; pages of the hex view are parts of it. */
+export const BLOCK = 2 ** 15;
+/** A few more, so that numbers at the end of a block are whole. */
+const MORE = 8;
+
+export interface Explained {
+  origin: string;
+  steps: Derived[];
+}
+
+/** Something that is read from a target: it may ask, wait, fail. */
+export interface Asked<T> {
+  id: string | null;
+  progress: Progress | null;
+  answer: T | null;
+  error: string | null;
+}
+
+/** A block of bytes, its first one at `start`. */
+export interface Block extends BytesPage {
+  data: Uint8Array;
+}
+
+export interface KeyState {
+  path: string;
+  explained: Asked<Explained> | null;
+  code: Asked<string> | null;
+  block: Asked<Block> | null;
+  /** The byte that the cursor is on. */
+  cursor: number;
+  ladder: Asked<LadderReply> | null;
+}
+
+type Part = "explained" | "code" | "block" | "ladder";
+
+const NOTHING: KeyState = { path: "", explained: null, code: null, block: null, cursor: 0, ladder: null };
+
+export class KeyDetails extends Store<KeyState> {
+  private readonly wire: Wire;
+  private readonly off: Off;
+
+  constructor(wire: Wire) {
+    super(NOTHING);
+    this.wire = wire;
+    this.off = wire.on("progress", (message) => this.progress(message));
+  }
+
+  close(): void {
+    this.off();
+  }
+
+  /** Turns to another key, or to the same one of another set; what was asked before is stopped. */
+  look(path: string): void {
+    for (const part of ["block", "ladder"] as const) this.cancel(part);
+    this.set({ ...NOTHING, path });
+  }
+
+  explain(): void {
+    void this.ask<Explained>("explained", "key.explain", {}, (message) => message as unknown as Explained);
+  }
+
+  writeCode(): void {
+    void this.ask<string>("code", "key.code", {}, ({ code }) => String(code));
+  }
+
+  /** Moves the cursor, and reads the block that it is in unless that is here or on its way. */
+  moveTo(cursor: number): void {
+    const { block } = this.state;
+    this.set({ cursor });
+    const known = block?.answer?.state === "fetched" && block.id === null && block.answer.start === blockOf(cursor);
+    if (!known) this.readBytes();
+  }
+
+  readBytes(): void {
+    const fields = { start: blockOf(this.state.cursor), n: BLOCK + MORE };
+    void this.ask<Block>("block", "key.bytes", fields, ({ bytes }, [data]) => ({
+      ...(bytes as BytesPage),
+      data: new Uint8Array(data ?? new ArrayBuffer(0)),
+    }));
+  }
+
+  climb(): void {
+    void this.ask<LadderReply>("ladder", "key.ladder", {}, ({ ladder }) => ladder as LadderReply);
+  }
+
+  /** Grants what a reading asked for; then `again` reads. */
+  async allow(part: "block" | "ladder", grant: string, again: () => void): Promise<void> {
+    try {
+      await this.wire.request("allow", { grant });
+      again();
+    } catch (error) {
+      this.set({ [part]: { id: null, progress: null, answer: null, error: (error as Error).message } });
+    }
+  }
+
+  cancel(part: "block" | "ladder"): void {
+    const id = this.state[part]?.id;
+    if (!id) return;
+    this.set({ [part]: null });
+    this.wire.request("cancel", { job: id }).catch(() => undefined);
+  }
+
+  private async ask<T>(
+    part: Part,
+    op: string,
+    fields: object,
+    read: (message: Message, buffers: ArrayBuffer[]) => T,
+  ): Promise<void> {
+    const { id, reply } = this.wire.job<Message>(op, { path: this.state.path, ...fields }, true);
+    // What is here stays in sight until the next comes.
+    const answer = this.state[part]?.answer ?? null;
+    this.set({ [part]: { id, progress: null, answer, error: null } });
+    try {
+      const { message, buffers } = await reply;
+      this.finish(part, id, { answer: read(message, buffers) });
+    } catch (error) {
+      this.finish(part, id, { error: (error as Error).message });
+    }
+  }
+
+  /** Keeps an answer unless another key, or another question, took its place. */
+  private finish(part: Part, id: string, change: object): void {
+    const asked = this.state[part];
+    if (asked?.id === id) this.set({ [part]: { ...asked, ...change, id: null, progress: null } });
+  }
+
+  private progress(message: Message): void {
+    for (const part of ["block", "ladder"] as const) {
+      const asked = this.state[part];
+      if (asked && asked.id === message["id"]) {
+        this.set({ [part]: { ...asked, progress: message as unknown as Progress } });
+      }
+    }
+  }
+}
+
+function blockOf(offset: number): number {
+  return offset - (offset % BLOCK);
+}

@@ -1,0 +1,66 @@
+/** The steps of a derivation, one below the other, with what each started from and what came of it. */
+
+import type { Derived } from "./wire.ts";
+
+export interface Place {
+  from: number;
+  to: number;
+}
+
+interface Props {
+  steps: Derived[];
+  /** Shows the source of a step in the text, where there is a text. */
+  jump?(place: Place): void;
+}
+
+export function DerivationSteps({ steps, jump }: Props) {
+  return (
+    <ol class="steps">
+      {steps.map((step) => <Step key={`${step.name} ${step.pointer}`} step={step} jump={jump} />)}
+    </ol>
+  );
+}
+
+function Step({ step, jump }: { step: Derived; jump: Props["jump"] }) {
+  const { name, from, to, variables } = step;
+  return (
+    <li class="step">
+      {jump === undefined || from === null || to === null ? (
+        <span class="step-name" title={step.pointer}>{name}</span>
+      ) : (
+        <button class="step-name" title="Show this in the text" onClick={() => jump({ from, to })}>{name}</button>
+      )}
+      <span class="step-body">
+        <Formula step={step} />
+        {variables.length > 0 && (
+          <span class="quiet">
+            {name === "dimensions" ? "" : "with "}
+            {variables.map(([variable, value]) => `${variable} = ${value}`).join(", ")}
+          </span>
+        )}
+      </span>
+    </li>
+  );
+}
+
+/** What the step starts from and what came of it, the expressions set apart in both. */
+function Formula({ step: { pieces, result, variables } }: { step: Derived }) {
+  const source = pieces.map((piece) => piece.text).join("");
+  if (source === "" || source === result) {
+    return variables.length > 0 ? <span>{result}</span> : <code>{result}</code>;
+  }
+  const isSplit = pieces.some((piece) => piece.result !== null);
+  return (
+    <span>
+      <code>
+        {pieces.map((piece, i) => (piece.result === null ? piece.text : <span class="expression" key={i}>{piece.text}</span>))}
+      </code>
+      <span class="quiet"> → </span>
+      <code>
+        {isSplit
+          ? pieces.map((piece, i) => (piece.result === null ? piece.text : <b class="expression" key={i}>{piece.result}</b>))
+          : result}
+      </code>
+    </span>
+  );
+}

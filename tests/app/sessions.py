@@ -64,7 +64,7 @@ class Visitor:
         )
         await self._next()  # the server says that it is there
         await self._send("PULL-DOC-REQ", {})
-        frame = await self._wait(_model("page.js"))
+        frame: str = await self._wait(_model("page.js"))
         await self._tell("document_ready", [])
         return frame
 

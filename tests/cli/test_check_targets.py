@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import run
+from tests.servers import RangeServer, range_server
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+def written(folder: Path, server: RangeServer, count: int) -> Path:
+    server.files = {f"/{n}": bytes(100) for n in range(count)}
+    path = folder / "set.json"
+    path.write_text(json.dumps({f"x/{n}": [f"{server.url}/{n}", 0, 90] for n in range(count)}))
+    return path
+
+
+def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:
+    ran = run("check", demo / "sst.v0.json", "--targets")
+    assert ran.status == 0
+    rows = [line.split("\t") for line in ran.out.splitlines()]
+    assert ["good", "sst_2025-07.nc"] in [row[:2] for row in rows]
+    assert ran.err == "sst.v0.json, 4 targets: 4 as referenced.\n"
+
+
+def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Path) -> None:
+    path = written(tmp_path, server, 2)
+    ran = run("check", path, "--targets")
+    assert (ran.status, server.requests) == (1, [])
+    assert f'allow=["{server.url}"]' in ran.out
+    allowed = run("check", path, "--targets", "--allow", server.url, "--json")
+    assert allowed.status == 0
+    found = json.loads(allowed.out)
+    assert (found["total"], found["targets"][0]["size"]) == (2, 100)
+    assert allowed.err == ""
+
+
+def test_an_interrupt_leaves_a_file_to_go_on_from(server: RangeServer, tmp_path: Path) -> None:
+    path, journal = written(tmp_path, server, 30), tmp_path / "kept.jsonl"
+    server.stalled = {f"/{n}" for n in range(10, 30)}
+    command = ("check", path, "--targets", "--allow", server.url, "--resume", journal)
+    started = subprocess.Popen(
+        [sys.executable, "-m", "refexplorer", *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not journal.exists() or len(journal.read_text().splitlines()) < 10:
+        assert started.poll() is None
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=30)
+    assert (started.returncode, out) == (130, "")
+    assert err == f"Stopped. {journal} keeps what was found; the same command goes on.\n"
+    server.stalled = set()
+    server.requests.clear()
+    assert run(*command).status == 0
+    assert sorted(map(int, (path[1:] for path in server.requests))) == list(range(10, 30))
+
+
+def test_options_of_targets_alone_are_a_wrong_call(demo: Path) -> None:
+    ran = run("check", demo / "sst.v0.json", "--allow", "s3://bucket")
+    assert (ran.status, ran.out) == (2, "")
+    assert "go with --targets" in ran.err

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
 from refexplorer.cli import output
+from refexplorer.cli.target_check import check_targets
 from refexplorer.errors import SourceError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -113,9 +115,25 @@ def expand(
 
 
 @app.command()
-def check(source: Source, as_json: AsJson = False) -> int:
+def check(
+    source: Source,
+    targets: Annotated[
+        bool, typer.Option("--targets", help="Ask the targets instead: size, version, or why not.")
+    ] = False,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="What may be asked: a folder, s3://bucket, a host.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="A file that keeps the answers; the next run goes on.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
     """List what is wrong or odd, with the place and what to do."""
+    if (allow or resume) and not targets:
+        raise typer.BadParameter("--allow and --resume go with --targets.")
     refs = open_set(source)
+    if targets:
+        return 0 if check_targets(refs, allow or [], resume, as_json).good else HAS_ERRORS
     counts = _severities(refs)
     if as_json:
         fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}

@@ -1,0 +1,64 @@
+"""``check --targets``: ask the targets of a set what they are, with progress, and go on later."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress
+
+from refexplorer.cli import output
+from refexplorer.data.check_results import TargetChecks
+from refexplorer.referenceset import ReferenceSet
+
+_COLUMNS = ("State", "Target", "Size", "References", "Modified", "What to know")
+
+
+def check_targets(
+    refs: ReferenceSet, allow: list[str], resume: Path | None, as_json: bool
+) -> TargetChecks:
+    """Ask every target, several at a time, and print what was found.
+
+    Parameters
+    ----------
+    refs
+        The set.
+    allow
+        What may be asked.
+    resume
+        Keeps the results, also if it is interrupted.
+    as_json
+        Print one JSON document.
+    """
+    try:
+        found = _watched(refs, allow, resume)
+    except KeyboardInterrupt:
+        if resume is not None:
+            output.say(f"Stopped. {resume} keeps what was found; the same command goes on.")
+        raise
+    if as_json:
+        fields = {"source": found.source, "total": found.total, "unlisted": found.unlisted}
+        output.write_json(fields, "targets", map(asdict, found))
+    else:
+        output.write_rows(
+            _COLUMNS,
+            ((r.state, r.url, r.size, r.references, r.modified, r.message) for r in found),
+        )
+        output.say(f"{found.source}, {found.summary}")
+    return found
+
+
+def _watched(refs: ReferenceSet, allow: list[str], resume: Path | None) -> TargetChecks:
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("Asking targets", total=None)
+
+        def checked(done: int, of: int) -> bool:
+            bar.update(task, completed=done, total=of)
+            return True
+
+        return refs.check_targets(allow=allow, resume=resume, checked=checked)

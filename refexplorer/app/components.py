@@ -69,17 +69,25 @@ class ExplorerView(View):
 
 
 class EditorView(View):
-    """The template editor."""
+    """The template editor, also with exercises.
+
+    Parameters
+    ----------
+    editor
+        Follows the text.
+    explore
+        Shows the set that the text makes in the explorer of the page.
+    """
 
     _bundle = FOLDER / "editor.js"
 
     # Not `document`, as in a notebook: Bokeh's models have another use for that name.
     text = param.String(doc="The text as it is in the editor.")
 
-    def __init__(self, document: str, explore: Callable[[ReferenceSet], None]) -> None:
-        self._editor = EditorController(document)
+    def __init__(self, editor: EditorController, explore: Callable[[ReferenceSet], None]) -> None:
+        self._editor = editor
         self._explore = explore
-        super().__init__(self._editor, text=document)
+        super().__init__(editor, text=editor.document)
 
     def _handle_msg(self, data: Message) -> None:
         """Answer what concerns the page here, where its parts may be changed; the rest as ever."""

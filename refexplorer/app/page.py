@@ -18,13 +18,15 @@ from refexplorer.app.components import EditorView, ExplorerView, Frame, View
 from refexplorer.app.library import VISITOR, Library
 from refexplorer.app.upload import Upload
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.views.editor import EditorController
+from refexplorer.views.exercises import ExercisesController
 from refexplorer.views.wire import sentence
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
 _EDITABLE_CHARS = 1_000_000
 _EDITED = "Edited text"
 START, EXPLORER = "start", "explorer"
-OTHER_VIEWS = ("editor",)
+OTHER_VIEWS = ("editor", "exercises")
 """Views beside the explorer; an address names them in its `view`."""
 
 
@@ -70,7 +72,7 @@ class Page:
         """
         self._references = references
         self._source = source if is_shareable(source) else ""
-        self._made.clear()
+        self._made.pop("editor", None)  # its text is that of the set before; exercises stay
         self._explore(references)
         self._frame.param.update(title=references.source.name, problem="", opening="")
         self._stand(place or Address(source))
@@ -171,8 +173,10 @@ class Page:
         self._tell()
 
     def _make(self, view: str) -> View:
+        if view == "exercises":
+            return EditorView(ExercisesController(), self._explore_edited)
         text = None if self._references is None else _editable(self._references)
-        return EditorView(text or _example(), self._explore_edited)
+        return EditorView(EditorController(text or _example()), self._explore_edited)
 
     def _tell(self, *_: object) -> None:
         """Keep the address to where the person is."""

@@ -3,10 +3,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+from bokeh.application import Application
+from bokeh.application.handlers import DirectoryHandler
 from panel.models.esm import DataEvent
 
+import refexplorer.app
 from refexplorer import demo
 from refexplorer.app import serve
 from refexplorer.app.address import Address
@@ -124,3 +128,20 @@ def test_serving_on_a_taken_port_says_so() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(RefexplorerError, match=f"Port {port}"):
             serve({"a": "text"}, port=port, open_browser=False)
+
+
+def test_panel_serve_takes_the_room() -> None:
+    handler = DirectoryHandler(filename=str(Path(refexplorer.app.__file__).parent))
+    document = Application(handler).create_document()
+    assert not handler.failed, handler.error_detail
+    assert document.roots
+
+
+def test_exercises_are_a_view_of_their_own() -> None:
+    page = Page(Library())
+    hear(page, op="go", address="view=exercises")
+    exercises = page._made["exercises"]
+    page.show(open_references({"a": "text"}))
+    page._frame.view = "exercises"
+    assert shown(page) == [EditorView]
+    assert page._made["exercises"] is exercises

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.app.sessions import NUMBER, visit_together
 from tests.ui.hosts import running_page
 
-SOURCES = ("demo/sst.v1.json", "demo/spec.v1.json", "demo/broken.json", "demo/sst.parq")
+SOURCES = ("demo/sst.v1.json", "demo/spec.v1.json")
 
 
 def test_twenty_sessions_answer_and_share_nothing() -> None:
@@ -20,7 +20,7 @@ def test_twenty_sessions_answer_and_share_nothing() -> None:
             visitors = pool.submit(asyncio.run, visit_together(served.url, sources)).result()
         with urllib.request.urlopen(f"{served.url}healthz") as answer:
             assert json.load(answer) == {"status": "ok"}
-    shown = {source: set() for source in SOURCES}  # type: dict[str, set[tuple[str, ...]]]
+    shown: dict[str, set[tuple[str, ...]]] = {source: set() for source in SOURCES}
     for source, visitor in zip(sources, visitors, strict=True):
         assert len(visitor.waits) == len(visitors[0].waits)
         shown[source].add(tuple(visitor.rows))

@@ -10,7 +10,7 @@ import { useLost } from "./connection.ts";
 import { useShared } from "./shared.ts";
 import { Opening, Start } from "./start.tsx";
 
-const VIEWS = { explorer: "Explorer", editor: "Template editor" };
+const VIEWS = { explorer: "Explorer", editor: "Template editor", exercises: "Exercises" };
 type View = keyof typeof VIEWS | "start";
 
 export function Page({ host }: ViewProps) {

@@ -1,0 +1,150 @@
+"""Generated keys: written out, as columns, shown while they are typed, looked up."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.measuring import Case, Watch, checksum
+
+SAMPLED_ITEMS = 4
+"""Gen items of which fsspec expands the first file: 1,920 keys, each of which costs it the same."""
+MILLION = 10**6
+EDITS = 20
+
+
+def v0_ours(watch: Watch, path: Path) -> object:
+    """Write all keys out as V0."""
+    from refexplorer import open_references
+
+    refs = open_references(path)
+    with watch.running():
+        v0 = refs.to_v0()
+    return checksum(f"{key} {v0[key]}" for key in _sample(path))
+
+
+def columns_ours(watch: Watch, path: Path) -> object:
+    """Make columns of all generated keys."""
+    from refexplorer import open_references
+    from refexplorer.refset.generated import generated_tables
+
+    refs = open_references(path)
+    wanted = _sample(path)
+    with watch.running():
+        made = [list(generated_tables(part)) for part in refs.opened.segments]
+    rows = [entry for tables in made for entry in tables[0].iterate(0, len(wanted))]
+    return checksum(f"{key} {found.to_v0()}" for key, found in rows if key in wanted)
+
+
+def expand_fsspec(watch: Watch, path: Path) -> object:
+    """Expand a sample with jinja2; the time is that of all generated keys."""
+    document = json.loads(path.read_bytes())
+    references = _fsspec(watch, _cut(document))
+    watch.seconds *= _count(document) / len(references)
+    return checksum(f"{key} {value}" for key, value in references.items())
+
+
+def preview_ours(watch: Watch, path: Path) -> object:
+    """Follow a keystroke and show 50 rows."""
+    from refexplorer.views.editor import EditorController
+
+    document = _one_item(path)
+    texts = []
+    for edit in range(EDITS + 1):
+        document["gen"][0]["url"] = f"{{{{u}}}}/edited_{edit}_{{{{f}}}}.nc"
+        texts.append(json.dumps(document))
+    controller = EditorController(texts.pop())
+    rows = {"id": "a:2", "op": "rows", "start": 0, "n": 50}
+    controller.handle(rows)
+    with watch.running(EDITS) as turns:
+        for turn in turns:
+            controller.handle({"id": "a:1", "op": "edit", "document": texts[turn]})
+            controller.handle(rows)
+    return None
+
+
+def render_fsspec(watch: Watch, path: Path) -> object:
+    """Render one key, as an average of a sample."""
+    references = _fsspec(watch, _cut(json.loads(path.read_bytes())))
+    watch.seconds /= len(references)
+    return None
+
+
+def find_ours(watch: Watch, path: Path) -> object:
+    """Find where a key is made."""
+    from refexplorer import open_references
+
+    refs = open_references(_one_item(path))
+    chosen = random.Random(0).choices(range(refs.count), k=1000)
+    keys = [refs.keys_at(number, number + 1)[0] for number in chosen]
+    with watch.running(len(keys)) as turns:
+        found = [refs.number(keys[turn]) for turn in turns]
+    assert found == chosen
+    return None
+
+
+def _sample(path: Path) -> set[str]:
+    from refexplorer import expand
+
+    return set(expand(_cut(json.loads(path.read_bytes()))).v0)
+
+
+def _cut(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with the first file of some items only."""
+    items = document["gen"][:SAMPLED_ITEMS]
+    cut = [{**item, "dimensions": {**item["dimensions"], "f": {"stop": 1}}} for item in items]
+    return {**document, "refs": {}, "gen": cut}
+
+
+def _one_item(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(path.read_bytes())
+    return {**document, "gen": document["gen"][:1], "refs": {}}
+
+
+def _count(document: dict[str, Any]) -> int:
+    total = 0
+    for item in document["gen"]:
+        made = 1
+        for values in item["dimensions"].values():
+            made *= len(values) if isinstance(values, list) else values["stop"]
+        total += made
+    return total
+
+
+def _fsspec(watch: Watch, document: dict[str, Any]) -> dict[str, Any]:
+    import fsspec.implementations.memory
+    from fsspec.implementations.reference import ReferenceFileSystem
+
+    memory = fsspec.implementations.memory.MemoryFileSystem()
+    with watch.running():
+        filesystem = ReferenceFileSystem(
+            document, fs={"s3": memory}, simple_templates=False, skip_instance_cache=True
+        )
+    references: dict[str, Any] = filesystem.references
+    return references
+
+
+CASES = (
+    Case("gen to V0", "≥ 1,000 times", v0_ours, (expand_fsspec,), "gen", MILLION),
+    Case(
+        "gen to V0, formats", "≥ 1,000 times", v0_ours, (expand_fsspec,), "gen-formatted", MILLION
+    ),
+    Case("gen to columns", "≥ 5,000 times", columns_ours, (expand_fsspec,), "gen", MILLION),
+    Case(
+        "gen to columns, formats",
+        "≥ 5,000 times",
+        columns_ours,
+        (expand_fsspec,),
+        "gen-formatted",
+        MILLION,
+    ),
+    Case(
+        "keystroke and 50 rows", "≥ 1 key of fsspec", preview_ours, (render_fsspec,), "gen", 10**5
+    ),
+    Case(
+        "keystroke and 50 rows", "≥ 1 key of fsspec", preview_ours, (render_fsspec,), "gen", 10**13
+    ),
+    Case("where a key of gen is made", "≤ 50 µs", find_ours, (), "gen", 10**13),
+)

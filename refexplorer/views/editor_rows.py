@@ -107,7 +107,7 @@ class EditorRows:
         if row.state == "removed":
             return row
         if reader.is_refused:
-            return replace(row, state="absent")
+            return _blank(row, "absent", None)
         ours = self._refs[row.key].to_v0()
         if row.origin == "refs":
             theirs = reader.explicit(row.key, ours)
@@ -117,8 +117,8 @@ class EditorRows:
         if theirs.state is State.VALUE and theirs.value == ours:
             return replace(row, state="same")
         if theirs.state is not State.VALUE:
-            return replace(row, state=str(theirs.state), why=theirs.reason)
-        return replace(_of_value(row, theirs.value), state="different", why=theirs.reason)
+            return _blank(row, str(theirs.state), theirs.reason)
+        return _of_value(_blank(row, "different", theirs.reason), theirs.value)
 
 
 def values_of(refs: ReferenceSet, key: str) -> dict[str, int]:
@@ -145,16 +145,19 @@ def _entry(key: str, reference: Reference, origin: str, state: str) -> Entry:
     )
 
 
+def _blank(row: Entry, state: str, why: str | None) -> Entry:
+    return replace(row, url=None, offset=None, length=None, text=None, state=state, why=why)
+
+
 def _of_value(row: Entry, value: object) -> Entry:
-    """Return a row with a value that may be what no V0 value can be."""
-    blank = replace(row, url=None, offset=None, length=None, text=None)
+    """Fill a row with a value that may be what no V0 value can be."""
     if isinstance(value, str):
         kind = "base64" if value.startswith(BASE64_PREFIX) else "inline"
-        return replace(blank, kind=kind, text=value[:_TEXT_SHOWN])
+        return replace(row, kind=kind, text=value[:_TEXT_SHOWN])
     if isinstance(value, list) and value and isinstance(value[0], str):
         if len(value) == 1:
-            return replace(blank, kind="url", url=value[0])
+            return replace(row, kind="url", url=value[0])
         if len(value) == 3 and all(type(number) is int for number in value[1:]):
-            return replace(blank, kind="range", url=value[0], offset=value[1], length=value[2])
+            return replace(row, kind="range", url=value[0], offset=value[1], length=value[2])
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return replace(blank, kind="inline", text=text[:_TEXT_SHOWN])
+    return replace(row, kind="inline", text=text[:_TEXT_SHOWN])

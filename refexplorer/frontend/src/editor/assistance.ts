@@ -43,9 +43,19 @@ function complete(context: CompletionContext, help: Help): CompletionResult | nu
   const node = syntaxTree(state).resolveInner(pos, -1);
   if (node.name === "String") return completeExpression(context, node, help);
   const isName = node.name === "PropertyName" && pos < node.to;
-  if (!isName && !(context.explicit && node.name === "Object")) return null;
-  const object = isName ? node.parent?.parent : node;
+  if (!isName && !context.explicit) return null;
+  const object = isName ? node.parent?.parent : objectAround(node, pos);
   return object ? completeName(state, object, isName ? node : null, pos, help) : null;
+}
+
+/** The object whose properties stand at a place, if it is between them. */
+function objectAround(node: SyntaxNode, pos: number): SyntaxNode | null {
+  for (let around: SyntaxNode | null = node; around; around = around.parent) {
+    const isClosed = around.lastChild?.name === "}" || around.lastChild?.name === "]";
+    const isInside = around.from < pos && (pos < around.to || !isClosed);
+    if (isInside) return around.name === "Object" ? around : null;
+  }
+  return null;
 }
 
 /** A name of the specification's, where a property's name is being written. */
@@ -59,14 +69,22 @@ function completeName(
   const path = pathAt(state, object.from + 1);
   const others = object.getChildren("Property").filter((one) => one.from !== name?.from);
   const taken = new Set(others.map((one) => nameOf(state, one)));
+  const between = name === null ? commas(state, pos) : ["", ""];
   const hasValue = name !== null && /^\s*:/.test(state.sliceDoc(name.to, name.to + 20));
   const options = namesBelow(help, path)
     .filter((each) => !taken.has(each))
     .map((each) => {
       const option: Completion = { label: `"${each}"`, info: () => tip(helpFor(help, [...path, each]) ?? "") };
-      return hasValue ? option : snippetCompletion(`"${each}": ${VALUES[each] ?? '"${}"'}`, option);
+      return hasValue ? option : snippetCompletion(`${between[0]}"${each}": ${VALUES[each] ?? '"${}"'}${between[1]}`, option);
     });
   return { from: name?.from ?? pos, to: name?.to ?? pos, options, filter: name !== null };
+}
+
+/** The commas that a new property needs before and behind it. */
+function commas(state: EditorState, pos: number): [string, string] {
+  const before = state.sliceDoc(Math.max(0, pos - 200), pos).trimEnd();
+  const after = state.sliceDoc(pos, pos + 200).trimStart();
+  return [/[{,]$/.test(before) ? "" : ", ", after.startsWith('"') ? "," : ""];
 }
 
 /** A dimension, a template or a filter, inside `{{ … }}`. */
@@ -76,15 +94,21 @@ function completeExpression(
   help: Help,
 ): CompletionResult | null {
   const before = state.sliceDoc(text.from, pos);
-  if (!isInExpression(before)) return null;
+  const offered = namesInExpression(state, pathAt(state, text.from + 1));
+  if (!isInExpression(before)) return explicit ? completeBraces(offered, pos) : null;
   const word = /\w*$/.exec(before)![0];
   const isFilter = /\|\s*\w*$/.test(before);
   if (word === "" && !explicit && !isFilter && !/\{\{\s*$/.test(before)) return null;
-  const names = namesInExpression(state, pathAt(state, text.from + 1));
   const options = isFilter
     ? Object.entries(help.filters).map(([label, said]) => ({ label, info: () => tip(said) }))
-    : names.map((name) => ({ label: name.name, detail: name.kind, info: name.value }));
+    : offered.map((name) => ({ label: name.name, detail: name.kind, info: name.value }));
   return { from: pos - word.length, options, validFor: /^\w*$/ };
+}
+
+/** A name with its braces, where only text stands so far. */
+function completeBraces(names: Name[], pos: number): CompletionResult | null {
+  const options = names.map(({ name, kind, value }) => ({ label: `{{${name}}}`, detail: kind, info: value }));
+  return options.length === 0 ? null : { from: pos, options, filter: false };
 }
 
 function isInExpression(before: string): boolean {

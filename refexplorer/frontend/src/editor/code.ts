@@ -71,9 +71,15 @@ interface Options {
   moved(pointer: string): void;
 }
 
-export function createEditor({ parent, root, text, help, edited, moved }: Options): EditorView {
-  const state = EditorState.create({
-    doc: text,
+interface Created {
+  view: EditorView;
+  /** Puts another text in place, with nothing to undo before it. */
+  begin(text: string): void;
+}
+
+export function createEditor({ parent, root, text, help, edited, moved }: Options): Created {
+  const begun = (doc: string) => EditorState.create({
+    doc,
     extensions: [
       lineNumbers(),
       highlightActiveLineGutter(),
@@ -107,7 +113,8 @@ export function createEditor({ parent, root, text, help, edited, moved }: Option
       ]),
     ],
   });
-  return new EditorView({ state, parent, root });
+  const view = new EditorView({ state: begun(text), parent, root });
+  return { view, begin: (doc) => view.setState(begun(doc)) };
 }
 
 /** Puts another text in place; it can be undone like anything typed. */

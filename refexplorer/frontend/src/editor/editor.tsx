@@ -11,9 +11,12 @@ import type { Note } from "../shared/wire.ts";
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
 import { DerivationPanel } from "./derivation.tsx";
 import type { EditReply, Fix, Help, Mark } from "./messages.ts";
+import { Below } from "./below.tsx";
 import { Readers } from "./readers.tsx";
 import { EditorSession } from "./session.ts";
 import { Table } from "./table.tsx";
+import { TaskPanel } from "./task.tsx";
+import { Trying } from "./trying.tsx";
 import { Export, GoTo } from "./toolbar.tsx";
 import { revealTraces, showTraces } from "./traces.ts";
 
@@ -22,7 +25,7 @@ export function Editor({ host, root }: ViewProps) {
   useEffect(() => () => session.close(), [session]);
   const { help, failure, reply } = useStore(session);
   const view = useRef<EditorView | null>(null);
-  const [compares, compare] = useState(false);
+  const [side, turn] = useState<"readers" | "trying" | null>(null);
   if (help === null) {
     return failure === null ? (
       <Blank sentence="Opening the document …" />
@@ -30,29 +33,39 @@ export function Editor({ host, root }: ViewProps) {
       <Blank sentence={failure} retry={() => session.open()} />
     );
   }
+  const show = (panel: typeof side) => {
+    turn(side === panel ? null : panel);
+    if (side === "readers") session.readAs("");
+  };
+  const isTask = session.tasks.state.all.length > 0;
+  const mend = (fix: Fix) => view.current && applyFix(view.current, fix, session.state.marks.text);
   const jump = (place: { from: number; to: number }) => view.current && jumpTo(view.current, place);
-  return (
-    <section class="view editor" aria-label="Template editor">
+  const main = (
+    <section class={`view editor${isTask ? " with-task" : ""}`} aria-label={isTask ? "Exercises" : "Template editor"}>
       <header class="bar head">
-        <b class="title">Template editor</b>
+        <b class="title">{isTask ? "Exercises" : "Template editor"}</b>
         <span class="chip">V1 → V0</span>
         {reply && <Total reply={reply} />}
-        <button class="button" aria-pressed={compares} onClick={() => compare(!compares)}>
+        <button class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>Try values</button>
+        <button class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
           As others read it
         </button>
-        {session.hasExplorer && (
-          <button class="button" onClick={() => session.explore()}>Open in explorer</button>
-        )}
+        {reply?.wrap && <button class="button" onClick={() => mend(reply.wrap!)}>{reply.wrap.label}</button>}
+        {!isTask && <button class="button" onClick={() => session.explore()}>Open in explorer</button>}
         <span class="space" />
         <GoTo session={session} />
         <Export session={session} />
       </header>
+      {isTask && (
+        <TaskPanel tasks={session.tasks} write={(text) => view.current && replaceText(view.current, text)} />
+      )}
       <div class="two">
         <Code session={session} help={help} root={root} view={view} />
         <div class="results">
           <Table session={session} stale={reply?.good === false} />
           <DerivationPanel tracing={session.tracing} jump={jump} />
-          {compares && <Readers session={session} />}
+          {side === "readers" && <Readers session={session} />}
+          {side === "trying" && <Trying session={session} />}
         </div>
       </div>
       {reply && (
@@ -60,20 +73,26 @@ export function Editor({ host, root }: ViewProps) {
           reply={reply}
           failure={failure}
           jump={jump}
-          mend={(fix) => view.current && applyFix(view.current, fix, session.state.marks.text)}
+          mend={mend}
         />
       )}
     </section>
   );
+  return (
+    <>
+      {main}
+      <Below host={host} />
+    </>
+  );
 }
 
-function Total({ reply: { total, removed, good } }: { reply: EditReply }) {
+function Total({ reply: { total, removed, removed_exactly: exactly, good } }: { reply: EditReply }) {
   const [number, noun] = counted(total, "key").split(" ");
   return (
     <span class="fact">
       <b>{number}</b> {noun}
       {!good && " in the last good text"}
-      {good && removed !== null && removed !== 0 && `, ${count(removed)} removed`}
+      {good && removed !== 0 && `, ${exactly ? "" : "at least "}${count(removed)} removed`}
     </span>
   );
 }
@@ -90,7 +109,7 @@ function Code({ session, help, root, view }: CodeProps) {
   const { marks } = useStore(session);
   const { derivation } = useStore(session.tracing);
   useLayoutEffect(() => {
-    const editor = createEditor({
+    const { view: editor, begin } = createEditor({
       parent: box.current!,
       root,
       text: session.document,
@@ -100,6 +119,7 @@ function Code({ session, help, root, view }: CodeProps) {
     });
     view.current = editor;
     session.replace = (text) => replaceText(editor, text);
+    session.begin = begin;
     return () => editor.destroy();
   }, [session]);
   useEffect(() => {

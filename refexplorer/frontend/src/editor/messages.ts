@@ -1,6 +1,6 @@
 /** What the template editor's controller answers; CONTRIBUTING.md holds the contract. */
 
-import type { Count, Kind, Note } from "../shared/wire.ts";
+import type { Count, Derived, Kind, Note } from "../shared/wire.ts";
 
 /** What the parts of a document and the filters are for, in the words of the specification. */
 export interface Help {
@@ -35,48 +35,90 @@ export interface EditorRow {
   length: Count | null;
   text: string | null;
   origin: string;
-  state: "same" | "added" | "changed";
+  /** Since the last good text; or, of what another reader makes of it, beside the specification. */
+  state: "same" | "added" | "changed" | "removed" | "different" | "absent" | "unknown";
+  /** Why another reader has it differently. */
+  why: string | null;
+}
+
+/** A template of the text, and what is tried in its place. */
+export interface TemplateField {
+  name: string;
+  written: string;
+  given: string | null;
+}
+
+/** A dimension: a range of `size` values, or the first of those it lists. */
+export interface Axis {
+  name: string;
+  size: Count;
+  start: Count | null;
+  step: Count | null;
+  listed: Count[] | null;
+}
+
+export interface Generator {
+  number: number;
+  axes: Axis[];
 }
 
 export interface EditReply {
   version: number;
   good: boolean;
   total: Count;
-  /** Keys that the last change removed; null where there were too many to compare. */
-  removed: Count | null;
+  /** Rows of the table: keys, and those that the last change removed. */
+  shown: Count;
+  removed: Count;
+  /** Whether `removed` is more than a lower bound. */
+  removed_exactly: boolean;
   notes: Mark[];
   note_count: number;
   sentence: string;
+  /** Makes a version 0 document one of version 1. */
+  wrap: Fix | null;
+  templates: TemplateField[];
+  generators: Generator[];
+  /** With exercises only, as the next two. */
+  task?: Task;
+  result?: Result;
+  solved?: string[];
 }
 
 export interface Hello extends EditReply {
   document: string;
   help: Help;
+  exercises?: Listed[];
 }
 
-export interface Piece {
-  text: string;
-  /** What came of an expression; null for literal text. */
-  result: string | null;
-  from: number | null;
-  to: number | null;
-}
-
-export interface Derived {
+/** An exercise in the list of all. */
+export interface Listed {
   name: string;
-  pointer: string;
-  variables: [string, string][];
-  pieces: Piece[];
-  result: string;
-  from: number | null;
-  to: number | null;
+  title: string;
+  topic: string;
+  level: number;
+}
+
+/** The exercise that is open, with the hints that were asked for. */
+export interface Task extends Listed {
+  task: string;
+  hints: string[];
+  hint_count: number;
+}
+
+export interface Result {
+  passed: boolean;
+  sentence: string;
 }
 
 export interface Derivation {
   key: string;
   number: Count;
+  /** Where the table shows it. */
+  row: Count;
   origin: string;
   steps: Derived[];
+  /** Which value of each dimension made it. */
+  places: [string, Count][];
 }
 
 export interface Uses {

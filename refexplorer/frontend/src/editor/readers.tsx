@@ -17,14 +17,19 @@ const CLASSES: Record<Reader["outcome"], string> = {
 };
 
 export function Readers({ session }: { session: EditorSession }) {
-  const { reply } = useStore(session);
+  const { reply, reader: chosen } = useStore(session);
+  const { active } = useStore(session.tracing);
   const [readers, setReaders] = useState<Reader[] | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
-  const [chosen, choose] = useState<string | null>(null);
   useEffect(() => {
     let isCurrent = true;
     session.readers().then(
-      (found) => isCurrent && (setReaders(found), setTrouble(null)),
+      (found) => {
+        if (!isCurrent) return;
+        setReaders(found);
+        setTrouble(null);
+        if (session.state.reader === "" && found[1]) session.readAs(found[1].name);
+      },
       (error: Error) => isCurrent && setTrouble(error.message),
     );
     return () => {
@@ -33,7 +38,8 @@ export function Readers({ session }: { session: EditorSession }) {
   }, [reply?.version]);
   if (trouble !== null) return <Panel><Blank sentence={trouble} /></Panel>;
   if (readers === null) return <Panel><p class="quiet">Asking what each reader makes of it …</p></Panel>;
-  const shown = readers.find((reader) => reader.name === chosen) ?? readers[1] ?? readers[0]!;
+  const shown = readers.find((reader) => reader.name === chosen) ?? readers[0]!;
+  const row = session.rows.at(active);
   return (
     <Panel>
       <p class="chips">
@@ -42,7 +48,7 @@ export function Readers({ session }: { session: EditorSession }) {
             key={reader.name}
             class={`chip ${CLASSES[reader.outcome]}${reader === shown ? " on" : ""}`}
             aria-pressed={reader === shown}
-            onClick={() => choose(reader.name)}
+            onClick={() => session.readAs(reader.name)}
           >
             {reader.name} <span aria-hidden="true">{MARKS[reader.outcome]}</span>
             <span class="unseen">{reader.outcome}</span>
@@ -50,6 +56,7 @@ export function Readers({ session }: { session: EditorSession }) {
         ))}
       </p>
       <Verdict reader={shown} />
+      {row?.why != null && <p role="status"><code>{row.key}</code>: <Sentence text={row.why} /></p>}
     </Panel>
   );
 }

@@ -5,7 +5,9 @@ import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { Wire } from "../shared/wire.ts";
 import type { Count } from "../shared/wire.ts";
+import { Newest } from "../shared/newest.ts";
 import type { EditorRow, EditReply, Hello, Help, Mark, Reader, V0Text } from "./messages.ts";
+import { Tasks } from "./tasks.ts";
 import { Tracing } from "./tracing.ts";
 
 export interface EditorState {
@@ -15,18 +17,27 @@ export interface EditorState {
   reply: EditReply | null;
   /** Marks, and the text that their offsets are of. */
   marks: { notes: Mark[]; text: string };
+  /** Whose V0 the table shows; empty for the specification's. */
+  reader: string;
 }
 
 export class EditorSession extends Store<EditorState> {
   readonly rows: RowWindow<EditorRow>;
   readonly tracing: Tracing;
+  readonly tasks: Tasks;
   /** Called when the text was set elsewhere: from Python, or in another view. */
   replace: (text: string) => void = () => undefined;
+  /** Called with the text of another task: there is nothing to undo in it. */
+  begin: (text: string) => void = () => undefined;
   /** What is in the editor now. */
   private text = "";
+  /** What Python was last asked about. */
+  private asked = "";
   /** What `document` was last told, to know its echo. */
   private told: string | null = null;
   private busy = false;
+  private readonly tried = new Newest<Record<string, string>>((templates) => this.ask(templates));
+  private readonly placed = new Newest<[number, Record<string, number>]>((place) => this.find(place));
   /** Of the rows that are shown. */
   private version = -1;
   private readonly host: Host;
@@ -34,18 +45,20 @@ export class EditorSession extends Store<EditorState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super({ help: null, failure: null, reply: null, marks: { notes: [], text: "" } });
+    super({ help: null, failure: null, reply: null, marks: { notes: [], text: "" }, reader: "" });
     this.host = host;
     this.wire = new Wire(host);
     this.rows = new RowWindow(
-      (start, n) => this.wire.request<RowsReply<EditorRow>>("rows", { start, n }),
+      (start, n) => this.wire.request<RowsReply<EditorRow>>("rows", { start, n, reader: this.state.reader }),
       () => this.set({}),
     );
     this.tracing = new Tracing(this.wire, this.rows);
+    this.tasks = new Tasks(this.wire, host.place, (reply) => this.opened(reply));
     this.offs = [
       host.onChange("document", (text) => this.follow(String(text))),
       this.wire.on("document", (message) => this.follow(String(message["document"]))),
       this.wire.on("changed", (message) => this.changed(message)),
+      this.wire.on("tried", () => this.edited(this.text)),
     ];
     void this.open();
   }
@@ -63,7 +76,8 @@ export class EditorSession extends Store<EditorState> {
     this.set({ failure: null });
     try {
       const hello = await this.wire.request<Hello>("hello");
-      this.text = this.told = hello.document;
+      this.text = this.told = this.asked = hello.document;
+      this.tasks.list(hello.exercises ?? []);
       this.set({ help: hello.help });
       this.take(hello, this.text);
     } catch (error) {
@@ -82,9 +96,39 @@ export class EditorSession extends Store<EditorState> {
     }
   }
 
-  /** Whether there is an explorer beside the editor. */
-  get hasExplorer(): boolean {
-    return this.host.place === "page";
+  /** Another task is open, with the text to begin with. */
+  private opened(reply: EditReply & { document: string }): void {
+    this.text = this.told = this.asked = reply.document;
+    this.begin(reply.document);
+    this.tracing.close();
+    this.take(reply, reply.document);
+  }
+
+  /** Tries other texts in place of templates of the document. */
+  tryTemplates(templates: Record<string, string>): void {
+    void this.tried.ask(templates);
+  }
+
+  /** Chooses the row that a gen item makes at a place in its dimensions. */
+  goToPlace(gen: number, places: Record<string, number>): void {
+    void this.placed.ask([gen, places]);
+  }
+
+  private async find([gen, places]: [number, Record<string, number>]): Promise<void> {
+    try {
+      const { index } = await this.wire.request<{ index: Count }>("at", { gen, places });
+      this.tracing.choose(Number(index));
+      this.set({ failure: null });
+    } catch (error) {
+      this.set({ failure: (error as Error).message });
+    }
+  }
+
+  /** Shows the table as a reader has it; an empty name stands for the specification. */
+  readAs(reader: string): void {
+    if (reader === this.state.reader) return;
+    this.set({ reader });
+    this.rows.reset(this.rows.total, true);
   }
 
   /** Opens the last good set in the explorer. */
@@ -113,11 +157,12 @@ export class EditorSession extends Store<EditorState> {
     if (!this.busy) void this.ask();
   }
 
-  private async ask(): Promise<void> {
+  private async ask(templates?: Record<string, string>): Promise<void> {
     this.busy = true;
     try {
+      if (templates) this.take(await this.wire.request<EditReply>("try", { templates }), this.asked);
       for (let asked: string | null = null; asked !== this.text; ) {
-        asked = this.text;
+        asked = this.asked = this.text;
         const reply = await this.wire.request<EditReply>("edit", { document: asked });
         this.tell(asked);
         this.take(reply, asked);
@@ -144,7 +189,8 @@ export class EditorSession extends Store<EditorState> {
 
   private take(reply: EditReply, text: string): void {
     this.set({ reply, marks: { notes: reply.notes, text } });
-    this.show(reply.version, reply.total);
+    this.tasks.take(reply);
+    this.show(reply.version, reply.shown);
   }
 
   private changed(message: Message): void {

@@ -3,7 +3,7 @@
 import type { CSSProperties } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
-import { count, printable } from "../shared/format.ts";
+import { count } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
@@ -18,7 +18,7 @@ interface Props {
 }
 
 export function Table({ session, stale }: Props) {
-  useStore(session);
+  const { reader } = useStore(session);
   const { active, uses, target } = useStore(session.tracing);
   const id = useId();
   const handle = useRef<RowsHandle>(null);
@@ -40,7 +40,7 @@ export function Table({ session, stale }: Props) {
       attributes={{
         class: stale ? "table stale" : "table",
         role: "grid",
-        "aria-label": stale ? "V0 keys of the last good text" : "V0 keys",
+        "aria-label": `${stale ? "V0 keys of the last good text" : "V0 keys"}${reader && ` as ${reader} has them`}`,
         "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
         onKeyDown,
       }}
@@ -92,6 +92,12 @@ function Absence({ session: { rows } }: { session: EditorSession }) {
   );
 }
 
+/** What stands in place of a reference that the reader does not have. */
+const WORDS: Partial<Record<EditorRow["state"], string>> = {
+  absent: "no such key",
+  unknown: "something else",
+};
+
 interface RowProps {
   id: string;
   row: EditorRow | undefined;
@@ -111,7 +117,7 @@ function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
       </div>
     );
   }
-  const content = printable(row.url ?? row.text ?? "");
+  const content = row.url ?? row.text ?? "";
   const marks = `${row.state}${selected ? " selected" : ""}${used ? " used" : ""}`;
   return (
     <div
@@ -120,17 +126,20 @@ function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
       role="row"
       aria-rowindex={index + 2}
       aria-selected={selected}
+      title={row.why ?? undefined}
       style={style}
       onClick={choose}
     >
       <span role="gridcell"><Badge kind={row.kind} /></span>
       <span role="gridcell" title={row.key}>{row.key}</span>
-      <span role="gridcell" class={row.url === null ? "quiet" : ""} title={content}>{content}</span>
+      <span role="gridcell" class={row.url === null ? "quiet" : ""} title={row.why ?? content}>
+        {WORDS[row.state] ?? content}
+      </span>
       <span role="gridcell" class="number">{row.offset === null ? "" : count(row.offset)}</span>
       <span role="gridcell" class="number">{row.length === null ? "" : count(row.length)}</span>
       <span role="gridcell" class="quiet">
         {row.origin}
-        {row.state !== "same" && <span class="unseen"> {row.state}</span>}
+        {row.state !== "same" && <span class="unseen"> {row.state}{row.why && `: ${row.why}`}</span>}
       </span>
     </div>
   );

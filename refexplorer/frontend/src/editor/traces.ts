@@ -1,9 +1,17 @@
 /** Lights up in the text what the chosen row comes from, and shows what each expression gave. */
 
-import { StateEffect, StateField, type Extension, type Range } from "@codemirror/state";
-import { Decoration, EditorView, hoverTooltip, type DecorationSet } from "@codemirror/view";
+import { StateEffect, StateField, type EditorState, type Extension, type Range } from "@codemirror/state";
+import {
+  Decoration,
+  EditorView,
+  hoverTooltip,
+  showTooltip,
+  type DecorationSet,
+  type Tooltip,
+} from "@codemirror/view";
 
-import type { Derivation, Piece } from "./messages.ts";
+import type { Piece } from "../shared/wire.ts";
+import type { Derivation } from "./messages.ts";
 import { pathAt, pointerOf } from "./pointer.ts";
 import { tip } from "./tip.ts";
 
@@ -20,14 +28,27 @@ const traces = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-const values = hoverTooltip((view, place) => {
+/** What the expression at a place gave for the chosen row. */
+function valueAt(state: EditorState, place: number): Tooltip | null {
   let found: { from: number; to: number; result: string } | null = null;
-  view.state.field(traces).between(place, place, (from, to, mark) => {
+  state.field(traces).between(place, place, (from, to, mark) => {
     if (typeof mark.spec["result"] === "string") found = { from, to, result: mark.spec["result"] };
   });
   if (found === null) return null;
   const { from, to, result } = found as { from: number; to: number; result: string };
   return { pos: from, end: to, above: true, create: () => ({ dom: tip(`= \`${result}\``) }) };
+}
+
+const hoveredValue = hoverTooltip((view, place) => valueAt(view.state, place));
+
+/** The same where the cursor is, for those who use no pointer. */
+const valueAtCursor = StateField.define<Tooltip | null>({
+  create: () => null,
+  update: (_, { state }) => {
+    const { main } = state.selection;
+    return main.empty ? valueAt(state, main.head) : null;
+  },
+  provide: (field) => showTooltip.from(field),
 });
 
 /** Says in which part of the document the cursor is, whenever it rests. */
@@ -44,7 +65,7 @@ function followCursor(moved: (pointer: string) => void): Extension {
 }
 
 export function tracing(moved: (pointer: string) => void): Extension {
-  return [traces, values, followCursor(moved)];
+  return [traces, hoveredValue, valueAtCursor, followCursor(moved)];
 }
 
 /** Shows where a row comes from, unless the text has moved on; null clears it. */

@@ -65,7 +65,7 @@ export class Tracing extends Store<TracingState> {
       const { derivation } = await this.wire.request<{ derivation: Derivation }>("explain", { key });
       const isCurrent = typeof row === "string" || row === this.state.active;
       if (this.state.active < 0 || !isCurrent) return;
-      this.set({ derivation, trouble: null, active: Number(derivation.number) });
+      this.set({ derivation, trouble: null, active: Number(derivation.row) });
     } catch (error) {
       this.set({ derivation: null, trouble: (error as Error).message });
     }

@@ -10,9 +10,25 @@ export interface Host {
   send(message: Message): void;
   onChange(name: string, callback: (value: unknown) => void): Off;
   onMessage(callback: (message: Message, buffers: ArrayBuffer[]) => void): Off;
+  /** Draws another widget that a trait holds; null where there is none, or no way to draw it. */
+  child(name: string): Promise<Child | null>;
+}
+
+export interface Child {
+  element: HTMLElement;
+  remove(): void;
+}
+
+interface WidgetView {
+  el: HTMLElement;
+  remove(): void;
 }
 
 interface NotebookModel {
+  widget_manager?: {
+    get_model(id: string): Promise<unknown>;
+    create_view(model: unknown): Promise<WidgetView>;
+  };
   get(name: string): unknown;
   set(name: string, value: unknown): void;
   save_changes(): void;
@@ -54,7 +70,17 @@ function notebook(model: NotebookModel): Host {
       listen("msg:custom", (message: Message, buffers?: DataView[]) =>
         callback(message, (buffers ?? []).map(copied)),
       ),
+    child: (name) => drawn(model, model.get(name)),
   };
+}
+
+/** What ipywidgets writes in place of a widget. */
+const REFERENCE = "IPY_MODEL_";
+
+async function drawn({ widget_manager: manager }: NotebookModel, value: unknown): Promise<Child | null> {
+  if (!manager || typeof value !== "string" || !value.startsWith(REFERENCE)) return null;
+  const view = await manager.create_view(await manager.get_model(value.slice(REFERENCE.length)));
+  return { element: view.el, remove: () => view.remove() };
 }
 
 /** Bokeh's models keep the name `document` for themselves. */
@@ -78,6 +104,7 @@ function page(model: PageModel): Host {
       listen("msg:custom", (envelope: { message: Message; buffers: ArrayBuffer[] }) =>
         callback(envelope.message, envelope.buffers),
       ),
+    child: () => Promise.resolve(null),
   };
 }
 

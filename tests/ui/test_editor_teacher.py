@@ -1,0 +1,114 @@
+"""What the editor teaches: values at the cursor, other readers, tried values, exercises."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.hosts import Lab
+from tests.ui.test_editor import GOOD, replace_text
+
+EXERCISES = """
+import refexplorer as rx
+exercises = rx.Exercises("07-first-gen")
+exercises
+"""
+SOLVED = """
+print("solved", exercises.solved)
+"""
+
+
+def rows_of(editor: Locator) -> Locator:
+    return editor.get_by_role("grid")
+
+
+def test_the_cursor_shows_what_an_expression_gave(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    rows_of(editor).get_by_role("gridcell", name="x/2", exact=True).click()
+    expect(editor.locator(".trace-value")).to_have_count(4)
+    editor.get_by_text("{{i * 100}}").first.click()
+    expect(editor.locator(".cm-tooltip")).to_contain_text("= 200")
+
+
+def test_removed_rows_stay_in_sight(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    expect(rows_of(editor)).to_contain_text("x/2")
+    replace_text(editor, GOOD.replace('"stop": 3', '"stop": 2'))
+    expect(editor).to_contain_text("2 keys, 1 removed")
+    removed = rows_of(editor).locator(".removed")
+    expect(removed).to_have_count(1)
+    expect(removed).to_contain_text("x/2")
+
+
+def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    expect(editor).to_contain_text("3 keys")
+    editor.get_by_role("button", name="As others read it").click()
+    panel = editor.get_by_role("region", name="What other readers make of it")
+    expect(panel).to_contain_text("no `gen` is read without".replace("`", ""))
+    expect(rows_of(editor).locator(".absent")).to_have_count(3)
+    panel.get_by_role("button", name="fsspec (simple_templates=False)").click()
+    expect(rows_of(editor).locator(".absent")).to_have_count(0)
+    expect(rows_of(editor)).to_have_accessible_name(
+        "V0 keys as fsspec (simple_templates=False) has them"
+    )
+    editor.get_by_role("button", name="As others read it").click()
+    expect(rows_of(editor)).to_have_accessible_name("V0 keys")
+
+
+def test_values_are_tried_without_editing(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    editor.get_by_role("button", name="Try values").click()
+    panel = editor.get_by_role("region", name="Try it")
+    panel.get_by_label("u", exact=True).fill("gs://other")
+    expect(rows_of(editor)).to_contain_text("gs://other/2.nc")
+    expect(editor.get_by_role("textbox").first).to_contain_text("s3://bucket")
+    panel.get_by_role("slider").press("End")
+    expect(rows_of(editor).locator("[aria-selected=true]")).to_contain_text("x/2")
+    expect(editor.get_by_role("region", name="How this key came about")).to_contain_text("i = 2")
+    panel.get_by_role("button", name="As written").click()
+    expect(rows_of(editor)).to_contain_text("s3://bucket/2.nc")
+
+
+def test_completion_opens_by_keyboard_between_properties(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    editor.page.keyboard.press("Control+End")
+    for key in ("ArrowUp", "End"):
+        editor.page.keyboard.press(key)
+    editor.page.keyboard.press("ArrowLeft")
+    editor.page.keyboard.press("Control+Space")
+    options = editor.get_by_role("listbox")
+    expect(options).to_be_visible()
+    editor.page.keyboard.press("Escape")
+    expect(options).not_to_be_visible()
+
+
+def test_a_v0_document_is_wrapped_at_a_click(editor: Locator) -> None:
+    replace_text(editor, '{"a": ["http://h/f", 1, 2]}')
+    editor.get_by_role("button", name="Make it version 1").click()
+    expect(editor.get_by_role("textbox").first).to_contain_text('"version": 1')
+    expect(rows_of(editor)).to_contain_text("http://h/f")
+
+
+def test_the_edited_set_opens_in_the_explorer(editor: Locator) -> None:
+    replace_text(editor, GOOD)
+    expect(editor).to_contain_text("3 keys")
+    editor.get_by_role("button", name="Open in explorer").click()
+    expect(editor.page.get_by_role("treegrid")).to_contain_text("x")
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_an_exercise_is_solved_with_help(lab: Lab, page: Page, theme: str) -> None:
+    notebook = lab.open(page, f"exercises{theme}", [EXERCISES, SOLVED])
+    view = page.get_by_role("region", name="Exercises")
+    task = view.get_by_role("region", name="Exercise", exact=True)
+    expect(task).to_contain_text("Write one item of gen")
+    task.get_by_role("button", name="Hint").click()
+    expect(task.get_by_role("list", name="Hints")).to_contain_text("key, url and dimensions")
+    task.get_by_role("button", name="Show a solution").click()
+    task.get_by_role("button", name="Put it into the editor").click()
+    expect(task.get_by_role("status")).to_contain_text("Solved.")
+    expect(task).to_contain_text("1 of 21 solved")
+    notebook.run()
+    task.get_by_role("button", name="Next").click()
+    expect(task).to_contain_text("all.bin")

@@ -1,4 +1,4 @@
-"""The Python for what a person did besides choosing a key: searching, reading a part."""
+"""The Python for what a person did besides choosing a key: searching, reading, checking."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def code_of_slices(
 ) -> str:
     """Return the reading of a part of an array, as `refexplorer.views.regions` writes it."""
     return f"{code(refs, path, granted)}[{', '.join(slices) or '()'}]"
+
+
+def code_of_check(granted: Sequence[str]) -> str:
+    """Return the question to all targets whether they are what the references say."""
+    return f"refs.check_targets({f'allow={list(granted)!r}' if granted else ''})"

@@ -12,10 +12,11 @@ from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.spec.references import Kind
 from refexplorer.views.absent import absent_item
-from refexplorer.views.actions import code_of_search, code_of_slices
+from refexplorer.views.actions import code_of_check, code_of_search, code_of_slices
 from refexplorer.views.chunkmap import ARRAYS_LISTED, ChunkMap
 from refexplorer.views.code import code
 from refexplorer.views.inspector import item
+from refexplorer.views.jobs import Jobs
 from refexplorer.views.keydetails import KeyDetails
 from refexplorer.views.models import Row, to_wire
 from refexplorer.views.notes import notes
@@ -82,10 +83,11 @@ class ExplorerController:
         self._found: list[str] | None = None
         self._lock = threading.RLock()
         self._working = threading.Lock()
-        self.reader = Reader(refs, self._targets, lambda *posted: self.post(*posted))
+        self._jobs = Jobs(lambda *posted: self.post(*posted))
+        self.reader = Reader(refs, self._targets, self._jobs)
         self._details = KeyDetails(refs, self._targets, lambda *posted: self.post(*posted))
         self.chunk_map = ChunkMap(refs, self.reader.chunks.failed)
-        self.target_map = TargetMap(refs)
+        self.target_map = TargetMap(refs, self._targets)
         self._operations: dict[str, Operation] = {
             "hello": self._hello,
             "tree.rows": self._rows,
@@ -99,6 +101,7 @@ class ExplorerController:
             "grid.show": self._later(self.chunk_map.show),
             "targets.rows": self._later(self.target_map.rows),
             "target.show": self._later(self.target_map.show),
+            "targets.check": self._check,
             "slice.plan": self.reader.plan,
             "chunk.read": self._read,
             "allow": self._allow,
@@ -211,18 +214,21 @@ class ExplorerController:
     def _overview(self, message: Message) -> tuple[Message, Buffers]:
         return overview(self.references), []
 
+    def _check(self, message: Message) -> None:
+        self._did(code_of_check(self.policy.granted))
+        self._jobs.start(message, self.target_map.check)
+
     def _allow(self, message: Message) -> Message:
         self.policy.grant(str(message["grant"]))
         return {"granted": self.policy.granted}
 
     def _cancel(self, message: Message) -> Message:
         self._details.cancel(message)
-        return self.reader.cancel(message)
+        return self._jobs.cancel(message)
 
     def _read(self, message: Message) -> None:
-        self.code = code_of_slices(
-            self.references, *self.reader.named(message), self.policy.granted
-        )
+        named = self.reader.named(message)
+        self._did(code_of_slices(self.references, *named, self.policy.granted))
         self.reader.read(message)
 
     def _path(self, message: Message) -> str:

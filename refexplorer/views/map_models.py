@@ -38,7 +38,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
-    """A target in the table of targets."""
+    """A target in the table of targets; size and state are known after it was checked."""
 
     url: str | None
     ranges: int
@@ -47,6 +47,9 @@ class TargetRow:
     end: int
     arrays: tuple[str | None, ...]
     array_count: int
+    size: int | None
+    state: str
+    message: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.references import Reference
+from refexplorer.views.jobs import Report, unheard
 from refexplorer.views.regions import Region, chunks_touched, inside
 from refexplorer.views.values import Values
 
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
 KEPT_BYTES = 2**27
 _BATCH = 64
 """Chunks that are fetched together before they are decoded."""
-
-Report = Callable[[int, int, str], bool]
-"""Called with what is done, how much there is, and both in words; False stops."""
-
-
-def unheard(done: int, of: int, label: str) -> bool:
-    """Report to nobody."""
-    return True
 
 
 class _Together(Targets):

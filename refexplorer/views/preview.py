@@ -14,8 +14,9 @@ from refexplorer.data.chunks import State
 from refexplorer.data.estimates import Estimate, estimate_keys
 from refexplorer.data.grid import Index
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.views.jobs import Report
 from refexplorer.views.models import ChunkCounts, Coordinate, LostChunk, Plan, Reading
-from refexplorer.views.parts import Chunks, Report, hide_unread
+from refexplorer.views.parts import Chunks, hide_unread
 from refexplorer.views.regions import Region, chunks_touched, names_of, of_chunk, slices, whole
 from refexplorer.views.values import Decoding, physical, texts, thinning
 

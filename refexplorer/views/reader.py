@@ -1,18 +1,18 @@
-"""What a preview asks: what a part of an array takes, its values, and to stop reading them."""
+"""What a preview asks: what a part of an array takes to read, and its values."""
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
-from refexplorer.views.models import Reading, to_wire
+from refexplorer.views.jobs import Jobs, Report
+from refexplorer.views.models import Reading
 from refexplorer.views.parts import Chunks
 from refexplorer.views.preview import plan, preview
 from refexplorer.views.regions import Region, first_look, of_chunk, parse, slices, whole
 from refexplorer.views.values import Decoding
-from refexplorer.views.wire import Message, Post, failure
+from refexplorer.views.wire import Buffers, Message
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """Reads parts of the arrays of one set, each in a thread of its own.
+    """Reads parts of the arrays of one set.
 
     Attributes
     ----------
@@ -30,10 +30,9 @@ class Reader:
         The last reading with its values, for a host that shows it without a front end.
     """
 
-    def __init__(self, refs: ReferenceSet, targets: Targets, post: Post) -> None:
+    def __init__(self, refs: ReferenceSet, targets: Targets, jobs: Jobs) -> None:
         self._refs = refs
-        self._post = post
-        self._jobs: dict[str, threading.Event] = {}
+        self._jobs = jobs
         self.chunks = Chunks(refs, targets)
         self.last: tuple[Reading, bytes | None] | None = None
 
@@ -53,39 +52,15 @@ class Reader:
         return array.path, slices(array, self._places(array, message))
 
     def read(self, message: Message) -> None:
-        """Answer ``chunk.read`` later, from a thread of its own."""
-        self._jobs[str(message["id"])] = threading.Event()
-        name = f"refexplorer-read-{message['id']}"
-        threading.Thread(target=self._run, args=[message], name=name, daemon=True).start()
+        """Answer ``chunk.read`` later."""
+        self._jobs.start(message, lambda report: self._reading(message, report))
 
-    def cancel(self, message: Message) -> Message:
-        """Answer ``cancel``."""
-        if job := self._jobs.get(str(message["job"])):
-            job.set()
-        return {}
-
-    def _run(self, message: Message) -> None:
-        job = self._jobs[str(message["id"])]
-
-        def report(done: int, of: int, label: str) -> bool:
-            event = {"ev": "progress", "id": message["id"], "done": done, "of": of, "label": label}
-            if not job.is_set():
-                self._post(event, [])
-            return not job.is_set()
-
-        try:
-            array = self._array(message)
-            places, decoding = self._places(array, message), _decoding(message)
-            reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report)
-            if job.is_set():
-                raise RefexplorerError("The reading was stopped.")
-            self.last = reading, buffer
-            reply = {"id": message["id"], "reading": to_wire(reading)}
-            self._post(reply, [] if buffer is None else [buffer])
-        except Exception as error:
-            self._post(failure(message, error), [])
-        finally:
-            self._jobs.pop(str(message["id"]), None)
+    def _reading(self, message: Message, report: Report) -> tuple[Message, Buffers]:
+        array = self._array(message)
+        places, decoding = self._places(array, message), _decoding(message)
+        reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report)
+        self.last = reading, buffer
+        return {"reading": reading}, [] if buffer is None else [buffer]
 
     def _array(self, message: Message) -> ArrayMeta:
         path = str(message["array"])

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from refexplorer.data.check_results import TargetCheck
+from refexplorer.data.checking import check_targets
+from refexplorer.data.journal import Journal
+from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
-from refexplorer.refset.layout import TargetLayout, TargetRange
+from refexplorer.refset.layout import TargetLayout, TargetRange, TargetSummary
+from refexplorer.views.jobs import Report
 from refexplorer.views.map_models import Layout, MapArray, MapRange, TargetRow
 from refexplorer.views.wire import Buffers, Message, floats
 
@@ -18,6 +23,7 @@ BINS = 400
 RANGES_SHOWN = 400
 WHOLE_KEYS_SHOWN = 20
 _ARRAYS_NAMED = 4
+_GRANTS_NAMED = 8
 
 
 class TargetMap:
@@ -29,27 +35,45 @@ class TargetMap:
         The last answer, for a host that shows it without a front end.
     """
 
-    def __init__(self, refs: ReferenceSet) -> None:
+    def __init__(self, refs: ReferenceSet, targets: Targets) -> None:
         self._refs = refs
+        self._targets = targets
+        self._checked: dict[str | None, TargetCheck] = {}
         self.last: tuple[Layout, Buffers] | None = None
 
     def rows(self, message: Message) -> tuple[Message, Buffers]:
         """Answer ``targets.rows``."""
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
         index = self._refs.target_index
-        rows = [
-            TargetRow(
-                target.url,
-                target.ranges,
-                target.whole,
-                target.bytes,
-                target.end,
-                target.arrays[:_ARRAYS_NAMED],
-                len(target.arrays),
-            )
-            for target in index.targets(start, start + n)
-        ]
+        rows = list(map(self._row, index.targets(start, start + n)))
         return {"start": start, "total": index.count, "rows": rows}, []
+
+    def _row(self, target: TargetSummary) -> TargetRow:
+        known = self._checked.get(target.url)
+        return TargetRow(
+            target.url,
+            target.ranges,
+            target.whole,
+            target.bytes,
+            target.end,
+            target.arrays[:_ARRAYS_NAMED],
+            len(target.arrays),
+            None if known is None else known.size,
+            "unknown" if known is None else known.state,
+            None if known is None else known.message,
+        )
+
+    def check(self, report: Report) -> tuple[Message, Buffers]:
+        """Answer ``targets.check``: ask each target that may be read for its size."""
+
+        def checked(done: int, of: int) -> bool:
+            return report(done, of, f"{done:,} of {of:,} targets")
+
+        index, name = self._refs.target_index, self._refs.source.name
+        checks = check_targets(name, index, self._targets, Journal(None), checked)
+        self._checked |= {record.url: record for record in checks}
+        grants = dict.fromkeys(record.grant for record in checks if record.grant)
+        return {"summary": checks.summary, "grants": list(grants)[:_GRANTS_NAMED]}, []
 
     def show(self, message: Message) -> tuple[Message, Buffers]:
         """Answer ``target.show``; ``layout`` is None if the set has no targets."""

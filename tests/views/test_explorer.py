@@ -219,7 +219,7 @@ def test_a_reading_can_be_stopped(server: RangeServer) -> None:
 
     host.controller.post = stop_at_first
     reading, _ = host.read("x", None)
-    assert reading == {"id": "t:2", "error": "The reading was stopped."}
+    assert reading == {"id": "t:2", "error": "It was stopped."}
     assert len(host.events) == 1
     assert host.ask("cancel", job="unknown") == {}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from refexplorer.views.wire import Message
-from tests.data.test_filesystem import DEMO
+from tests.data.test_filesystem import DEMO, raw_set
 from tests.refset.test_chunkgrid import metadata
 from tests.views.test_explorer import Host
 
@@ -105,3 +107,23 @@ def test_a_target_that_the_reader_names() -> None:
     layout, _ = layout_of(Host({"a": [None, 3, 4], "b": [None]}))
     assert (layout["url"], layout["end"], layout["whole_keys"]) == (None, 7, ["b"])
     assert layout["arrays"] == [{"path": None, "number": -1}]
+
+
+def test_targets_are_unknown_until_they_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(bytes(6))
+    refs = raw_set(["f", 0, 4], ["f", 4, 4], ["http://h/g", 0, 4], shape=[6])
+    (tmp_path / "refs.json").write_text(json.dumps(refs))
+    host = Host(tmp_path / "refs.json")
+    rows = later(host, "targets.rows", start=0, n=9)[0]["rows"]
+    assert {row["state"] for row in rows} == {"unknown"}
+    host.controller.handle({"id": "t:4", "op": "targets.check"})
+    messages = [host.posted.get(timeout=30)[0]]
+    while messages[-1].get("id") != "t:4" or "ev" in messages[-1]:
+        messages.append(host.posted.get(timeout=30)[0])
+    assert messages[-1]["grants"] == ["http://h"]
+    assert host.controller.code == "refs.check_targets()"
+    rows = later(host, "targets.rows", start=0, n=9)[0]["rows"]
+    assert [(row["url"], row["state"], row["size"]) for row in rows] == [
+        ("f", "short", 6),
+        ("http://h/g", "not allowed", None),
+    ]

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from bokeh.application import Application
-from bokeh.application.handlers import DirectoryHandler
 from panel.models.esm import DataEvent
 
 import refexplorer.app
@@ -131,10 +132,16 @@ def test_serving_on_a_taken_port_says_so() -> None:
 
 
 def test_panel_serve_takes_the_room() -> None:
-    handler = DirectoryHandler(filename=str(Path(refexplorer.app.__file__).parent))
-    document = Application(handler).create_document()
-    assert not handler.failed, handler.error_detail
-    assert document.roots
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    room = str(Path(refexplorer.app.__file__).parent)
+    command = [sys.executable, "-m", "panel", "serve", room, "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stderr is not None
+        next(line for line in served.stderr if "running at" in line)
+        with urllib.request.urlopen(f"http://localhost:{port}/app") as answer:
+            assert "refexplorer/page.js" in answer.read().decode()
+        served.terminate()
 
 
 def test_exercises_are_a_view_of_their_own() -> None:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from refexplorer.differing import Difference, diff
     from refexplorer.errors import (
         AccessError,
         DecodeError,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "refexplorer.differing": ("Difference", "diff"),
     "refexplorer.errors": (
         "AccessError",
         "DecodeError",
@@ -82,6 +84,7 @@ __all__ = [
     "DecodeError",
     "Diagnostic",
     "Dialects",
+    "Difference",
     "Exercises",
     "Explorer",
     "FetchError",
@@ -103,6 +106,7 @@ __all__ = [
     "TemplateEditor",
     "Url",
     "dialects",
+    "diff",
     "expand",
     "explore",
     "infer",

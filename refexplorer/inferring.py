@@ -17,7 +17,7 @@ from refexplorer.formats.json_writing import json_text
 from refexplorer.formats.source import Source
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.blocks import whole_table
+from refexplorer.refset.blocks import table_of
 from refexplorer.refset.inference.inferred import Inferred, infer_table
 from refexplorer.refset.table import Table
 from refexplorer.spec.expansion import check_expandable
@@ -104,7 +104,7 @@ def infer(references: object) -> Inference:
     """
     refs = references if isinstance(references, ReferenceSet) else open_references(references)
     check_expandable(refs.count, refs.limits)
-    table = whole_table(refs.opened)
+    table = table_of(refs.opened.parts)
     found = infer_table(table)
     before = _size(refs.source) or Inferred({}, (), 0, table, tuple(table.columns.urls)).size
     as_given = found.size > before and _says_all(refs)

@@ -24,7 +24,7 @@ ROOMS = (
     {"reading"},
     {"referenceset"},
     {"opening"},
-    {"inferring"},
+    {"inferring", "differing"},
     {"views"},
     {"widgets"},
     {"app"},

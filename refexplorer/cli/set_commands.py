@@ -1,4 +1,4 @@
-"""The commands that go through all keys of a set: a shorter document for it."""
+"""The commands that go through all keys of a set: infer, and diff."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from typing import Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, Source, app, open_set, status_of
+from refexplorer.cli.commands import HAS_ERRORS, AsJson, Source, app, open_set, status_of
+from refexplorer.differing import Difference
+from refexplorer.differing import diff as difference_of
+from refexplorer.display.difference import MARKS, reference_text, sentences, title
 from refexplorer.errors import SourceError
 from refexplorer.inferring import infer as infer_from
+from refexplorer.refset.differences.difference import Change
 
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Write the document there (.json, .json.gz, .json.zst)."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it is there.")]
+Allow = Annotated[
+    list[str] | None, typer.Option(help="What may be read: a folder, s3://bucket, a host.")
+]
 
 
 @app.command()
@@ -49,3 +56,57 @@ def infer(
         for line in str(found).splitlines():
             output.write_line(line)
     return status_of(refs)
+
+
+@app.command()
+def diff(
+    before: Source,
+    after: Source,
+    change: Annotated[
+        str | None, typer.Option(help="List only keys of this change, such as moved.")
+    ] = None,
+    start: Annotated[int, typer.Option(min=0, help="Number of the first key, from 0.")] = 0,
+    limit: Annotated[int, typer.Option(min=0, help="Most keys to list.")] = 100,
+    read: Annotated[
+        bool, typer.Option("--read", help="Read what is text on one side only, to compare bytes.")
+    ] = False,
+    allow: Allow = None,
+    as_json: AsJson = False,
+) -> int:
+    """Tell what differs between two sets; exit status 1 if anything does."""
+    sides = [open_set(source) for source in (before, after)]
+    with output.waiting(f"Comparing {sides[0].source.name} with {sides[1].source.name}"):
+        found = difference_of(*sides, read=read, allow=allow or [])
+        rows = found.rows(start, start + limit, change=change)
+    if as_json:
+        output.write_json(_facts(found), "rows", map(_row, rows))
+        return HAS_ERRORS if found else 0
+    output.write_rows(
+        ("", "Change", "Keys"), ((MARKS[name], name, n) for name, n in found.counts.items())
+    )
+    for sentence in sentences(found):
+        output.write_line(sentence)
+    texts = ((reference_text(row.before), reference_text(row.after)) for row in rows)
+    cells = ((MARKS[row.change], row.key, *two) for row, two in zip(rows, texts, strict=True))
+    output.write_rows(("", "Key", "Before", "After"), cells)
+    output.say(title(found))
+    return HAS_ERRORS if found else 0
+
+
+def _facts(found: Difference) -> dict[str, object]:
+    return {
+        "before": found.before.source.name,
+        "after": found.after.source.name,
+        "total": found.total,
+        "counts": dict(found.counts),
+        "renames": [rename._asdict() for rename in found.renames],
+        "shifts": [shift._asdict() for shift in found.shifts],
+        "fields": [field._asdict() for field in found.fields],
+    }
+
+
+def _row(change: Change) -> dict[str, object]:
+    before, after = (
+        None if side is None else side.to_v0() for side in (change.before, change.after)
+    )
+    return {"key": change.key, "change": change.change, "before": before, "after": after}

@@ -1,0 +1,182 @@
+"""`diff`: what differs between two reference sets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from refexplorer.display.difference import difference_html, difference_text
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.differences.comparing import CHANGES, CONTENT, EMBEDDED, SAME
+from refexplorer.refset.differences.difference import Change, Differences, difference
+from refexplorer.refset.differences.fields import FieldChange
+from refexplorer.refset.differences.renames import Rename, Shift
+from refexplorer.spec.references import Base64, Inline
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs between two sets: the summary, and pages of details.
+
+    Attributes
+    ----------
+    before, after
+        The sets.
+    """
+
+    before: ReferenceSet
+    after: ReferenceSet
+    _found: Differences = field(repr=False)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Keys by what became of them: ``same``, ``added``, ``moved`` and so on."""
+        return self._found.counts
+
+    @property
+    def total(self) -> int:
+        """How many keys differ."""
+        return sum(self.counts.values()) - self.counts.get(CHANGES[SAME], 0)
+
+    def __bool__(self) -> bool:
+        return self.total > 0
+
+    @property
+    def renames(self) -> tuple[Rename, ...]:
+        """The rules that explain most of the targets that moved."""
+        return self._found.renames
+
+    @property
+    def shifts(self) -> tuple[Shift, ...]:
+        """By how many bytes most of the shifted byte ranges begin further."""
+        return self._found.shifts
+
+    @property
+    def fields(self) -> tuple[FieldChange, ...]:
+        """The fields of metadata that changed."""
+        return self._found.fields
+
+    def rows(
+        self, start: int = 0, stop: int | None = None, *, change: str | None = None
+    ) -> list[Change]:
+        """Return a page of the keys that differ, those of `before` first, then those added.
+
+        Parameters
+        ----------
+        start, stop
+            Numbers of the keys among those that differ.
+        change
+            Only keys of this change.
+
+        Raises
+        ------
+        RefexplorerError
+            If there is no such change.
+        """
+        return list(self.iterate(start, stop, change=change))
+
+    def iterate(
+        self, start: int = 0, stop: int | None = None, *, change: str | None = None
+    ) -> Iterator[Change]:
+        """Yield the keys that differ, as `rows`."""
+        if change is not None and change not in CHANGES[1:]:
+            known = ", ".join(CHANGES[1:])
+            raise RefexplorerError(f"There is no change {change!r}; the changes are {known}.")
+        return self._found.rows(self._found.of_change(change)[start:stop])
+
+    def arrays(self) -> tuple[str, ...]:
+        """Return the paths of the arrays of either set."""
+        return tuple(dict.fromkeys([*self.before.arrays(), *self.after.arrays()]))
+
+    def grid(self, path: str) -> np.ndarray:
+        """Return what became of each chunk of the array at a path.
+
+        Returns
+        -------
+        numpy.ndarray
+            int8, of the shape of the grid of chunks after the change: places in
+            `refexplorer.refset.differences.comparing.CHANGES`, -1 where neither set has a chunk.
+
+        Raises
+        ------
+        KeyError
+            If neither set has such an array.
+        LimitError
+            If its grid is too large to be held.
+        """
+        holder = self.after if path in self.after.arrays() else self.before
+        return self._found.grid(holder.array(path))
+
+    def __str__(self) -> str:
+        return difference_text(self)
+
+    def _repr_html_(self) -> str:
+        return difference_html(self)
+
+
+def diff(
+    before: object, after: object, *, read: bool = False, allow: Collection[str] = ()
+) -> Difference:
+    """Compare two sets by key and by what the keys mean, whatever form they are in.
+
+    Parameters
+    ----------
+    before, after
+        A `ReferenceSet` each, or a source as `open_references` takes it.
+    read
+        Read the byte ranges that the other side has as text, to see whether the bytes are equal;
+        otherwise no target is read.
+    allow
+        What may be read besides the folders of the reference files, such as ``"s3://bucket"``.
+
+    Raises
+    ------
+    RefexplorerError
+        If a source cannot be read.
+    LimitError
+        If more keys would have to be written out than `Limits.expanded_keys`.
+    """
+    sides = [
+        source if isinstance(source, ReferenceSet) else open_references(source)
+        for source in (before, after)
+    ]
+    found = difference(sides[0].opened, sides[1].opened, sides[0].limits)
+    if read:
+        found = _decided(found, sides, allow)
+    return Difference(sides[0], sides[1], found)
+
+
+def _decided(
+    found: Differences, sides: Sequence[ReferenceSet], allow: Collection[str]
+) -> Differences:
+    """Read what is text on one side only, and say where the bytes are equal."""
+    texts: tuple[dict[str, tuple[int, bytes]], ...] = ({}, {})
+    for place, change in found.inlined():
+        for side, reference in enumerate((change.after, change.before)):
+            if isinstance(reference, Inline | Base64):
+                texts[side][change.key] = place, reference.data
+    changes: dict[int, int] = {}
+    for refs, wanted in zip(sides, texts, strict=True):
+        _check_size(sum(len(data) for _, data in wanted.values()), refs)
+        for key, data in _bytes_of(refs, list(wanted), allow).items():
+            place, text = wanted[key]
+            changes[place] = EMBEDDED if data == text else CONTENT
+    return found.decided(changes)
+
+
+def _bytes_of(refs: ReferenceSet, keys: list[str], allow: Collection[str]) -> Mapping[str, bytes]:
+    """Read the bytes of keys; what cannot be read is left out."""
+    read: dict[str, bytes] = refs.filesystem(allow=allow).cat(keys, on_error="omit") if keys else {}
+    return read
+
+
+def _check_size(size: int, refs: ReferenceSet) -> None:
+    if size > refs.limits.fetch_bytes:
+        raise LimitError(
+            f"{size:,} bytes of {refs.source.name} would be read to compare them; "
+            "`Limits.fetch_bytes` raises the limit."
+        )

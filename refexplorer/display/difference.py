@@ -1,0 +1,138 @@
+"""A difference as text and static HTML: counts with their marks, rules, fields, the first keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from refexplorer.formats.source import Source
+from refexplorer.markup import code, counted, escape, shown, table
+from refexplorer.refset.differences.difference import Change
+from refexplorer.refset.differences.fields import FieldChange
+from refexplorer.refset.differences.renames import Rename, Shift
+from refexplorer.spec.references import Base64, Inline, Range, Reference
+
+MARKS = {
+    "same": "=",
+    "removed": "-",
+    "added": "+",
+    "moved": "M",
+    "shifted": "S",
+    "resized": "L",
+    "inlined": "I",
+    "embedded": "i",
+    "content": "C",
+    "metadata": "F",
+}
+"""A letter for each change, so that none is told by colour alone."""
+SHOWN = 20
+_CHARS = 100
+
+
+class Sided(Protocol):
+    """One of the sets."""
+
+    @property
+    def source(self) -> Source:
+        """Where it came from."""
+
+
+class Compared(Protocol):
+    """What is shown of a difference; `refexplorer.differing.Difference` has it all."""
+
+    @property
+    def before(self) -> Sided:
+        """One set."""
+
+    @property
+    def after(self) -> Sided:
+        """The other."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Keys by their change."""
+
+    @property
+    def total(self) -> int:
+        """How many keys differ."""
+
+    @property
+    def renames(self) -> tuple[Rename, ...]:
+        """What explains moved targets."""
+
+    @property
+    def shifts(self) -> tuple[Shift, ...]:
+        """What explains shifted byte ranges."""
+
+    @property
+    def fields(self) -> tuple[FieldChange, ...]:
+        """Changed fields of metadata."""
+
+    def rows(self, start: int = 0, stop: int | None = None) -> list[Change]:
+        """Return the first keys that differ."""
+
+
+def difference_text(found: Compared) -> str:
+    """Return the summary and the first keys in lines."""
+    lines = [title(found)]
+    lines += [f"  {MARKS[name]}  {name:<9}{count:>15,}" for name, count in found.counts.items()]
+    lines += map(escape, sentences(found))
+    lines += ["  " + "  ".join(escape(cell, _CHARS) for cell in row) for row in _rows(found)]
+    if found.total > SHOWN:
+        lines.append(f"  … {found.total - SHOWN:,} more")
+    return "\n".join(lines)
+
+
+def difference_html(found: Compared) -> str:
+    """Return the summary and the first keys as tables."""
+    counts = ((code(MARKS[name]), name, f"{count:,}") for name, count in found.counts.items())
+    rows = ([code(cell, _CHARS) for cell in row] for row in _rows(found))
+    parts = [f"<p>{shown(title(found))}</p>", table(("", "Change", "Keys"), counts)]
+    parts += [f"<p>{shown(sentence)}</p>" for sentence in sentences(found)]
+    if found.total:
+        parts.append(table(("", "Key", "Before", "After"), rows))
+    if found.total > SHOWN:
+        parts.append(f"<p>… {found.total - SHOWN:,} more</p>")
+    return f'<div class="refexplorer">{"".join(parts)}</div>'
+
+
+def title(found: Compared) -> str:
+    """Return one sentence."""
+    names = (
+        f"{escape(found.before.source.name, _CHARS)} → {escape(found.after.source.name, _CHARS)}"
+    )
+    differ = f"{counted(found.total, 'key')} differ{'s' if found.total == 1 else ''}"
+    return f"{names}: {differ if found.total else 'the same references'}."
+
+
+def sentences(found: Compared) -> Iterator[str]:
+    """Yield what explains the changes."""
+    for rename in found.renames:
+        yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
+    for shift in found.shifts:
+        way = "later" if shift.by > 0 else "earlier"
+        yield f"{counted(shift.keys, 'byte range')} begin {abs(shift.by):,} bytes {way}."
+    for field in found.fields[:SHOWN]:
+        before, after = (
+            "nothing" if side is None else side for side in (field.before, field.after)
+        )
+        yield f"{field.key} {field.field}: {before[:_CHARS]} became {after[:_CHARS]}."
+    if len(found.fields) > SHOWN:
+        yield f"… {len(found.fields) - SHOWN:,} more fields."
+
+
+def reference_text(reference: Reference | None) -> str:
+    """Return a reference in a few words."""
+    if reference is None:
+        return "nothing"
+    if isinstance(reference, Inline | Base64):
+        return reference.text
+    url = "the target" if reference.url is None else reference.url
+    if isinstance(reference, Range):
+        return f"{url} {reference.offset}+{reference.length}"
+    return url
+
+
+def _rows(found: Compared) -> Iterator[Sequence[str]]:
+    for row in found.rows(0, SHOWN):
+        yield MARKS[row.change], row.key, reference_text(row.before), reference_text(row.after)

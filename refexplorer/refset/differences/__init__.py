@@ -1,0 +1,1 @@
+"""What differs between two sets: by key, and by what a key means."""

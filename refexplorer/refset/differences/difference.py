@@ -1,0 +1,199 @@
+"""All that differs between two sets, in columns; rows and grids of it on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from refexplorer.errors import LimitError
+from refexplorer.limits import Limits
+from refexplorer.refset.chunk_names import chunk_indices
+from refexplorer.refset.differences.comparing import (
+    ADDED,
+    CHANGES,
+    INLINED,
+    METADATA,
+    MOVED,
+    REMOVED,
+    SAME,
+    Compared,
+    compare,
+)
+from refexplorer.refset.differences.fields import FieldChange, field_changes
+from refexplorer.refset.differences.matching import Matched, match
+from refexplorer.refset.differences.renames import Rename, Shift, find_renames, find_shifts
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.table import Table
+from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.references import Reference, Url
+
+GRID_CHUNKS = 100_000_000
+ABSENT = -1
+"""In a grid of changes: neither set has the chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one key.
+
+    Attributes
+    ----------
+    key
+        The key.
+    change
+        One of `refexplorer.refset.differences.comparing.CHANGES`.
+    before, after
+        Its references; None where there is none.
+    """
+
+    key: str
+    change: str
+    before: Reference | None
+    after: Reference | None
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The keys of two sets beside each other, and what became of each."""
+
+    matched: Matched
+    compared: Compared
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """Keys by their change, in the order of `CHANGES`; changes of no key are left out."""
+        found = np.bincount(self.compared.changes, minlength=len(CHANGES))
+        found[SAME] += self.matched.alike
+        found[REMOVED], found[ADDED] = len(self.matched.removed), len(self.matched.added)
+        return {name: int(n) for name, n in zip(CHANGES, found, strict=True) if n}
+
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows before and after (-1 for none), ``(2, n)``, and changes ``(n,)`` of what differs."""
+        matched, changes = self.matched, self.compared.changes
+        changed = np.flatnonzero(changes != SAME)
+        pairs = matched.pairs[:, changed]
+        removed = np.stack([matched.removed, np.full(len(matched.removed), -1)])
+        order = np.argsort(np.concatenate([pairs[0], removed[0]]), kind="stable")
+        old = np.concatenate([pairs, removed], axis=1)[:, order]
+        was = np.concatenate([changes[changed], np.full(len(matched.removed), REMOVED)])[order]
+        added = np.stack([np.full(len(matched.added), -1), matched.added])
+        rows = np.concatenate([old, added], axis=1)
+        return rows, np.concatenate([was, np.full(len(matched.added), ADDED)]).astype(np.int8)
+
+    def of_change(self, change: str | None) -> np.ndarray:
+        """Return the numbers of the keys of one change, or of all that differ."""
+        changes = self._rows[1]
+        if change is None:
+            return np.arange(len(changes))
+        return np.flatnonzero(changes == CHANGES.index(change))
+
+    def rows(self, numbers: np.ndarray) -> Iterator[Change]:
+        """Yield what became of keys by their numbers among those that differ."""
+        rows, changes = self._rows
+        matched = self.matched
+        for number in numbers.tolist():
+            before, after = rows[:, number].tolist()
+            key = matched.before.key_at(before) if before >= 0 else matched.after.key_at(after)
+            yield Change(
+                key,
+                CHANGES[changes[number]],
+                _reference(matched.before, before),
+                _reference(matched.after, after),
+            )
+
+    @cached_property
+    def renames(self) -> tuple[Rename, ...]:
+        """The rules that explain most of the targets that moved."""
+        moved = self.compared.targets[:, self.compared.changes == MOVED]
+        pairs, counts = np.unique(moved, axis=1, return_counts=True)
+        urls = self.compared.urls
+        named = ((urls[first], urls[second]) for first, second in pairs.T.tolist())
+        return find_renames(
+            (first, second, keys)
+            for (first, second), keys in zip(named, counts.tolist(), strict=True)
+            if first is not None and second is not None
+        )
+
+    @cached_property
+    def shifts(self) -> tuple[Shift, ...]:
+        """The shifts that most byte ranges share, also of those that moved."""
+        return find_shifts(self.compared.shifts[self.compared.shifts != 0])
+
+    @cached_property
+    def fields(self) -> tuple[FieldChange, ...]:
+        """The fields of metadata that changed."""
+        found: list[FieldChange] = []
+        for change in self.rows(self.of_change(CHANGES[METADATA])):
+            sides = (_parsed(change.before), _parsed(change.after))
+            found += field_changes(change.key, *sides)
+        return tuple(found)
+
+    def inlined(self) -> Iterator[tuple[int, Change]]:
+        """Yield what is text on one side only, with its place among the pairs."""
+        for place in np.flatnonzero(self.compared.changes == INLINED).tolist():
+            before, after = self.matched.pairs[:, place].tolist()
+            key = self.matched.before.key_at(before)
+            sides = _reference(self.matched.before, before), _reference(self.matched.after, after)
+            yield place, Change(key, CHANGES[INLINED], *sides)
+
+    def decided(self, changes: Mapping[int, int]) -> Differences:
+        """Return the same with other changes for some places among the pairs."""
+        decided = self.compared.changes.copy()
+        decided[list(changes)] = list(changes.values())
+        return replace(self, compared=replace(self.compared, changes=decided))
+
+    def grid(self, array: ArrayMeta) -> np.ndarray:
+        """Return what became of each chunk of an array, int8 of the shape of its grid.
+
+        Each is a place in `CHANGES`, or `ABSENT`.
+
+        Raises
+        ------
+        LimitError
+            If the grid is too large to be held.
+        """
+        if array.chunk_count > GRID_CHUNKS:
+            raise LimitError(
+                f"`{array.path}` has {array.chunk_count:,} chunks; grids of more than "
+                f"{GRID_CHUNKS:,} are not made."
+            )
+        grid = np.full(array.grid, ABSENT, np.int8)
+        matched = self.matched
+        _mark(grid, array, matched.before, matched.pairs[0], self.compared.changes)
+        _mark(grid, array, matched.before, matched.removed, REMOVED)
+        _mark(grid, array, matched.after, matched.added, ADDED)
+        return grid
+
+
+def difference(before: OpenedSet, after: OpenedSet, limits: Limits) -> Differences:
+    """Compare two sets; errors as `match`."""
+    matched = match(before, after, limits)
+    return Differences(matched, compare(matched.before, matched.after, matched.pairs))
+
+
+def _reference(table: Table, row: int) -> Reference | None:
+    return table.reference_at(row) if row >= 0 else None
+
+
+def _parsed(reference: Reference | None) -> object:
+    assert reference is not None
+    assert not isinstance(reference, Url)
+    return parse_metadata(reference.data.decode(errors="replace"))
+
+
+def _mark(
+    grid: np.ndarray, array: ArrayMeta, table: Table, rows: np.ndarray, changes: np.ndarray | int
+) -> None:
+    """Write changes of rows of a table into the places of their chunks."""
+    if not grid.ndim:
+        return
+    start, rank = array.folder + array.prefix, grid.ndim
+    places, indices = chunk_indices(table.keys, rows, start, array.separator, rank)
+    inside = np.all(indices < np.array(grid.shape), axis=1)
+    index = tuple(indices[inside].T)
+    grid[index] = changes if isinstance(changes, int) else changes[places[inside]]

@@ -1,0 +1,39 @@
+"""The commands that go through all keys: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import refexplorer as rx
+from tests.cli.test_commands import run
+
+
+def test_infer_prints_and_writes(demo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "set.json.zst"
+    facts = json.loads(run("infer", demo / "sst.v0.json", "-o", out, "--json").out)
+    assert (facts["keys"], facts["generated"], facts["kept_explicit"]) == (60, 18, 42)
+    assert facts["gen"][0]["key"] == "wind/{{i}}.0.0"
+    assert not rx.diff(out, demo / "sst.v0.json")
+    again = run("infer", demo / "sst.v0.json", "-o", out)
+    assert (again.status, again.out) == (2, "")
+    assert "--overwrite" in again.err
+    assert run("infer", demo / "sst.v0.json", "-o", out, "--overwrite").status == 0
+
+
+def test_diff_tells_what_became_of_keys(demo: Path, tmp_path: Path) -> None:
+    other = json.loads((demo / "sst.v0.json").read_text())
+    other["sst/0.0.0"][1] += 8
+    del other["sst/0.0.1"]
+    (tmp_path / "b.json").write_text(json.dumps(other))
+    ran = run("diff", demo / "sst.v0.json", tmp_path / "b.json")
+    assert ran.status == 1
+    lines = [line.split("\t") for line in ran.out.splitlines()]
+    assert lines[:3] == [["=", "same", "58"], ["-", "removed", "1"], ["S", "shifted", "1"]]
+    assert [line[:2] for line in lines[3:]] == [["S", "sst/0.0.0"], ["-", "sst/0.0.1"]]
+    found = json.loads(run("diff", demo / "sst.v0.json", tmp_path / "b.json", "--json").out)
+    assert (found["total"], len(found["rows"])) == (2, 2)
+    same = run("diff", demo / "sst.v0.json", demo / "sst.parq")
+    assert (same.status, same.out) == (0, "=\tsame\t60\n")
+    wrong = run("diff", demo / "sst.v0.json", demo / "sst.parq", "--change", "lost")
+    assert (wrong.status, wrong.out, len(wrong.err.splitlines())) == (2, "", 1)

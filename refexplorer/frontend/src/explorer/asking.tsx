@@ -38,7 +38,7 @@ interface QuestionProps {
   allow(grant: string): void;
 }
 
-function Question({ sentence, grant, allow }: QuestionProps) {
+export function Question({ sentence, grant, allow }: QuestionProps) {
   return (
     <div class="ask" role="group" aria-label="Access">
       <p><Sentence text={sentence ?? "These bytes may not be read yet."} /></p>

@@ -6,8 +6,9 @@ import { count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Item, Plan } from "../shared/wire.ts";
+import { Failure, Question, Working } from "./asking.tsx";
 import { Choice } from "./mapparts.tsx";
-import type { Job, Preview } from "./preview.ts";
+import type { Job } from "./preview.ts";
 import type { ExplorerSession } from "./session.ts";
 import { Values } from "./values.tsx";
 
@@ -127,11 +128,13 @@ function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps
 
 function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
   const { id, error, reading } = job;
-  if (id !== null) return <Working job={job} cancel={() => session.run(session.preview.cancel())} />;
+  if (id !== null) return <Working progress={job.progress} cancel={() => session.run(session.preview.cancel())} />;
   if (error !== null) return <Failure sentence={error} />;
   if (reading === null) return null;
   if (reading.state === "failed") return <Failure sentence={reading.message ?? "Reading failed."} />;
-  if (reading.state === "ask") return <Ask job={job} preview={session.preview} />;
+  if (reading.state === "ask") {
+    return <Question sentence={reading.message} grant={reading.grant!} allow={() => session.preview.allow(job)} />;
+  }
   return (
     <>
       {reading.state === "fill" ? (
@@ -144,34 +147,5 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
       )}
       <Values key={job.array} session={session} reading={reading} values={job.values} />
     </>
-  );
-}
-
-function Working({ job: { progress }, cancel }: { job: Job; cancel(): void }) {
-  return (
-    <div class="working" role="status">
-      <progress max={progress?.of} value={progress?.done} aria-label="Reading" />
-      <span>{progress?.label ?? "Reading …"}</span>
-      <button class="button" onClick={cancel}>Cancel</button>
-    </div>
-  );
-}
-
-function Ask({ job, preview }: { job: Job; preview: Preview }) {
-  return (
-    <div class="ask" role="group" aria-label="Access">
-      <p><Sentence text={job.reading?.message ?? "These bytes may not be read yet."} /></p>
-      <button class="button main-button" onClick={() => preview.allow(job)}>
-        Allow {job.reading?.grant}
-      </button>
-    </div>
-  );
-}
-
-function Failure({ sentence }: { sentence: string }) {
-  return (
-    <p class="failed" role="alert">
-      <span aria-hidden="true">✕</span> <Sentence text={sentence} />
-    </p>
   );
 }

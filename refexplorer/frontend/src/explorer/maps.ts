@@ -1,9 +1,10 @@
 /** What the maps of chunks and of targets know and ask for. */
 
+import type { Message, Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
-import type { Count, Wire } from "../shared/wire.ts";
+import type { Count, Progress, Wire } from "../shared/wire.ts";
 
 export type Span = [number, number];
 
@@ -45,6 +46,20 @@ export interface TargetRow {
   end: Count;
   arrays: (string | null)[];
   array_count: number;
+  /** Of the whole target; null until it is known. */
+  size: Count | null;
+  state: "unknown" | "good" | "short" | "unreachable" | "not allowed";
+  message: string | null;
+}
+
+/** A check of all targets: running, or what it found. */
+export interface Check {
+  id: string | null;
+  progress: Progress | null;
+  summary: string | null;
+  /** What was not asked, since it may not be read yet. */
+  grants: string[];
+  error: string | null;
 }
 
 export interface TargetRange {
@@ -98,17 +113,20 @@ export interface MapsState {
   gridError: string | null;
   strip: Strip | null | undefined;
   stripError: string | null;
+  check: Check | null;
 }
 
 export class Maps extends Store<MapsState> {
   readonly rows: RowWindow<TargetRow>;
   private readonly wire: Wire;
+  private readonly off: Off;
   private readonly grids: Newest<GridWish>;
   private readonly strips: Newest<StripWish>;
 
   constructor(wire: Wire) {
-    super({ grid: undefined, gridError: null, strip: undefined, stripError: null });
+    super({ grid: undefined, gridError: null, strip: undefined, stripError: null, check: null });
     this.wire = wire;
+    this.off = wire.on("progress", (message) => this.progress(message));
     this.grids = new Newest((wish) => this.drawGrid(wish));
     this.strips = new Newest((wish) => this.drawStrip(wish));
     this.rows = new RowWindow(
@@ -120,7 +138,38 @@ export class Maps extends Store<MapsState> {
   /** The set is another one. */
   forget(): void {
     this.rows.reset(0);
-    this.set({ grid: undefined, gridError: null, strip: undefined, stripError: null });
+    this.set({ grid: undefined, gridError: null, strip: undefined, stripError: null, check: null });
+  }
+
+  close(): void {
+    this.off();
+  }
+
+  /** Asks all targets for their size; those of `grant` may be asked from now on. */
+  async checkTargets(grant: string | null): Promise<void> {
+    const blank = { id: null, progress: null, summary: null, grants: [], error: null };
+    try {
+      if (grant !== null) await this.wire.request("allow", { grant });
+      const asked = this.wire.job<{ summary: string; grants: string[] }>("targets.check", {}, true);
+      this.set({ check: { ...blank, id: asked.id } });
+      const { summary, grants } = (await asked.reply).message;
+      this.set({ check: { ...blank, summary, grants } });
+    } catch (error) {
+      this.set({ check: { ...blank, error: (error as Error).message } });
+    }
+    this.rows.reset(this.rows.total, true);
+  }
+
+  stopCheck(): void {
+    const { check } = this.state;
+    if (check?.id) void this.wire.request("cancel", { job: check.id });
+  }
+
+  private progress(message: Message): void {
+    const { check } = this.state;
+    if (check?.id && check.id === message["id"]) {
+      this.set({ check: { ...check, progress: message as unknown as Progress } });
+    }
   }
 
   /** Draws the chunks of an array anew if they are shown. */

@@ -115,6 +115,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   close(): void {
     for (const off of this.offs) off();
     this.preview.close();
+    this.maps.close();
     this.details.close();
     this.wire.close();
   }

@@ -1,18 +1,18 @@
 /** The targets of a set as a table, and the bytes of one of them as a strip. */
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
-import { bytes, count, fileName } from "../shared/format.ts";
+import { count } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
-import { rowGoal, Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import { targetName } from "./cells.ts";
 import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
-import type { Maps, Span, Strip, TargetRow } from "./maps.ts";
+import type { Span, Strip } from "./maps.ts";
 import { series } from "./palette.ts";
 import type { ExplorerSession } from "./session.ts";
-import { arrayName, percent, summary } from "./stretches.ts";
+import { arrayName, summary } from "./stretches.ts";
 import { StripBoard } from "./strip.tsx";
+import { TargetCheck, TargetTable } from "./targettable.tsx";
 
 export function Targets({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);
@@ -32,7 +32,8 @@ export function Targets({ session }: { session: ExplorerSession }) {
   if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
   return (
     <>
-      <Table maps={maps} chosen={strip.url} />
+      <TargetTable maps={maps} chosen={strip.url} />
+      <TargetCheck maps={maps} />
       <Target strip={strip} selected={selected} session={session} />
     </>
   );
@@ -109,97 +110,5 @@ function Whole({ strip, select }: { strip: Strip; select(key: string): void }) {
       ))}
       {more > 0 && ` and ${count(more)} more`}. Its size is known when it is read.
     </p>
-  );
-}
-
-function Table({ maps, chosen }: { maps: Maps; chosen: string | null }) {
-  const id = useId();
-  const handle = useRef<RowsHandle>(null);
-  const [active, setActive] = useState(0);
-  const { rows } = maps;
-  const place = rows.find((row) => row.url === chosen);
-  useEffect(() => {
-    if (place < 0) return;
-    setActive(place);
-    handle.current?.reveal(place);
-  }, [place, rows.total]);
-  const goTo = (index: number) => {
-    const next = Math.min(rows.total - 1, Math.max(0, index));
-    setActive(next);
-    handle.current?.reveal(next);
-    const row = rows.at(next);
-    if (row) maps.showTarget({ url: row.url, window: null });
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const next = rowGoal(event.key, active, rows.total, handle.current?.page() ?? 1);
-    if (next === undefined) return;
-    event.preventDefault();
-    goTo(next);
-  };
-  return (
-    <Rows
-      rows={rows}
-      handle={handle}
-      attributes={{
-        class: "targets",
-        role: "grid",
-        "aria-label": "Targets",
-        "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
-        onKeyDown,
-        style: { height: `${Math.min(7, rows.total + 1) * 24 + 2}px` },
-      }}
-      header={<Columns />}
-      footer={rows.error === null ? null : <Failed maps={maps} />}
-    >
-      {(row, index, style) => (
-        <div
-          key={index}
-          id={`${id}-${index}`}
-          class={`row${row && row.url === chosen ? " selected" : ""}`}
-          role="row"
-          aria-rowindex={index + 2}
-          aria-selected={row !== undefined && row.url === chosen}
-          style={style}
-          onClick={() => goTo(index)}
-        >
-          {row ? <Cells row={row} /> : <span role="gridcell">…</span>}
-        </div>
-      )}
-    </Rows>
-  );
-}
-
-function Failed({ maps }: { maps: Maps }) {
-  return (
-    <div role="row">
-      <div role="gridcell"><Blank sentence={maps.rows.error!} retry={() => maps.rows.retry()} /></div>
-    </div>
-  );
-}
-
-function Columns() {
-  return (
-    <div class="row columns" role="row" aria-rowindex={1}>
-      <span role="columnheader">Target</span>
-      <span role="columnheader" class="number">Ranges</span>
-      <span role="columnheader" class="number">Referenced</span>
-      <span role="columnheader" class="number">Share</span>
-      <span role="columnheader">Arrays</span>
-    </div>
-  );
-}
-
-function Cells({ row }: { row: TargetRow }) {
-  const whole = Number(row.ranges) === 0;
-  const more = row.array_count - row.arrays.length;
-  const arrays = row.arrays.map(arrayName).join(", ") + (more > 0 ? ` and ${more} more` : "");
-  return (
-    <>
-      <span role="gridcell" title={targetName(row.url)}>{row.url === null ? targetName(null) : fileName(row.url)}</span>
-      <span role="gridcell" class="number">{whole ? "whole" : count(row.ranges)}</span>
-      <span role="gridcell" class="number">{whole ? "" : bytes(row.bytes)}</span>
-      <span role="gridcell" class="number">{whole ? "" : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}</span>
-      <span role="gridcell" title={arrays}>{arrays}</span>
-    </>
   );
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SpecError
 from refexplorer.formats.compression import Progress
@@ -20,6 +20,9 @@ from refexplorer.refset.opened import open_document, open_store
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.dialects import Dialects, Rendition, dialects_of, renditions_of
 from refexplorer.spec.expansion import Expansion, expand_document
+
+if TYPE_CHECKING:
+    from refexplorer.data.access import AccessPolicy
 
 
 def open_references(
@@ -63,6 +66,43 @@ def open_references(
     """
     limits = limits or DEFAULT_LIMITS
     read = read_source(source, storage_options, limits)
+    return _opened(read, limits, templates, storage_options, trusted, progress)
+
+
+def open_guarded(source: str, policy: AccessPolicy, limits: Limits) -> ReferenceSet:
+    """Open a set that somebody else chose: a URL is read only as far as a policy allows.
+
+    Parameters
+    ----------
+    source
+        A path, which is not checked, or a URL, which is: its redirects, too, and the addresses
+        that its host turns out to have.
+    policy
+        What may be read.
+    limits
+        What the set may cost.
+
+    Raises
+    ------
+    AccessError
+        If the URL leads to a place that is not allowed.
+    RefexplorerError
+        As `open_references`.
+    """
+    from refexplorer.data.sources import guarded
+
+    locate = guarded(policy, limits.document_bytes)
+    return _opened(read_source(source, None, limits, locate), limits)
+
+
+def _opened(
+    read: Source,
+    limits: Limits,
+    templates: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    trusted: bool = False,
+    progress: Progress | None = None,
+) -> ReferenceSet:
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
     findings = Findings()

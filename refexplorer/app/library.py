@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from refexplorer import demo
 from refexplorer.app.upload import LARGEST
-from refexplorer.data.access import AccessPolicy
+from refexplorer.data.access import AccessPolicy, InternetPolicy
 from refexplorer.errors import AccessError
 from refexplorer.limits import Limits
-from refexplorer.opening import open_references
+from refexplorer.opening import open_guarded, open_references
 from refexplorer.referenceset import ReferenceSet
 
 VISITOR = Limits(document_bytes=2**29)
@@ -75,6 +75,8 @@ class Library:
         """
         if offer := self.offers.get(source):
             return offer.open()
+        if "://" in source:
+            return open_guarded(source, InternetPolicy(self._allow), VISITOR)
         self._check(source)
         return open_references(source, limits=VISITOR)
 
@@ -84,17 +86,14 @@ class Library:
         return (*self._allow, location) if location in self._homes else self._allow
 
     def _check(self, source: str) -> None:
-        policy = AccessPolicy(allow=self._allow, served=True)
         # Of a parquet store the folder is named, and only files can be checked.
-        is_folder = "://" not in source and Path(source).is_dir()
+        file = f"{source}/.zmetadata" if Path(source).is_dir() else source
         try:
-            policy.check(f"{source}/.zmetadata" if is_folder else source)
+            AccessPolicy(allow=self._allow, served=True).check(file)
         except AccessError as error:
-            if "://" not in source:
-                raise AccessError(
-                    f"{source} is not opened on this page: start it with "
-                    f"`refexplorer serve {source}`, or with `--allow` and its folder.",
-                    target=source,
-                    grant="",
-                ) from error
-            policy.grant(source)
+            raise AccessError(
+                f"{source} is not opened on this page: start it with "
+                f"`refexplorer serve {source}`, or with `--allow` and its folder.",
+                target=source,
+                grant="",
+            ) from error

@@ -56,14 +56,8 @@ class AccessPolicy:
         AccessError
             If the name is none, or if the page is served to others and the place is local.
         """
-        place = _granted_place(name)
-        if self._served and not _is_public(place):
-            raise AccessError(
-                f"{name} may lie inside the machine or network that serves this page; "
-                f"whoever starts the page can add --allow {name}.",
-                target=name,
-                grant="",
-            )
+        if self._served:
+            self._require_public(_granted_place(name))
         self._add(name)
 
     def resolve(self, url: str) -> str:
@@ -110,9 +104,56 @@ class AccessPolicy:
             grant=grant,
         )
 
+    def _require_public(self, place: Place) -> None:
+        """Refuse a place that a visitor of the page may not name."""
+        if not _is_public(place):
+            raise AccessError(
+                f"{place.url} may lie inside the machine or network that serves this page; "
+                f"whoever starts the page can add --allow {place.grant}.",
+                target=place.url,
+                grant="",
+            )
+
     def _add(self, name: str) -> None:
         self._places.append(_granted_place(name))
         self._names.append(name)
+
+
+class InternetPolicy(AccessPolicy):
+    """Allows what anybody can read on the internet, and besides only what `allow` names.
+
+    For the sets that visitors of a served page open by URL, redirects included.
+    """
+
+    def __init__(self, allow: Iterable[str] = ()) -> None:
+        super().__init__(None, allow, served=True)
+
+    def place(self, url: str) -> Place:
+        """Return the parsed URL.
+
+        Raises
+        ------
+        AccessError
+            If it may lie inside the machine or network, and was not named.
+        """
+        place = parse(self.resolve(url))
+        try:
+            return super().place(url)
+        except AccessError:
+            self._require_public(place)
+            return place
+
+    def check_address(self, protocol: str, host: str, address: str) -> None:
+        """Refuse an address inside the network, as `AccessPolicy` does."""
+        try:
+            super().check_address(protocol, host, address)
+        except AccessError as error:
+            raise AccessError(
+                f"{host} is at {address}, inside the machine or network that serves this page; "
+                f"whoever starts the page can add --allow {error.grant}.",
+                target=error.target,
+                grant="",
+            ) from None
 
 
 def _home(location: str | None, served: bool) -> list[Place]:

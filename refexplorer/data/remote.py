@@ -43,7 +43,7 @@ class RemoteReader:
             If more than `limit` bytes come.
         """
         stop = start + limit + 1 if end is None else end
-        filesystem = await self._filesystem(place)
+        filesystem = await self.filesystem(place)
         if filesystem.async_impl:
             data: bytes = await filesystem._cat_file(place.url, start=start, end=stop)
         else:
@@ -54,7 +54,7 @@ class RemoteReader:
 
     async def facts(self, place: Place) -> Facts:
         """Return what the store says of a file."""
-        filesystem = await self._filesystem(place)
+        filesystem = await self.filesystem(place)
         if filesystem.async_impl:
             found = await filesystem._info(place.url)
         else:
@@ -65,7 +65,14 @@ class RemoteReader:
         modified = found.get("LastModified") or found.get("updated") or found.get("created")
         return Facts(found.get("size"), etag and str(etag), modified and str(modified))
 
-    async def _filesystem(self, place: Place) -> Any:
+    async def filesystem(self, place: Place) -> Any:
+        """Return the filesystem that reads a target; it was not asked anything yet.
+
+        Raises
+        ------
+        AccessError
+            If the host has an address that is not allowed.
+        """
         import fsspec
 
         await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)

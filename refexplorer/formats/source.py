@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.errors import LimitError, SourceError
+from refexplorer.errors import LimitError, RefexplorerError, SourceError
 from refexplorer.formats.compression import PlainStream, plain
 from refexplorer.formats.json_text import decode_text
 from refexplorer.limits import Limits
@@ -73,8 +73,15 @@ class Source:
         return "" if self.part is None else f"/{self.part}"
 
 
+Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
+"""Finds the filesystem of a URL and the path in it."""
+
+
 def read_source(
-    source: object, storage_options: Mapping[str, Any] | None, limits: Limits
+    source: object,
+    storage_options: Mapping[str, Any] | None,
+    limits: Limits,
+    locate: Locate | None = None,
 ) -> Source:
     """Find and read a source.
 
@@ -84,7 +91,11 @@ def read_source(
         A path, a URL, a mapping, JSON text or bytes; gzip and zstd are told by content. Of a
         file that holds a list of sets, ``"path#2"`` is the third one.
     storage_options
-        For fsspec, where the source is a URL.
+        For fsspec, where the source is a URL: for its protocol, or by protocol.
+    limits
+        What it may cost.
+    locate
+        Finds who reads a URL, in place of fsspec.
 
     Raises
     ------
@@ -102,7 +113,8 @@ def read_source(
             return _from_bytes(source.encode("utf-8", "surrogatepass"), "text", None, limits)
         place, part = _split_part(source)
         if "://" in source:
-            found = _from_url(place, dict(storage_options or {}), limits)
+            locate = locate or partial(_located, storage_options or {})
+            found = _from_url(place, locate, limits)
         else:
             found = _from_path(Path(place).expanduser(), limits)
         return found if part is None else replace(found, part=part)
@@ -171,21 +183,30 @@ def _from_folder(path: Path) -> Source:
     )
 
 
-def _from_url(url: str, options: dict[str, Any], limits: Limits) -> Source:
+def _located(options: Mapping[str, Any], url: str) -> tuple[AbstractFileSystem, str]:
+    """Find the filesystem by fsspec, with the options that are meant for it."""
     import fsspec
 
+    protocols = set(fsspec.available_protocols())
+    if all(name in protocols or "://" in name for name in options):
+        options = options.get(url.partition("://")[0], {})
+    found: tuple[AbstractFileSystem, str] = fsspec.core.url_to_fs(url, **options)
+    return found
+
+
+def _from_url(url: str, locate: Locate, limits: Limits) -> Source:
     name = url.rstrip("/").rpartition("/")[2] or url
     parent = url.rstrip("/").rpartition("/")[0]
     location = parent if "://" in parent else parent + "/"
     try:
-        filesystem, path = fsspec.core.url_to_fs(url, **options)
+        filesystem, path = locate(url)
         if filesystem.exists(f"{path.rstrip('/')}/{ZMETADATA}"):
             return Source(name, "parquet", location, store=(filesystem, path.rstrip("/")))
         size = filesystem.info(path).get("size")
         _check_size(name, size or 0, limits)
         with filesystem.open(path, "rb", compression=None) as file:
             data = file.read(limits.document_bytes + 1)
-    except (SourceError, LimitError):
+    except RefexplorerError:
         raise
     except ImportError as error:
         raise SourceError(f"{url} needs a package that is not installed: {error}.") from None

@@ -1,0 +1,86 @@
+"""A set that somebody else chose by URL is read only where a policy allows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+from typing import Any
+
+import pytest
+
+import refexplorer as rx
+from refexplorer.data.access import InternetPolicy
+from refexplorer.errors import AccessError, SourceError
+from refexplorer.limits import Limits
+from refexplorer.opening import open_guarded
+from tests.servers import RangeServer
+
+SET = json.dumps({"a": "text", "b": ["f.nc", 0, 4]}).encode()
+
+
+def opened(url: str, *allow: str, limits: Limits | None = None) -> rx.ReferenceSet:
+    return open_guarded(url, InternetPolicy(allow), limits or Limits())
+
+
+def test_an_allowed_server_is_read(server: RangeServer) -> None:
+    server.files |= {"/set.json": SET, "/set.json.gz": gzip.compress(SET)}
+    for name in ("set.json", "set.json.gz"):
+        refs = opened(f"{server.url}/{name}", server.url)
+        assert list(refs) == ["a", "b"]
+        assert refs.source.location == server.url
+
+
+def test_an_address_inside_is_not_asked(server: RangeServer) -> None:
+    with pytest.raises(AccessError, match=f"can add --allow {server.url}"):
+        opened(f"{server.url}/set.json")
+    assert server.requests == []
+
+
+def test_a_name_that_turns_out_to_lead_inside_is_not_asked(
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = socket.getaddrinfo
+
+    def rebound(host: Any, *rest: Any, **more: Any) -> Any:
+        return real("127.0.0.1" if host == "data.example" else host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebound)
+    with pytest.raises(AccessError, match=r"data\.example is at 127\.0\.0\.1, inside the machine"):
+        opened(f"http://data.example:{server.port}/set.json")
+    assert server.requests == []
+
+
+def test_a_redirect_inside_is_not_followed(server: RangeServer, other_server: RangeServer) -> None:
+    other_server.files["/secret.json"] = SET
+    server.redirects["/set.json"] = f"{other_server.url}/secret.json"
+    with pytest.raises(AccessError, match=f"can add --allow {other_server.url}"):
+        opened(f"{server.url}/set.json", server.url)
+    assert other_server.requests == []
+
+
+def test_what_a_visitor_opens_is_bounded(server: RangeServer) -> None:
+    server.files["/set.json"] = SET
+    with pytest.raises(rx.LimitError):
+        opened(f"{server.url}/set.json", server.url, limits=Limits(document_bytes=10))
+
+
+def test_what_cannot_be_read_is_one_sentence(server: RangeServer) -> None:
+    with pytest.raises(SourceError, match=r"set\.json cannot be read: there is no such file"):
+        opened(f"{server.url}/set.json", server.url)
+    with pytest.raises(SourceError, match="parquet store, which a web server cannot list"):
+        opened(f"{server.url}/sst.parq", server.url)
+
+
+def test_files_and_chains_are_not_opened_by_url() -> None:
+    for url in ("file:///etc/hostname", "zip://x::http://127.0.0.1/a.zip", "memory://x"):
+        with pytest.raises(AccessError):
+            opened(url)
+
+
+def test_options_by_protocol_are_for_the_set_too(server: RangeServer) -> None:
+    server.files["/set.json"] = SET
+    options = {"http": {"headers": {"X-Key": "mine"}}, "s3": {"anon": True}}
+    refs = rx.open_references(f"{server.url}/set.json", storage_options=options)
+    assert list(refs) == ["a", "b"]
+    assert {headers.get("X-Key") for headers in server.seen_headers} == {"mine"}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.spec.dimensions import Grid
+from refexplorer.spec.dimensions import Dimension, Grid
 
 BOX = 65_536
 """Combinations of a box, which bound the memory that it needs."""
@@ -88,16 +88,23 @@ def values_at(grid: Grid, numbers: np.ndarray) -> Values:
         if not _fits(size):
             numbers = numbers.astype(object)
         numbers, places = np.divmod(numbers, size)
-        values[dimension.name] = as_column([dimension.values[place] for place in places.tolist()])
+        values[dimension.name] = _values_of(dimension, places)
     return values
+
+
+def _values_of(dimension: Dimension, places: np.ndarray) -> np.ndarray:
+    values = dimension.values
+    if isinstance(values, range) and all(map(_fits, (*dimension.bounds, values.step))):
+        return values.start + values.step * places.astype(np.int64)
+    return as_column([values[place] for place in places.tolist()])
 
 
 def as_column(values: Sequence[int]) -> np.ndarray:
     """Return whole numbers as int64 where they fit, and as Python's own where they do not."""
     if isinstance(values, range) and values:
-        if _fits(values[0]) and _fits(values[-1]):
+        if _fits(values[0]) and _fits(values[-1]) and _fits(values.step):
             return values.start + values.step * np.arange(len(values))
-    elif all(map(_fits, values)):
+    elif not values or (_fits(min(values)) and _fits(max(values))):
         return np.array(values, np.int64)
     return np.array(values, object)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from jinja2 import nodes
@@ -191,12 +192,15 @@ def names_in(node: nodes.Node) -> set[str]:
 
 def _most_steps(template: Template, templates: Mapping[str, Template]) -> float:
     """Return a number of evaluation steps that rendering a template does not exceed."""
-    steps = 0.0
-    for part in template.parts:
-        if isinstance(part, Expression):
-            if isinstance(part.node, nodes.Const):  # what jinja2's sandbox renders
-                return math.inf
-            for node in (part.node, *part.node.find_all(nodes.Node)):
-                called = templates.get(node.name) if isinstance(node, nodes.Name) else None
-                steps += 1 if called is None else 1 + _most_steps(called, {})
-    return steps
+    steps, names = _own_steps(template)
+    return steps + sum(_own_steps(templates[name])[0] for name in names if name in templates)
+
+
+@lru_cache(maxsize=1024)
+def _own_steps(template: Template) -> tuple[float, tuple[str, ...]]:
+    """Return the steps of a template itself at most, and the names where others may be called."""
+    parts = [part.node for part in template.parts if isinstance(part, Expression)]
+    if any(isinstance(node, nodes.Const) for node in parts):  # what jinja2's sandbox renders
+        return math.inf, ()
+    every = [node for part in parts for node in (part, *part.find_all(nodes.Node))]
+    return len(every), tuple(node.name for node in every if isinstance(node, nodes.Name))

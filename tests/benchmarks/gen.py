@@ -29,11 +29,12 @@ def columns_ours(watch: Watch, path: Path) -> object:
     """Make columns of all generated keys."""
     from refexplorer import open_references
     from refexplorer.refset.generated import generated_tables
+    from refexplorer.refset.segments import Generated
 
-    refs = open_references(path)
+    parts = [part for part in open_references(path).opened.parts if isinstance(part, Generated)]
     wanted = _sample(path)
     with watch.running():
-        made = [list(generated_tables(part)) for part in refs.opened.segments]
+        made = [list(generated_tables(part)) for part in parts]
     rows = [entry for tables in made for entry in tables[0].iterate(0, len(wanted))]
     return checksum(f"{key} {found.to_v0()}" for key, found in rows if key in wanted)
 

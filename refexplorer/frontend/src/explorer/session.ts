@@ -239,8 +239,9 @@ export class ExplorerSession extends Store<ExplorerState> {
   /** Shows or hides the chunks that have no reference. */
   async showAbsent(absent: boolean): Promise<void> {
     const { total } = await this.wire.request<{ total: Count }>("tree.absent", { show: absent });
-    this.set({ absent, active: 0 });
-    if (!this.state.searching) this.rows.reset(total, true);
+    this.set({ absent });
+    if (this.state.searching) return;
+    this.rows.reset(total, true);
     if (this.state.selection !== "") await this.reveal(this.state.selection);
   }
 

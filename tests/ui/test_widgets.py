@@ -1,0 +1,120 @@
+"""The parts of the explorer as widgets of their own in JupyterLab, and the explorer's extras."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.hosts import Lab
+from tests.ui.test_accessibility import violations
+from tests.ui.test_explorer import row
+
+PARTS = """
+import ipywidgets, refexplorer as rx
+from refexplorer import demo
+refs = rx.open_references(demo.path("broken.json"))
+tree, key, values = rx.KeyTree(refs), rx.KeyInspector(refs), rx.ArrayPreview(refs)
+chunks, targets = rx.ChunkGrid(refs), rx.TargetMap(refs)
+for part in (key, values, chunks, targets):
+    ipywidgets.link((tree, "selection"), (part, "selection"))
+for part in (tree, key, values, chunks, targets):
+    display(part)
+"""
+READ = re.compile(r"^(Read|Decode) [\d.]+ kB")
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.get_by_role("region", name=f"{name} of broken.json")
+
+
+@pytest.fixture
+def parts(lab: Lab, page: Page) -> Page:
+    lab.open(page, "parts", [PARTS])
+    expect(part(page, "Keys").get_by_role("treegrid")).to_contain_text("sst")
+    return page
+
+
+def test_one_selection_in_all_parts(parts: Page) -> None:
+    row(part(parts, "Keys"), "sst").click()
+    expect(part(parts, "One key")).to_contain_text("sea surface temperature")
+    expect(part(parts, "Chunks").get_by_role("application", name="Chunks of sst")).to_be_visible()
+    data = part(parts, "Values")
+    data.get_by_role("button", name=READ).click()
+    picture = data.get_by_role("application", name="sea surface temperature: heatmap")
+    picture.click(position={"x": 120, "y": 60})
+    expect(part(parts, "Keys").locator("[aria-selected=true]")).to_contain_text("0.0.0")
+    expect(data.get_by_role("status").last).to_contain_text("index 0, ")
+    expect(part(parts, "Targets").get_by_role("status").last).to_contain_text("sst/0.0.0")
+    expect(part(parts, "Chunks").get_by_role("status")).to_contain_text("Selected: chunk 0, 0, 0")
+
+
+def test_roles_and_labels(parts: Page) -> None:
+    row(part(parts, "Keys"), "sst").click()
+    data = part(parts, "Values")
+    expect(data.get_by_label("time: index or slice")).to_have_value(":")
+    data.get_by_role("button", name=READ).click()
+    show = data.get_by_role("group", name="Show as")
+    for mode in ("Line", "Statistics", "Table", "Heatmap"):
+        show.get_by_role("button", name=mode).click()
+        expect(show.get_by_role("button", name=mode)).to_have_attribute("aria-pressed", "true")
+    expect(data.get_by_role("slider", name="time")).to_be_visible()
+    expect(data.get_by_role("spinbutton", name="time: index")).to_have_value("0")
+    assert violations(parts, within=".jp-OutputArea-output") == []
+
+
+def test_a_part_of_an_array_by_its_slices(parts: Page) -> None:
+    row(part(parts, "Keys"), "sst").click()
+    data = part(parts, "Values")
+    field = data.get_by_label("time: index or slice")
+    field.fill("99")
+    field.press("Enter")
+    expect(data.get_by_role("alert")).to_contain_text("time: 99 selects nothing of 0 to 17.")
+    field.fill("3")
+    field.press("Enter")
+    expect(data.get_by_role("slider", name="time: index")).to_be_visible()
+    data.get_by_role("button", name=READ).click()
+    expect(data).to_contain_text("1 × 96 × 192 of <i2")
+    data.get_by_role("button", name="Transpose").click()
+    expect(data.get_by_label("Down")).to_have_value("2")
+
+
+def test_absent_chunks_and_the_menu(parts: Page) -> None:
+    keys = part(parts, "Keys")
+    keys.get_by_role("button", name="absent chunks").click()
+    row(keys, "sst").click()
+    parts.keyboard.press("ArrowRight")
+    absent = row(keys, "4.0.1")
+    expect(absent).to_contain_text("no reference")
+    absent.click()
+    expect(part(parts, "Chunks").get_by_role("status")).to_contain_text("reads as the fill value")
+    parts.keyboard.press("Shift+F10")
+    menu = parts.get_by_role("menu", name="Copy")
+    expect(menu.get_by_role("menuitem", name="Copy key")).to_be_focused()
+    expect(menu.get_by_role("menuitem", name="Copy reference")).to_have_attribute(
+        "aria-disabled", "true"
+    )
+    assert violations(parts, within=".jp-OutputArea-output") == []
+    parts.keyboard.press("Escape")
+    expect(keys.get_by_role("treegrid")).to_be_focused()
+
+
+def test_targets_say_what_they_are(parts: Page) -> None:
+    targets = part(parts, "Targets")
+    expect(targets.get_by_role("grid")).to_contain_text("unknown")
+    targets.get_by_role("button", name="Check size and reachability").click()
+    expect(targets.get_by_role("grid")).to_contain_text("good")
+    expect(targets).to_contain_text("5 targets:")
+
+
+def test_the_overview_has_the_dataset(explorer: Locator) -> None:
+    frame = explorer.get_by_title("The dataset as xarray shows it").content_frame
+    expect(frame.get_by_text("xarray.Dataset", exact=True)).to_be_visible()
+
+
+def test_the_explorer_keeps_its_arrangement(explorer: Locator) -> None:
+    explorer.get_by_role("separator", name="Width of the tree").press("End")
+    explorer.get_by_role("tab", name="Chunks").click()
+    kept = explorer.page.evaluate("JSON.parse(localStorage.getItem('refexplorer.layout'))")
+    assert kept == {"tab": "chunks", "tree": 70}

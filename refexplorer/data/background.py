@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from fsspec.asyn import get_loop
@@ -13,14 +15,25 @@ POLL = 0.1
 """Seconds between two looks at whether to go on."""
 
 Result = TypeVar("Result")
+_keep_on: ContextVar[Callable[[], bool]] = ContextVar("keep_on", default=lambda: True)
 
 
 class Stopped(Exception):
     """The person who waited wants no more."""
 
 
+@contextmanager
+def stoppable(keep_on: Callable[[], bool]) -> Iterator[None]:
+    """Let `keep_on` stop every read that is waited for inside, also by the threads of Zarr."""
+    token = _keep_on.set(keep_on)
+    try:
+        yield
+    finally:
+        _keep_on.reset(token)
+
+
 def wait_for(
-    work: Coroutine[Any, Any, Result], keep_on: Callable[[], bool] = lambda: True
+    work: Coroutine[Any, Any, Result], keep_on: Callable[[], bool] | None = None
 ) -> Result:
     """Run a coroutine on fsspec's loop and wait for it, from any other thread.
 
@@ -29,13 +42,14 @@ def wait_for(
     work
         The coroutine; it is cancelled, with its requests, if this is interrupted.
     keep_on
-        Asked ten times a second; False cancels.
+        Asked ten times a second; False cancels. By default what `stoppable` says.
 
     Raises
     ------
     Stopped
         If `keep_on` returned False.
     """
+    keep_on = keep_on or _keep_on.get()
     loop = get_loop()
     try:
         inside = asyncio.get_running_loop() is loop

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
+from refexplorer.data.background import Stopped
 from refexplorer.errors import FetchError, LimitError, RefexplorerError
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def cause(error: BaseException, place: Place) -> str:
         return f"{_denied(error)}{_advice(place)}"
     if isinstance(error, RefexplorerError):
         return str(error)
+    if isinstance(error, Stopped):
+        return "it was stopped"
     if isinstance(error, ImportError):
         package = _PACKAGES.get(place.protocol)
         return f"the package {package} is not installed" if package else f"{error}".rstrip(".")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.facts import Facts
 from refexplorer.data.failures import cause
+from refexplorer.data.gathering import Gathering
 from refexplorer.data.local import LocalReader
 from refexplorer.data.opened import Opened
 from refexplorer.data.options import Options, StorageOptions
@@ -50,6 +51,7 @@ class Targets:
         self.local = LocalReader()
         self._options = Options(storage_options or {}, policy.location)
         self._readers: dict[str, HttpReader | RemoteReader] = {}
+        self._gathering = Gathering(self.read)
 
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
@@ -134,7 +136,7 @@ class Targets:
                 return file.read(wanted.start, wanted.end, self.limit)
         from refexplorer.data.background import wait_for
 
-        return wait_for(self.read(wanted.place, wanted.start, wanted.end))
+        return wait_for(self._gathering.get(wanted))
 
     def _reader(self, place: Place) -> HttpReader | RemoteReader:
         name = "http" if place.protocol in ("http", "https") else "store"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.data.access import AccessPolicy
+from refexplorer.data.background import stoppable
 from refexplorer.data.fetching import FetchProgress, fetch_many
 from refexplorer.data.places import parse
 from refexplorer.data.ranges import MERGE_BYTES, MERGE_GAP, Wanted, merged
@@ -21,6 +22,10 @@ from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
 from tests.servers import RangeServer
 
 BODY = bytes(range(251)) * 4000
+ZARRAY = (
+    '{"zarr_format": 2, "shape": [8], "chunks": [4], "dtype": "|u1", "compressor": null, '
+    '"filters": null, "order": "C", "fill_value": 0}'
+)
 
 
 def targets(*allow: str, limit: int = 2**28) -> Targets:
@@ -208,3 +213,49 @@ def test_fsspecs_own_reader_works_over_the_mapping(server: RangeServer, lists: b
         assert theirs.cat_file(key) == ours.cat_file(key)
     if lists:
         assert sorted(theirs.ls("x", detail=False)) == ours.ls("x", detail=False)
+
+
+def test_reads_at_about_the_same_time_are_one_request(server: RangeServer) -> None:
+    server.files["/f"] = BODY
+    reader = targets(server.url)
+    threads = 8
+    barrier, found = threading.Barrier(threads), dict[int, bytes]()
+
+    def read(number: int) -> None:
+        barrier.wait()
+        found[number] = reader.fetch("x", Range(f"{server.url}/f", number * 100, 100))
+
+    running = [threading.Thread(target=read, args=[number]) for number in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    assert found == {n: BODY[n * 100 : (n + 1) * 100] for n in range(threads)}
+    assert len(server.requests) < threads
+
+
+def test_a_failure_reaches_each_who_waits(server: RangeServer) -> None:
+    refs = rx.open_references(
+        {".zarray": ZARRAY, "0": [f"{server.url}/gone", 0, 4], "1": [f"{server.url}/gone", 4, 4]}
+    )
+    array: Any = refs.to_zarr(allow=[server.url])
+    for place in (0, 5):
+        with pytest.raises(FetchError, match=f"{place // 4} could not be read"):
+            array[place]
+
+
+def test_a_read_by_zarr_can_be_stopped(server: RangeServer) -> None:
+    server.files["/f"] = BODY
+    server.dripping.add("/f")
+    array: Any = rx.open_references(
+        {
+            ".zarray": ZARRAY.replace("[4]", "[500000]").replace("[8]", "[500000]"),
+            "0": [f"{server.url}/f", 0, 500_000],
+        }
+    ).to_zarr(allow=[server.url])
+    with (
+        stoppable(lambda: not server.requests),
+        pytest.raises(FetchError, match=r"0 could not be read .* it was stopped"),
+    ):
+        array[:]
+    assert server.hung_up.wait(10)

@@ -75,6 +75,7 @@ class ReferenceSet(ReadableSet):
         self.storage_options = dict(storage_options or {})
         self._opened = opened
         self._findings = findings
+        self._window: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
 
     def __getitem__(self, key: str) -> Reference:
         found = self._opened.lookup(key) if isinstance(key, str) else None
@@ -134,11 +135,14 @@ class ReferenceSet(ReadableSet):
 
     def entries_at(self, start: int, stop: int) -> list[tuple[str, Reference, str]]:
         """Return the keys numbered `start` to `stop`, each with its reference and origin."""
-        return [
-            (key, reference, part.origin)
-            for part, low, high in self._opened.stretches(start, stop)
-            for key, reference in part.iterate(low, high)
-        ]
+        if self._window is None or self._window[0] != (start, stop):
+            found = [
+                (key, reference, part.origin)
+                for part, low, high in self._opened.stretches(start, stop)
+                for key, reference in part.iterate(low, high)
+            ]
+            self._window = (start, stop), found  # a page is compared with what comes after it
+        return self._window[1]
 
     def number(self, key: str) -> int:
         """Return the number of a key, from 0, in the order of the set.

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import flags_of, number_column
 from refexplorer.refset.chunk_names import chunk_indices
+from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.grid_patterns import pattern_of_grid
 from refexplorer.refset.records import Records
-from refexplorer.refset.segments import Segment
+from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.tree import Folder, Tree, prefix
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.lint import parse_metadata
@@ -112,12 +114,11 @@ class ArrayIndex:
         return self._present[array.path]
 
     def _count_explicit(self, array: ArrayMeta, folder: Folder | None) -> int:
-        if folder is None or not 0 < len(array.grid) <= MATCHED_RANK or 0 in array.grid:
+        if folder is None or not _is_matched(array):
             _, indices = self.chunk_rows(array)
             return int(np.all(indices < np.array(array.grid, np.int64), axis=1).sum())
         keys = self._tree.table.keys.take(number_column(self._tree.rows_below(folder)))
-        inside = pc.match_substring_regex(keys, pattern_of_grid(array))
-        return int(np.count_nonzero(flags_of(inside)))
+        return _count_inside(keys, array)
 
     def below(self, folder: Folder) -> list[ArrayMeta]:
         """Return the arrays at a folder or below it."""
@@ -131,5 +132,17 @@ def _present_in(segment: Segment, array: ArrayMeta) -> int:
         return segment.present
     if segment.count > LISTED_CHUNKS:
         return segment.count
+    if isinstance(segment, Generated) and _is_matched(array):
+        return sum(_count_inside(table.keys, array) for table in generated_tables(segment))
     indices = (array.chunk_index(key) for key, _ in segment.iterate())
     return sum(index is not None and array.contains(index) for index in indices)
+
+
+def _is_matched(array: ArrayMeta) -> bool:
+    return 0 < len(array.grid) <= MATCHED_RANK and 0 not in array.grid
+
+
+def _count_inside(keys: pa.LargeStringArray, array: ArrayMeta) -> int:
+    """Count the keys of chunks inside the grid; it must be one that is matched."""
+    inside = pc.match_substring_regex(keys, pattern_of_grid(array))
+    return int(np.count_nonzero(flags_of(inside)))

@@ -4,6 +4,7 @@ import type { PlotOptions } from "@observablehq/plot";
 import * as Plot from "@observablehq/plot";
 import { useMemo, useState } from "preact/hooks";
 
+import { escaped } from "../shared/escaping.ts";
 import { bytes, count } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import { Board, type Frame } from "./board.tsx";
@@ -121,7 +122,7 @@ function axis({ name, start, stop }: ReturnType<typeof side>, most: number) {
   for (let at = Math.ceil(start / every) * every; at < stop; at += every) ticks.push(at);
   return {
     domain: [start - 0.5, stop - 0.5],
-    label: name,
+    label: name === null ? null : escaped(name),
     labelArrow: "none" as const,
     labelAnchor: "center" as const,
     ticks: name === null ? [] : ticks,

@@ -135,7 +135,7 @@ function Pager({ page, total, moveTo }: PagerProps) {
       <button type="button" class="button" disabled={page >= last} onClick={() => moveTo(page + PAGE)}>Next</button>
       <button type="button" class="button" disabled={page >= last} onClick={() => moveTo(last)}>Last</button>
       <label class="index">
-        Go to <input name="offset" size={9} placeholder="0x1f or 31" aria-label="Go to byte" />
+        Go to <input name="offset" size={11} placeholder="0x1f or 31" aria-label="Go to byte" />
       </label>
     </form>
   );
@@ -144,19 +144,21 @@ function Pager({ page, total, moveTo }: PagerProps) {
 /** The bytes from the cursor on, read as numbers. */
 function Meaning({ data, at, offset }: { data: Uint8Array; at: number; offset: number }) {
   return (
-    <table class="meaning">
-      <caption>
-        At byte {count(offset)} <span class="quiet">(0x{hex(offset, 1)})</span>
-      </caption>
-      <thead>
-        <tr><th scope="col">Type</th><th scope="col">Little-endian</th><th scope="col">Big-endian</th></tr>
-      </thead>
-      <tbody>
-        {decode(data, at).map(({ name, little, big }) => (
-          <tr key={name}><th scope="row">{name}</th><td>{little}</td><td>{big}</td></tr>
-        ))}
-      </tbody>
-    </table>
+    <div class="meaning-box" tabIndex={0} role="group" aria-label="Numbers at the cursor">
+      <table class="meaning">
+        <caption>
+          At byte {count(offset)} <span class="quiet">(0x{hex(offset, 1)})</span>
+        </caption>
+        <thead>
+          <tr><th scope="col">Type</th><th scope="col">Little-endian</th><th scope="col">Big-endian</th></tr>
+        </thead>
+        <tbody>
+          {decode(data, at).map(({ name, little, big }) => (
+            <tr key={name}><th scope="row">{name}</th><td>{little}</td><td>{big}</td></tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

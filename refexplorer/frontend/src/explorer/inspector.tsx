@@ -176,7 +176,7 @@ function Code({ details }: { details: KeyDetails }) {
     <section>
       <div class="section-head">
         <h3>Python that opens it</h3>
-        <Copy text={text} label="Copy code" />
+        <Copy text={text} label="Copy Python" />
       </div>
       {code?.error ? <Failure sentence={code.error} /> : <pre class="text" tabIndex={0} role="region" aria-label="Python that opens it">{text}</pre>}
     </section>

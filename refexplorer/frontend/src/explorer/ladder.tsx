@@ -16,7 +16,7 @@ export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: 
           <tr>
             <th scope="col">Step</th>
             <th scope="col" class="number">Size</th>
-            <th scope="col" class="number" title="Of the raw bytes: until they came. Of codecs: processor time.">Time</th>
+            <th scope="col" class="number">Time</th>
             <th scope="col">First bytes</th>
           </tr>
         </thead>
@@ -24,6 +24,7 @@ export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: 
           {rungs.map((rung) => <Step key={rung.name} rung={rung} />)}
         </tbody>
       </table>
+      <p class="quiet ladder-values">Time is processor time; of the raw bytes, the time until they came.</p>
       {message !== null && <Failure sentence={message} />}
       {values.length > 0 && (
         <p class="ladder-values">

@@ -2,6 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
+import { escaped } from "../shared/escaping.ts";
 import { moment } from "../shared/format.ts";
 import { extremes, thinned, type Axis } from "./slices.ts";
 
@@ -52,7 +53,7 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: axis.name, labelArrow: "none", ...kindOf(axis.times) },
+    x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
     y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
     marks: [
       Plot.line(drawn, { x: place, y: (index: number) => values[index], stroke: "var(--acc)", strokeWidth: 1.5 }),
@@ -85,9 +86,9 @@ export function heatmap(values: Float64Array, axes: [Axis, Axis], look: Look): F
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: columns.name, labelArrow: "none", domain: [left, right], ...kindOf(columns.times) },
+    x: { label: escaped(columns.name), labelArrow: "none", domain: [left, right], ...kindOf(columns.times) },
     y: {
-      label: rows.name,
+      label: escaped(rows.name),
       labelArrow: "none",
       domain: upward ? [first, last] : [last, first],
       ...kindOf(rows.times),
@@ -148,7 +149,7 @@ function hatching(): SVGElement {
 }
 
 export function legend(label: string, width: number, { domain, scheme, times }: Look): Element {
-  const color = { type: "linear" as const, scheme, domain, label };
+  const color = { type: "linear" as const, scheme, domain, label: escaped(label) };
   const tickFormat = times ? { tickFormat: (at: number) => moment(at).slice(0, 10) } : {};
   return Plot.legend({ color, width, height: 44, ticks: times ? 3 : 5, ...tickFormat }) as Element;
 }

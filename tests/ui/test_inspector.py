@@ -1,0 +1,117 @@
+"""The key inspector as a person uses it, the same in JupyterLab and on the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.data.test_filesystem import raw_set
+from tests.servers import range_server
+from tests.ui.hosts import running_page
+from tests.ui.test_accessibility import violations
+from tests.ui.test_explorer import row
+
+
+def choose(explorer: Locator, key: str) -> Locator:
+    """Find a key and return the panel that shows it."""
+    explorer.get_by_role("searchbox", name="Find keys").fill(key)
+    row(explorer, key).click()
+    explorer.get_by_role("tab", name="Key").click()
+    panel = explorer.get_by_role("tabpanel", name="Key")
+    expect(panel.get_by_role("heading", name=key)).to_be_visible()
+    return panel
+
+
+def test_one_key_from_its_template_to_its_values(explorer: Locator) -> None:
+    panel = choose(explorer, "wind/0.0.0")
+    panel.get_by_role("button", name="How it came about").click()
+    came = panel.get_by_role("region", name="How this key came about")
+    expect(came).to_contain_text("{{14040 + day * 4608}}")
+    expect(came).to_contain_text("m = 0, day = 0")
+    panel.get_by_role("button", name="Decode step by step").click()
+    steps = panel.get_by_role("table", name="Steps from the reference")
+    expect(steps.get_by_role("rowheader")).to_have_text(["reference", "raw bytes", "values"])
+    expect(panel).to_contain_text("First values 6.0647")
+    code = panel.get_by_role("region", name="Python that opens it")
+    expect(code).to_contain_text("simple_templates=False")
+    expect(code).to_contain_text("fs.cat('wind/0.0.0')")
+
+
+def test_bytes_by_keyboard_alone(explorer: Locator, demo: Path) -> None:
+    data = (demo / "sst_2025-07.nc").read_bytes()[14040 : 14040 + 4608]
+    panel = choose(explorer, "wind/0.0.0")
+    panel.get_by_role("button", name="Show bytes").press("Enter")
+    grid = panel.get_by_role("grid", name="Bytes from 0")
+    grid.focus()
+    keyboard = explorer.page.keyboard
+
+    def expect_at(offset: int) -> None:
+        cell = panel.get_by_role("gridcell", selected=True)
+        expect(cell).to_have_text(f"{data[offset]:02x}")
+        expect(cell).to_have_attribute("aria-label", f"{data[offset]:02x} at {offset:,}")
+        expect(panel.get_by_role("table", name=f"At byte {offset:,}")).to_be_visible()
+
+    expect_at(0)
+    for key, offset in (
+        ("ArrowRight", 1), ("ArrowDown", 17), ("End", 31), ("Home", 16), ("PageDown", 528),
+        ("ArrowUp", 512), ("Control+End", 4607), ("ArrowRight", 4607), ("Control+Home", 0),
+    ):  # fmt: skip
+        keyboard.press(key)
+        expect_at(offset)
+    panel.get_by_role("textbox", name="Go to byte").fill("0x200")
+    keyboard.press("Enter")
+    expect_at(512)
+    uint16 = panel.get_by_role("row", name="uint16")
+    expect(uint16).to_contain_text(str(int.from_bytes(data[512:514], "little")))
+    expect(uint16).to_contain_text(str(int.from_bytes(data[512:514], "big")))
+
+
+@contextmanager
+def served_set(page: Page, folder: Path, *arguments: str, **keys: Any) -> Iterator[Locator]:
+    """The explorer of a set on a page of its own."""
+    (folder / "set.json").write_text(json.dumps(keys))
+    with running_page("serve", str(folder / "set.json"), *arguments) as served:
+        page.goto(served.url)
+        yield page.get_by_role("region", name="Reference set set.json")
+
+
+def packed(url: str) -> dict[str, Any]:
+    return raw_set([url, 0, 15], compressor={"id": "zlib", "level": 1})
+
+
+def test_the_question_comes_before_the_first_request(page: Page, tmp_path: Path) -> None:
+    with range_server() as server, served_set(page, tmp_path, **packed(f"{server.url}/f")) as found:
+        panel = choose(found, "x/0")
+        for button in ("Decode step by step", "Show bytes"):
+            panel.get_by_role("button", name=button).click()
+        asked = panel.get_by_role("group", name="Access")
+        expect(asked).to_have_count(2)
+        asked.first.get_by_role("button", name=f"Allow {server.url}").click()
+        expect(panel.get_by_role("alert")).to_contain_text("may lie inside the machine")
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_where_it_breaks_and_what_axe_finds(page: Page, tmp_path: Path, dark: bool) -> None:
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    with range_server() as server:
+        server.files["/f"] = b"not zlib at all"
+        allow, keys = ("--allow", server.url), packed(f"{server.url}/f")
+        with served_set(page, tmp_path, *allow, **keys) as found:
+            panel = choose(found, "x/0")
+            link = panel.get_by_role("link", name=f"{server.url}/f")
+            expect(link).to_have_attribute("rel", re.compile("noopener"))
+            panel.get_by_role("button", name="Decode step by step").click()
+            expect(panel.get_by_role("alert")).to_contain_text("The codec refuses the bytes")
+            panel.get_by_role("button", name="Show bytes").click()
+            expect(panel.get_by_role("grid")).to_contain_text("not zlib")
+            panel.get_by_role("button", name="How it came about").click()
+            expect(panel.get_by_role("region", name="How this key came about")).to_be_visible()
+            assert violations(page) == []

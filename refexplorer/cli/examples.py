@@ -27,6 +27,7 @@ EXAMPLES = {
     "check": {
         "refexplorer check combined.json": "exit status 1 if there are errors",
         "refexplorer check combined.json --json": "with JSON pointers, lines and columns",
+        "refexplorer check combined.json --targets": "ask the files that it refers to",
     },
     "dialects": {
         "refexplorer dialects combined.json": "by rule and with the reason",
@@ -39,6 +40,10 @@ EXAMPLES = {
     "infer": {
         "refexplorer infer combined.json": "what a shorter document would gain",
         "refexplorer infer combined.json -o shorter.json": "and write it",
+    },
+    "diff": {
+        "refexplorer diff before.json combined.json": "exit status 1 if anything differs",
+        "refexplorer diff before.json combined.json --change moved": "one kind of change",
     },
     "serve": {
         "refexplorer serve combined.json": "the page on one set",

@@ -36,7 +36,7 @@ class AccessPolicy:
         self, location: str | None = None, allow: Iterable[str] = (), *, served: bool = False
     ) -> None:
         self.location = location
-        self._served = served
+        self.served = served
         self._places: list[Place] = []
         self._names: list[str] = []
         for name in [allow] if isinstance(allow, str) else allow:
@@ -56,7 +56,7 @@ class AccessPolicy:
         AccessError
             If the name is none, or if the page is served to others and the place is local.
         """
-        if self._served:
+        if self.served:
             self._require_public(_granted_place(name))
         self._add(name)
 

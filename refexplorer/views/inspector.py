@@ -93,9 +93,10 @@ def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, C
 
 
 def _resolved(policy: AccessPolicy, url: str | None) -> str | None:
+    """Say where a relative URL leads; folders of a server are nobody else's business."""
     if url is None or (place := policy.resolve(url)) == url:
         return None
-    return place
+    return None if policy.served and "://" not in place else place
 
 
 def _raw(reference: Reference) -> str:

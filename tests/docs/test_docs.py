@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 import subprocess
@@ -11,14 +12,20 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
+from refexplorer.cli import load_app
+from refexplorer.cli.examples import EXAMPLES
+from tests.docs.reference import FOLDER, pages
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+PICTURES = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+
+
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def test_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,12 +63,40 @@ def test_every_public_name_has_a_docstring() -> None:
     assert not [name for name in rx.__all__ if not getattr(rx, name).__doc__]
 
 
-def test_every_command_is_in_the_readme() -> None:
-    from refexplorer.cli.commands import app
-
-    names = [command.callback.__name__ for command in app.registered_commands if command.callback]
-    assert not [name for name in names if f"refexplorer {name}" not in README]
+def test_the_reference_pages_are_up_to_date() -> None:
+    written = {name: (FOLDER / name).read_text(encoding="utf-8") for name in pages()}
+    assert written == pages(), "run `python -m tests.docs.reference`"
 
 
-def test_the_picture_is_small() -> None:
-    assert (ROOT / "notebooks" / "explorer.png").stat().st_size < 150_000
+def test_the_reference_pages_leave_nothing_out() -> None:
+    cli, python = pages()["CLI.md"], pages()["PYTHON.md"]
+    assert not [name for name in rx.__all__ if f"## {name}\n" not in python]
+    for command in load_app().registered_commands:
+        assert command.callback is not None
+        assert f"## {command.callback.__name__}\n" in cli
+        for parameter in inspect.signature(command.callback).parameters.values():
+            options = re.findall(r"'(--[a-z-]+)'", str(parameter.annotation))
+            assert all(option in cli for option in options)
+
+
+def test_python_of_the_reference_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for block in blocks("python", pages()["PYTHON.md"]):
+        exec(compile(block, "PYTHON.md", "exec"), namespace)
+
+
+def test_commands_of_the_reference_are_the_examples_of_the_help() -> None:
+    shown = {line for block in blocks("sh", pages()["CLI.md"]) for line in block.splitlines()}
+    assert shown == {line for lines in EXAMPLES.values() for line in lines}
+
+
+def test_docstrings_show_no_code_that_is_not_run() -> None:
+    package = Path(rx.__file__).parent
+    files = [path for path in package.rglob("*.py") if "node_modules" not in path.parts]
+    assert not [path.name for path in files if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_pictures_are_small(name: str) -> None:
+    assert (ROOT / name).stat().st_size < 150_000

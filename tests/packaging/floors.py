@@ -27,6 +27,8 @@ NEEDED = (
     "h5py",
     "h5netcdf",
     "fastparquet",
+    "moto[server]",
+    "trustme",
 )
 """For the tests only: their newest versions that go with the others."""
 EXTRAS = ("--extra", "s3", "--extra", "gcs", "--extra", "dask")

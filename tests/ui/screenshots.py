@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.browser import launch_options
 from tests.ui.conftest import EDIT, EXPLORE, open_on_page
 from tests.ui.hosts import Lab, running_lab, running_page
 
-README_PICTURE = Path(__file__).parents[2] / "notebooks" / "explorer.png"
+PICTURES = Path(__file__).parents[2] / "notebooks"
+SMALL = 360
+"""Height of the picture of one verb, px."""
 WIDTHS = (600, 1400)
 HEIGHT = 900
 THEMES = ("light", "dark")
@@ -99,12 +101,30 @@ def photograph_lab(browser: Browser, lab: Lab, folder: Path, theme: str, width: 
 
 
 def photograph_readme(browser: Browser, url: str) -> None:
-    """Save the picture that the README shows."""
+    """Save the pictures that the README shows: the explorer, and one for each verb."""
     with new_page(browser, 1200, "light") as page:
         page.set_viewport_size({"width": 1200, "height": 720})
         open_on_page(page, url, "The same with templates")
         read_a_chunk(page)
-        save(page, README_PICTURE)
+        save(page, PICTURES / "explorer.png")
+        cut(page.get_by_role("treegrid"), "browse")
+        cut(page.get_by_role("tabpanel"), "preview")
+        page.get_by_role("tab", name="Key").click()
+        cut(page.get_by_role("tabpanel"), "explain")
+        page.goto(f"{url}?source=demo/spec.v1.json&view=editor")
+        expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
+        cut(page.get_by_role("region", name="Template editor"), "edit")
+
+
+def cut(part: Locator, name: str) -> None:
+    """Write a screenshot of the upper part of one view."""
+    part.page.wait_for_timeout(800)
+    box = part.bounding_box()
+    assert box is not None
+    shown = {**box, "height": min(box["height"], SMALL)}
+    path = PICTURES / f"{name}.png"
+    part.page.screenshot(path=path, clip=shown)  # type: ignore[arg-type]
+    print(f"{path} {path.stat().st_size // 1000} kB")
 
 
 def main(arguments: list[str]) -> None:

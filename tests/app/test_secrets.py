@@ -1,0 +1,42 @@
+"""A page that is served to others shows no folder of the machine that serves it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import refexplorer as rx
+from refexplorer.app.components import ExplorerView
+from refexplorer.app.library import Library
+
+
+def test_no_message_names_a_folder(tmp_path: Path) -> None:
+    chunk = {"version": 1, "refs": {"x/.zarray": json.dumps(
+        {"shape": [2], "chunks": [1], "dtype": "<f8", "fill_value": 0, "order": "C",
+         "compressor": None, "filters": None, "zarr_format": 2}
+    ), "x/0": ["there.bin", 0, 8], "x/1": ["gone.bin", 0, 8]}}  # fmt: skip
+    (tmp_path / "there.bin").write_bytes(bytes(8))
+    (tmp_path / "mine.json").write_text(json.dumps(chunk))
+    library = Library()
+    name = library.offer(rx.open_references(tmp_path / "mine.json"))
+    references = library.open(name)
+    posted: list[Any] = []
+    view = ExplorerView(references, library.grants(references))
+    view._controller.post = lambda message, buffers: posted.append(message)
+    asked: list[dict[str, Any]] = [
+        {"op": "hello"},
+        {"op": "tree.rows", "start": 0, "n": 100},
+        *({"op": "key.show", "path": path} for path in ("", "x", "x/0", "x/1")),
+        *({"op": "chunk.read", "array": "x", "index": [index]} for index in (0, 1)),
+        {"op": "targets.rows", "start": 0, "n": 10},
+    ]
+    answers = [
+        reply
+        for number, message in enumerate(asked)
+        for reply, _ in view._controller.handle({"id": f"a:{number}", **message}, None)
+    ]
+    while len([message for message in posted if "id" in message and "ev" not in message]) < 3:
+        time.sleep(0.01)
+    assert not [message for message in [*answers, *posted] if str(tmp_path) in json.dumps(message)]

@@ -1,0 +1,162 @@
+"""Write the reference pages: ``python -m tests.docs.reference``.
+
+They are made of what the program says of itself (help texts, docstrings) and of the cases that the
+tests hold it to, and lie in ``refexplorer/reference``, so that they travel with the package.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from enum import EnumType
+from pathlib import Path
+
+from typer.main import get_command
+
+import refexplorer as rx
+from refexplorer.cli import load_app
+from refexplorer.cli.examples import EXAMPLES
+from tests.cases import Case, conformance
+from tests.docs.snippets import SNIPPETS
+
+FOLDER = Path(rx.__file__).parent / "reference"
+_WRITTEN = "Written by `python -m tests.docs.reference`."
+_HELP_WIDTH = 88
+_ROOMS = {
+    "v0": "Version 0",
+    "v1": "Version 1",
+    "t": "Templates",
+    "g": "`gen`",
+    "p": "Parquet",
+}
+_SAME = "as above"
+_OTHERS = "also_ok"
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page by its name."""
+    return {"CLI.md": cli_page(), "PYTHON.md": python_page(), "DECISIONS.md": decisions_page()}
+
+
+def cli_page() -> str:
+    """Return the help of every command, and its examples."""
+    lines = ["# The command line", "", _WRITTEN, ""]
+    lines += ["`combined.json` stands for a set of yours. Exit status: 0 fine, 1 the set has "
+              "errors, 2 the source cannot be read or the call is wrong.", ""]  # fmt: skip
+    group = get_command(load_app())
+    context = group.make_context("refexplorer", [], resilient_parsing=True)
+    for name in sorted(group.list_commands(context)):
+        command = group.get_command(context, name)
+        below = command.make_context(
+            name, [], parent=context, resilient_parsing=True, terminal_width=_HELP_WIDTH
+        )
+        command.epilog = None
+        lines += [f"## {name}", "", "```text", command.get_help(below).rstrip(), "```", ""]
+        for line, purpose in EXAMPLES.get(name, {}).items():
+            lines += [f"{purpose[0].upper()}{purpose[1:]}:", "", "```sh", line, "```", ""]
+    return _text(lines)
+
+
+def python_page() -> str:
+    """Return the signature and the docstring of every public name."""
+    lines = ["# The Python face", "", _WRITTEN, ""]
+    lines += ["```python", SNIPPETS[""], "```", ""]
+    for name in sorted(rx.__all__, key=str.lower):
+        value = getattr(rx, name)
+        lines += [f"## {name}", "", *_described(name, value)]
+        if name in SNIPPETS:
+            lines += ["```python", SNIPPETS[name], "```", ""]
+        if inspect.isclass(value):
+            for method, member in _members(value):
+                lines += [f"### {name}.{method}", "", *_described(method, member)]
+    return _text(lines)
+
+
+def decisions_page() -> str:
+    """Return what refexplorer does where the specification leaves room."""
+    lines = ["# Where the specification is silent", "", _WRITTEN, ""]
+    lines += ["Each is a case of the tests. Codes are those of "
+              "[DIAGNOSTICS.md](../spec/DIAGNOSTICS.md).", ""]  # fmt: skip
+    cases = [case for case in conformance() if "judgement" in case.fields]
+    for room, title in _ROOMS.items():
+        lines += [f"## {title}", "", "| case | the specification | refexplorer | because |"]
+        lines.append("|---|---|---|---|")
+        because = ""
+        for case in cases:
+            if str(case).partition("-")[0] == room:
+                because = _because(case, because)
+                cells = (_named(case), case.fields["spec"], _outcome(case), because)
+                lines.append(_row(cells))
+        lines.append("")
+    return _text(lines)
+
+
+def _described(name: str, value: object) -> list[str]:
+    """Return signature and docstring as Markdown blocks."""
+    lines = []
+    if callable(value) and not isinstance(value, EnumType) and "Error" not in name:
+        lines += ["```text", _signature(name, value), "```", ""]
+    document = inspect.getdoc(value)
+    return [*lines, "```text", document, "```", ""] if document else lines
+
+
+def _signature(name: str, value: object) -> str:
+    try:
+        signature = str(inspect.signature(value))  # type: ignore[arg-type]
+        return name + re.sub(r"<function [^ ]* at \w+>", "…", signature)
+    except (TypeError, ValueError):
+        return name
+
+
+def _members(owner: type) -> Iterator[tuple[str, object]]:
+    """Yield the public methods and properties that our own code gives a class."""
+    found = {
+        name: member
+        for base in reversed(owner.__mro__)
+        if base.__module__.startswith("refexplorer")
+        for name, member in vars(base).items()
+    }
+    for name, member in sorted(found.items()):
+        is_shown = inspect.isfunction(member) or isinstance(member, property)
+        if is_shown and not name.startswith("_"):
+            yield name, member
+
+
+def _row(cells: Iterable[str]) -> str:
+    return " | ".join(["", *(cell.replace("|", "\\|") for cell in cells), ""]).strip()
+
+
+def _named(case: Case) -> str:
+    return f"{case.fields['why']} (`{case}`)"
+
+
+def _outcome(case: Case) -> str:
+    expect = case.expect
+    if case.refused:
+        return f"refused: `{expect['error']}`"
+    if "error" in expect:
+        return f"left out: `{expect['error']}`; every other key stays"
+    return f"kept, with `{expect['diagnostic']}`" if "diagnostic" in expect else "kept"
+
+
+def _because(case: Case, before: str) -> str:
+    """Return the reason; notes on what other readers may do as well are none."""
+    reason, _, _ = str(case.fields["judgement"]).partition(_OTHERS)
+    reason = reason.rstrip(" (;")
+    return before if reason.startswith(_SAME) else reason
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> None:
+    """Write every page."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

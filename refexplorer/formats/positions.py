@@ -100,12 +100,14 @@ def find_in_stream(stream: Readable, pointer: str) -> Found | None:
     """
     name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     plain = json.dumps(name, ensure_ascii=False)
-    spellings = {text.encode() for text in _spellings(plain)}
+    spelling, escaped = (text.encode() for text in _spellings(plain))
     found: Found | None = None
     line, begin, base, block = 1, 0, 0, b""
     while more := stream.read(_BLOCK):
         block += more
-        place = max(_last_value(block, spelt) for spelt in spellings)
+        place = _last_value(block, spelling)
+        if escaped != spelling and b"\\" in block:
+            place = max(place, _last_value(block, escaped))
         if place >= 0:
             column = base + place - _line_start(block, place, base, begin) + 1
             rest = block[place : place + _SHOWN].decode(errors="replace")

@@ -7,6 +7,7 @@ second column, and equal hashes stand side by side.
 from __future__ import annotations
 
 import secrets
+from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from refexplorer.formats.spans import BLOCK, WORD, spans_of
 _FACTOR = secrets.randbits(64) | 1  # no file can be made whose keys all collide
 _MASK = 2**64 - 1
 _HALF = 32
+_LONG = 512
 
 
 class KeyIndex:
@@ -82,6 +84,8 @@ class KeyIndex:
 
 def hash_of(key: bytes) -> int:
     """Return the hash of a key."""
+    if len(key) > _LONG:
+        return int.from_bytes(blake2b(key, digest_size=WORD).digest(), "little")
     found = len(key)
     for end in range(len(key), 0, -WORD):
         word = int.from_bytes(key[max(end - WORD, 0) : end].rjust(WORD, b"\0"), "little")
@@ -94,8 +98,10 @@ def _hashes(keys: pa.LargeStringArray) -> np.ndarray:
     """Compute `hash_of` for every key of a column, shape ``(n,)`` uint64."""
     spans = spans_of(keys)
     found = spans.sizes.astype(np.uint64)
-    for words, kept in spans.words():
+    for words, kept in spans.words(_LONG):
         mixed = (found ^ words) * np.uint64(_FACTOR)
         mixed ^= mixed >> np.uint64(_HALF)
         found = np.where(kept > 0, mixed, found)
+    for row in np.flatnonzero(spans.sizes > _LONG).tolist():
+        found[row] = hash_of(spans.data[spans.starts[row] : spans.ends[row]].tobytes())
     return found

@@ -1,0 +1,44 @@
+"""Rows of keys are found whatever the keys are."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refexplorer.formats.arrow import text_column
+from refexplorer.refset import key_index
+from refexplorer.refset.key_index import KeyIndex
+
+texts = st.text(max_size=20) | st.sampled_from(["x" * 511, "x" * 512, "x" * 513, "y" * 2000])
+
+
+@given(st.lists(texts, max_size=30), st.lists(texts, max_size=5), st.integers(1, 7))
+def test_every_key_is_found_and_nothing_else(
+    keys: list[str], others: list[str], block: int
+) -> None:
+    with patch.object(key_index, "BLOCK", block):
+        index = KeyIndex(text_column(keys))
+        assert index.unique == (len(set(keys)) == len(keys))
+        for text in [*keys, *others]:
+            row = index.find(text)
+            assert (row is None) == (text not in keys)
+            assert row is None or keys[row] == text
+        rows = index.find_many(text_column([*keys, *others]))
+    for text, row in zip([*keys, *others], rows.tolist(), strict=True):
+        assert keys[row] == text if row >= 0 else text not in keys
+
+
+def test_equal_hashes_are_told_apart() -> None:
+    keys = ["a", "b", "c", "b2"]
+    with (
+        patch.object(key_index, "_hashes", lambda column: np.zeros(len(column), np.uint64)),
+        patch.object(key_index, "hash_of", lambda key: 0),
+    ):
+        index = KeyIndex(text_column(keys))
+        assert index.unique
+        assert [index.find(key) for key in keys] == [0, 1, 2, 3]
+        assert index.find_many(text_column(["c", "d"])).tolist() == [2, -1]
+        assert not KeyIndex(text_column([*keys, "a"])).unique

@@ -106,3 +106,22 @@ def test_lookup_agrees_with_writing_out(values: list[Any], key: str) -> None:
     assert refs.to_v0() == v0
     assert all(refs[name].to_v0() == value for name, value in v0.items())
     assert refs.children("").total == len(v0)
+
+
+def test_a_key_with_a_template_beside_a_dimension_is_found() -> None:
+    document = {
+        "version": 1,
+        "templates": {"u": "north"},
+        "gen": [{"key": "x/{{ u ~ i }}", "url": "f", "dimensions": {"i": {"stop": 30}}}],
+    }
+    refs = rx.open_references(document)
+    assert refs.number("x/north29") == 29
+    assert [refs.number(key) for key in refs] == list(range(30))
+
+
+def test_a_key_that_fails_late_is_left_out_and_all_others_are_found() -> None:
+    listed = [str(number) for number in range(300)]
+    item_ = {"key": f"x/{{{{ {listed}[i] }}}}", "url": "f", "dimensions": {"i": {"stop": 310}}}
+    refs = rx.open_references({"version": 1, "gen": [item_]})
+    assert list(refs) == [f"x/{number}" for number in range(300)]
+    assert refs.number("x/299") == 299

@@ -110,6 +110,7 @@ class ArrayIndex:
             folder = self._tree.folder(array.path)
             segments = [] if folder is None else self._tree.segments_below(folder)
             found = [_present_in(segment, array) for segment in segments]
+            found += [_present_among(segment, array) for segment in _segments_above(folder)]
             self._present[array.path] = self._count_explicit(array, folder) + sum(found)
         return self._present[array.path]
 
@@ -136,6 +137,25 @@ def _present_in(segment: Segment, array: ArrayMeta) -> int:
         return sum(_count_inside(table.keys, array) for table in generated_tables(segment))
     indices = (array.chunk_index(key) for key, _ in segment.iterate())
     return sum(index is not None and array.contains(index) for index in indices)
+
+
+def _segments_above(folder: Folder | None) -> list[Segment]:
+    """Return the segments that also make keys of other folders, as ``{{v}}/{{i}}`` does."""
+    found: list[Segment] = []
+    while folder is not None and folder.parent is not None:
+        folder = folder.parent
+        found += folder.segments
+    return found
+
+
+def _present_among(segment: Segment, array: ArrayMeta) -> int:
+    """Count the chunks of one array among keys of several; of very many, at most the grid."""
+    if segment.count <= LISTED_CHUNKS:
+        return _present_in(segment, array)
+    if array.chunk_count <= LISTED_CHUNKS:
+        keys = (array.chunk_key(array.index_at(number)) for number in range(array.chunk_count))
+        return sum(segment.find(key) is not None for key in keys)
+    return min(segment.count, array.chunk_count)
 
 
 def _is_matched(array: ArrayMeta) -> bool:

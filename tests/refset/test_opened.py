@@ -207,3 +207,13 @@ def _walk(refs: rx.ReferenceSet, path: str) -> list[str]:
         if row.children:
             found += _walk(refs, row.path)
     return found
+
+
+@pytest.mark.parametrize("count", [4, 10**6])
+def test_chunks_that_one_item_makes_for_several_arrays_are_present(count: int) -> None:
+    array = json.dumps(ARRAY | {"shape": [4], "chunks": [1]})
+    dimensions = {"v": ["a", "b"], "i": {"stop": count}}
+    gen = {"key": "{{v}}/{{i}}", "url": "http://h", "dimensions": dimensions}
+    refs = {"a/.zarray": array, "b/.zarray": array, "c/.zarray": array}
+    opened = rx.open_references({"version": 1, "refs": refs, "gen": [gen]})
+    assert [opened.summary(path).missing for path in ("a", "b", "c", "")] == [0, 0, 4, 4]

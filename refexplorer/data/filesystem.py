@@ -1,9 +1,10 @@
 """A reference set as a file system.
 
-fsspec's own `ReferenceFileSystem` makes its listing by visiting every key and picks
-filesystems without asking. This one lists a level at a time, so that 10^12 generated keys
-stay lazy, and reads through `Targets`, so that nothing is read without leave and no failure
-is taken for a missing chunk (which Zarr would fill).
+fsspec's own `ReferenceFileSystem` works over `refs.v0`, but it makes its listing by visiting every
+key, picks filesystems without asking, hides errors in its own, and looks for each range among all
+requests. This one lists a level at a time, so that 10^12 generated keys stay lazy, and reads
+through `Targets`, so that nothing is read without leave and no failure is taken for a missing
+chunk (which Zarr would fill).
 """
 
 from __future__ import annotations

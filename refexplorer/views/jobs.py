@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from refexplorer.data.background import stoppable
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.models import to_wire
 from refexplorer.views.wire import Buffers, Message, Post, failure
@@ -54,7 +55,8 @@ class Jobs:
             return not stop.is_set()
 
         try:
-            fields, buffers = work(report)
+            with stoppable(lambda: not stop.is_set()):
+                fields, buffers = work(report)
             if stop.is_set():
                 raise RefexplorerError("It was stopped.")
             self._post({"id": message["id"], **to_wire(fields)}, buffers)

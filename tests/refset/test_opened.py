@@ -212,8 +212,8 @@ def _walk(refs: rx.ReferenceSet, path: str) -> list[str]:
 @pytest.mark.parametrize("count", [4, 10**6])
 def test_chunks_that_one_item_makes_for_several_arrays_are_present(count: int) -> None:
     array = json.dumps(ARRAY | {"shape": [4], "chunks": [1]})
-    dimensions = {"v": ["a", "b"], "i": {"stop": count}}
+    dimensions = {"v": {"stop": 2}, "i": {"stop": count}}
     gen = {"key": "{{v}}/{{i}}", "url": "http://h", "dimensions": dimensions}
-    refs = {"a/.zarray": array, "b/.zarray": array, "c/.zarray": array}
+    refs = {"0/.zarray": array, "1/.zarray": array, "2/.zarray": array}
     opened = rx.open_references({"version": 1, "refs": refs, "gen": [gen]})
-    assert [opened.summary(path).missing for path in ("a", "b", "c", "")] == [0, 0, 4, 4]
+    assert [opened.summary(path).missing for path in ("0", "1", "2", "")] == [0, 0, 4, 4]

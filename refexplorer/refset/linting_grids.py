@@ -54,7 +54,11 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findi
     rows, indices = opened.arrays.chunk_rows(array)
     outside = np.any(indices >= np.array(array.grid, np.int64), axis=1)
     folder = opened.tree.folder(array.path)
-    others = [] if folder is None else np.setdiff1d(opened.tree.rows_in(folder), rows).tolist()
+    others = (
+        []
+        if folder is None
+        else np.setdiff1d(opened.tree.rows_in(folder), rows, assume_unique=True).tolist()
+    )
     for row in [*rows[outside].tolist(), *others]:
         key = opened.table.key_at(row)
         index = array.chunk_index(key)

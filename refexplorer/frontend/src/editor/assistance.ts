@@ -51,6 +51,7 @@ function complete(context: CompletionContext, help: Help): CompletionResult | nu
 /** The object whose properties stand at a place, if it is between them. */
 function objectAround(node: SyntaxNode, pos: number): SyntaxNode | null {
   for (let around: SyntaxNode | null = node; around; around = around.parent) {
+    if (around.name !== "Object" && around.name !== "Array") continue;
     const isClosed = around.lastChild?.name === "}" || around.lastChild?.name === "]";
     const isInside = around.from < pos && (pos < around.to || !isClosed);
     if (isInside) return around.name === "Object" ? around : null;

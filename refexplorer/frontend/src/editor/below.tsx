@@ -7,7 +7,9 @@ import type { Child, Host } from "../shared/host.ts";
 export function Below({ host }: { host: Host }) {
   const box = useRef<HTMLDivElement>(null);
   const [turns, turn] = useState(0);
-  useEffect(() => host.onChange("explorer", () => turn((times) => times + 1)), [host]);
+  useEffect(() => {
+    if (host.place === "notebook") return host.onChange("explorer", () => turn((times) => times + 1));
+  }, [host]);
   useEffect(() => {
     let child: Child | null = null;
     let isCurrent = true;

@@ -68,9 +68,19 @@ def ls(
 
 
 @app.command()
-def info(source: Source, as_json: AsJson = False) -> int:
+def info(
+    source: Source,
+    code: Annotated[
+        bool, typer.Option("--code", help="Print the Python that opens it, and nothing else.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
     """Show what the set is: keys, arrays, targets, bytes."""
     refs = open_set(source)
+    if code:
+        for line in refs.code().splitlines():
+            output.write_line(line)
+        return status_of(refs)
     summary = refs.summary()
     facts: dict[str, object] = {
         "source": refs.source.name,
@@ -148,9 +158,9 @@ def check(
 
 
 def open_set(source: str) -> ReferenceSet:
-    """Open a set, saying so on stderr while it takes long."""
-    with output.waiting(f"Opening {source}"):
-        return open_references(source)
+    """Open a set, saying on stderr how far it is."""
+    with output.reading(f"Opening {source}") as progress:
+        return open_references(source, progress=progress)
 
 
 def _total(refs: ReferenceSet, path: str) -> int:

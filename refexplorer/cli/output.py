@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -128,6 +128,18 @@ def waiting(sentence: str) -> Iterator[None]:
     """Show on a terminal that something is going on."""
     with Console(stderr=True).status(Text(escape(sentence))):
         yield
+
+
+@contextmanager
+def reading(sentence: str) -> Iterator[Callable[[int, int], None]]:
+    """Show on a terminal how many bytes of a file were read; take them as they come."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(escape(sentence), total=None)
+        yield lambda done, size: bar.update(task, completed=done, total=size)
 
 
 def progress(items: Iterable[Item], total: int, sentence: str) -> Iterator[Item]:

@@ -16,6 +16,7 @@ from refexplorer.formats.arrow import flags_of, numbers_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
     from fsspec import AbstractFileSystem
 
 COLUMNS = ("path", "offset", "size", "raw")
@@ -75,7 +76,7 @@ class RecordColumns(NamedTuple):
 
 
 class RecordFile:
-    """A record file by its name; it is opened anew for each question.
+    """A record file by its name; it is opened anew for each question, its footer read once.
 
     Parameters
     ----------
@@ -92,6 +93,7 @@ class RecordFile:
         self._filesystem = filesystem
         self._path = f"{root.rstrip('/')}/{name}"
         self._limit = limit
+        self._metadata: pq.FileMetaData | None = None
 
     def footer(self) -> Footer:
         """Read the footer.
@@ -137,8 +139,10 @@ class RecordFile:
 
         try:
             with self._filesystem.open(self._path, "rb") as file:
-                opened = pq.ParquetFile(file, read_dictionary=["path"])
-                self._check(opened)
+                opened = pq.ParquetFile(file, metadata=self._metadata, read_dictionary=["path"])
+                if self._metadata is None:
+                    self._check(opened)
+                    self._metadata = opened.metadata
                 yield opened
         except (pa.ArrowException, OSError) as error:
             said = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else "empty"

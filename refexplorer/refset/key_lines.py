@@ -30,10 +30,13 @@ class KeyLines:
     ----------
     segment
         Explicit references, or those of a parquet array.
+    few
+        Up to so many explicit keys are not written as lines.
     """
 
-    def __init__(self, segment: Table | Records) -> None:
+    def __init__(self, segment: Table | Records, few: int = FEW) -> None:
         self.segment = segment
+        self._is_worth_it = isinstance(segment, Records) or segment.count > few
         self._blocks: dict[int, pa.StringArray | None] = {}
 
     def matching(self, matcher: Matcher | None, kinds: list[int]) -> Iterator[np.ndarray]:
@@ -66,8 +69,8 @@ class KeyLines:
 
     def _places(self, start: int, rows: np.ndarray, matcher: Matcher) -> np.ndarray:
         """Return the places in a block that match."""
-        is_worth_it = isinstance(self.segment, Records) or self.segment.count > FEW
-        lines = self._lines(start, rows) if is_worth_it and matcher.across_lines else None
+        use_lines = self._is_worth_it and matcher.across_lines
+        lines = self._lines(start, rows) if use_lines else None
         if lines is None:
             return np.flatnonzero(matcher.matches(self.segment.keys_at(rows)))
         texts = np.flatnonzero(matcher.may_match(lines))

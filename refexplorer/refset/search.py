@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from refexplorer.errors import LimitError
 from refexplorer.refset.columns import KINDS
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.key_lines import KeyLines
@@ -54,22 +55,36 @@ class KeySearch:
         ------
         RefexplorerError
             If the mode is unknown or the regular expression cannot be read.
+        LimitError
+            After all that was found, if a gen item makes more than `SEARCHED_KEYS`.
         """
         matcher = Matcher(text, mode)
         codes = [KINDS.index(kind) for kind in kinds]
+        unfinished = []
         for part in self._parts:
             if isinstance(part, Generated):
-                yield from _search_generated(part, matcher, codes)
+                if not matcher.may_be_in(part.folder) or not _may_be_of(part, codes):
+                    continue
+                yield from _search_generated(part, matcher)
+                if part.count > SEARCHED_KEYS:
+                    unfinished.append(part)
             else:
                 for rows in part.matching(matcher if text or mode == "glob" else None, codes):
                     for start in range(0, len(rows), _AT_ONCE):
                         yield from part.segment.keys_at(rows[start : start + _AT_ONCE]).to_pylist()
+        if unfinished:
+            raise LimitError(
+                f"Of the {unfinished[0].count:,} keys that {unfinished[0].origin} makes, the "
+                f"first {SEARCHED_KEYS:,} were searched."
+            )
 
 
-def _search_generated(part: Generated, matcher: Matcher, codes: list[int]) -> Iterator[str]:
+def _may_be_of(part: Generated, codes: list[int]) -> bool:
     made = Kind.URL if part.item.offset is None else Kind.RANGE
-    if not matcher.may_be_in(part.folder) or (codes and KINDS.index(made) not in codes):
-        return
+    return not codes or KINDS.index(made) in codes
+
+
+def _search_generated(part: Generated, matcher: Matcher) -> Iterator[str]:
     for table in generated_tables(part, 0, SEARCHED_KEYS):
         found = np.flatnonzero(matcher.matches(table.keys))
         yield from table.keys_at(found).to_pylist()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+from refexplorer.errors import LimitError
+
 CAP = 100_000
 SECONDS = 2.0
 
@@ -39,6 +41,8 @@ def collect(
                     stop.set()
                     return
                 found.append(match)
+        except LimitError:
+            stop.set()
         except Exception as error:
             errors.append(error)
 

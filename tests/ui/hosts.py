@@ -69,13 +69,15 @@ class PanelPage:
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[Lab]:
-    """Start JupyterLab with settings of its own; its kernel is this Python."""
+def running_lab(
+    folder: Path, python: str | Path = sys.executable, root: Path | None = None
+) -> Iterator[Lab]:
+    """Start JupyterLab with settings of its own: kernel `python`, files of `root`."""
     port = _free_port()
-    notebooks = folder / "notebooks"
-    notebooks.mkdir()
+    notebooks = root or folder / "notebooks"
+    notebooks.mkdir(exist_ok=True)
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
+        str(python), "-m", "jupyterlab", "--no-browser", "--allow-root",
         f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
         "--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True",
         "--LabApp.extension_manager=readonly", f"--ServerApp.root_dir={notebooks}",

@@ -70,11 +70,6 @@ export function pretty(text: string): string {
   }
 }
 
-/** The text with a dot for each character that has no shape, but for line breaks and tabs. */
-export function printable(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "·");
-}
-
 function bare(text: string): string {
   return text.replace(/\s+/g, "");
 }

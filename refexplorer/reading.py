@@ -37,8 +37,8 @@ class ReadableSet(Mapping[str, Reference]):
     """A reference set whose targets can be read; `ReferenceSet` is the one that people hold.
 
     Every method takes ``allow``, what may be read besides the folder of the reference file (such
-    as ``"s3://bucket"``), and ``storage_options``, options for fsspec by protocol, in place of
-    those that the set was opened with.
+    as ``"s3://bucket"``), and ``storage_options``, options for fsspec by protocol or place
+    (``{"s3": {…}, "s3://bucket": {…}}``), in place of those that the set was opened with.
     """
 
     source: Source

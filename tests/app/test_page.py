@@ -137,11 +137,13 @@ def test_panel_serve_takes_the_room() -> None:
     room = str(Path(refexplorer.app.__file__).parent)
     command = [sys.executable, "-m", "panel", "serve", room, "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
-        assert served.stderr is not None
-        next(line for line in served.stderr if "running at" in line)
-        with urllib.request.urlopen(f"http://localhost:{port}/app") as answer:
-            assert "refexplorer/page.js" in answer.read().decode()
-        served.terminate()
+        try:
+            assert served.stderr is not None
+            next(line for line in served.stderr if "running at" in line)
+            with urllib.request.urlopen(f"http://localhost:{port}/app") as answer:
+                assert "refexplorer/page.js" in answer.read().decode()
+        finally:
+            served.terminate()
 
 
 def test_exercises_are_a_view_of_their_own() -> None:

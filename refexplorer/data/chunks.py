@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.filesystem import ReferenceView
 from refexplorer.data.grid import Index, check_size, chunk_indices, is_small, region
 from refexplorer.data.opened import Opened
-from refexplorer.data.stores import store
+from refexplorer.data.stores import DecodedView, store
 from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
 
@@ -173,7 +172,7 @@ class _Decoder:
 def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:
     import zarr
 
-    where = store(ReferenceView(refs, targets))
+    where = store(DecodedView(refs, targets))
     try:
         return zarr.open_array(
             where, path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2

@@ -135,7 +135,9 @@ def test_a_bomb_is_stopped_in_the_ladder_and_in_zarr(tmp_path: Path, name: str) 
     group: Any = refs.to_zarr(allow=[str(tmp_path)])
     with pytest.raises(rx.LimitError, match="x/0 could not be decoded"):
         group["x"][:2]
-    assert refs.chunk("x", (0,), allow=[str(tmp_path)]).state is State.FAILED
+    chunk = refs.chunk("x", (0,), allow=[str(tmp_path)])
+    assert chunk.state is State.FAILED
+    assert "it was stopped" in (chunk.message or "")
 
 
 def test_a_bomb_within_a_bomb_is_stopped_too(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from refexplorer.converting import Conversion, convert
     from refexplorer.differing import Difference, diff
     from refexplorer.errors import (
         AccessError,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "refexplorer.converting": ("Conversion", "convert"),
     "refexplorer.differing": ("Difference", "diff"),
     "refexplorer.errors": (
         "AccessError",
@@ -81,6 +83,7 @@ __all__ = [
     "ArrayPreview",
     "Base64",
     "ChunkGrid",
+    "Conversion",
     "DecodeError",
     "Diagnostic",
     "Dialects",
@@ -105,6 +108,7 @@ __all__ = [
     "TargetMap",
     "TemplateEditor",
     "Url",
+    "convert",
     "dialects",
     "diff",
     "expand",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -11,16 +10,20 @@ from typing import Any
 
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text, tree_text
+from refexplorer.formats.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.reading import ReadableSet
+from refexplorer.refset.blocks import tables
 from refexplorer.refset.chunkgrid import ChunkGrid
 from refexplorer.refset.examples import example_urls
 from refexplorer.refset.explaining import explain
+from refexplorer.refset.inlining import empty_as_text
 from refexplorer.refset.layout import TargetLayout, TargetSummary
 from refexplorer.refset.linting import lint
+from refexplorer.refset.nodes import Node, Page
 from refexplorer.refset.numbering import number_of, numbers_from
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.parquet_export import write_parquet
@@ -29,7 +32,7 @@ from refexplorer.refset.search import KeySearch
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
-from refexplorer.refset.nodes import Node, Page
+from refexplorer.refset.writing import v0_blocks
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Diagnostic, Findings
 from refexplorer.spec.expansion import check_expandable
@@ -225,6 +228,8 @@ class ReferenceSet(ReadableSet):
         RefexplorerError
             If the mode is unknown, or the regular expression cannot be read or is none of RE2's,
             which knows no look-around and no back references.
+        LimitError
+            After all that was found, if a gen item makes more keys than are searched.
         """
         return self._search.find(pattern, mode, _kinds(kind))
 
@@ -336,11 +341,17 @@ class ReferenceSet(ReadableSet):
         return dict(self._opened.v0())
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to a file as V0 JSON; an existing file is replaced when all is written."""
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        partial.write_text(json.dumps(self.to_v0(), ensure_ascii=False), encoding="utf-8")
-        partial.replace(target)
+        """Write the set to a file as V0 JSON; an existing file is replaced when all is written.
+
+        A name that ends in ``.gz`` or ``.zst`` has it compressed.
+
+        Raises
+        ------
+        RefexplorerError
+            If the file cannot be written, or a key cannot be in V0.
+        """
+        check_expandable(self.count, self.limits)
+        write_blocks(Path(path), v0_blocks(tables(self._opened.parts)))
 
     def to_parquet(self, path: str | os.PathLike[str], *, record_size: int = RECORD_SIZE) -> None:
         """Write the set as a parquet store that fsspec reads to the same references.
@@ -358,7 +369,8 @@ class ReferenceSet(ReadableSet):
             If the folder exists, or the layout has no place for a key of the set.
         """
         check_expandable(self.count, self.limits)
-        write_parquet(self._opened, Path(path), record_size)
+        blocks = map(empty_as_text, tables(self._opened.parts))
+        write_parquet(blocks, self._opened.arrays, Path(path), record_size)
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

@@ -24,7 +24,7 @@ ROOMS = (
     {"reading"},
     {"referenceset"},
     {"opening"},
-    {"inferring", "differing"},
+    {"inferring", "differing", "converting"},
     {"views"},
     {"widgets"},
     {"app"},

@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def load_app() -> Typer:
     """Return all commands, each with its examples; their modules are loaded now."""
+    import refexplorer.cli.convert_command
     import refexplorer.cli.page_commands
     import refexplorer.cli.set_commands
     import refexplorer.cli.spec_commands  # noqa: F401  its commands join the others

@@ -45,6 +45,10 @@ EXAMPLES = {
         "refexplorer diff before.json combined.json": "exit status 1 if anything differs",
         "refexplorer diff before.json combined.json --change moved": "one kind of change",
     },
+    "convert": {
+        "refexplorer convert combined.json combined.parq": "to a parquet store, read back",
+        "refexplorer convert combined.json moved.json.gz --rename sst_=s3://b/sst_": "other URLs",
+    },
     "serve": {
         "refexplorer serve combined.json": "the page on one set",
         "refexplorer serve --allow . --no-browser": "sets and targets of this folder, too",

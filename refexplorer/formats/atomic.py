@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -12,9 +12,16 @@ import zstandard
 
 from refexplorer.errors import SourceError
 
+Check = Callable[[Path], object]
+"""Looks at what was written before it gets its name; raises what is wrong."""
+
+
+def unchecked(path: Path) -> None:
+    """Look at nothing."""
+
 
 @contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
+def writing(path: Path, check: Check = unchecked) -> Iterator[BinaryIO]:
     """Give a file to write to, compressed if the name ends in ``.gz`` or ``.zst``.
 
     Raises
@@ -26,6 +33,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
     try:
         with partial.open("wb") as file, _compressed(file, path.suffix) as stream:
             yield stream
+        check(partial)
         partial.replace(path)
     except OSError as error:
         said = (error.strerror or str(error)).lower()
@@ -46,8 +54,8 @@ def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
+def write_blocks(path: Path, blocks: Iterable[bytes], check: Check = unchecked) -> None:
     """Write blocks one after the other; errors as `writing`."""
-    with writing(path) as stream:
+    with writing(path, check) as stream:
         for block in blocks:
             stream.write(block)

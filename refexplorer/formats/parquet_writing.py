@@ -9,22 +9,50 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.arrow import number_column, text_column
+from refexplorer.formats.atomic import Check, unchecked
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import Base64, Inline, Range, Reference
+from refexplorer.spec.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 RECORD_SIZE = 100_000
-Chunks = Iterable[tuple[int, Reference]]
-"""Numbers of chunks in the grid of an array, ascending, with their references."""
+
+
+class Chunks(NamedTuple):
+    """n chunks of an array, ascending.
+
+    Attributes
+    ----------
+    numbers
+        In the grid, int64, shape ``(n,)``.
+    urls
+        The distinct URLs.
+    codes
+        Places in `urls`, -1 for raw data, shape ``(n,)``.
+    offsets, sizes
+        In bytes, 0 for a whole file and raw data, int64, shape ``(n,)``.
+    raws
+        Raw data by its place.
+    """
+
+    numbers: np.ndarray
+    urls: Sequence[str]
+    codes: np.ndarray
+    offsets: np.ndarray
+    sizes: np.ndarray
+    raws: Mapping[int, bytes]
 
 
 def write_store(
@@ -32,26 +60,33 @@ def write_store(
     metadata: Iterable[tuple[str, Reference]],
     arrays: Iterable[tuple[ArrayMeta, Chunks]],
     record_size: int = RECORD_SIZE,
+    *,
+    check: Check = unchecked,
+    overwrite: bool = False,
 ) -> None:
     """Write a store; the folder appears when all is written.
 
     Parameters
     ----------
     path
-        The folder to make; it must not exist.
+        The folder to make.
     metadata
         Metadata keys; each must hold a JSON object.
     arrays
         Each array with its chunks.
     record_size
         Rows of a record file.
+    check
+        Looks at what was written before it gets its name.
+    overwrite
+        Replace a store that is there.
 
     Raises
     ------
     RefexplorerError
         If the folder exists, or a reference cannot be written so that fsspec reads it back.
     """
-    if path.exists():
+    if path.exists() and not (overwrite and (path / ZMETADATA).is_file()):
         raise RefexplorerError(f"{str(path)!r} exists; choose another name or remove it first.")
     partial = path.with_name(path.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -61,10 +96,29 @@ def write_store(
         document = {"metadata": texts, "record_size": record_size}
         (partial / ZMETADATA).write_text(json.dumps(document, ensure_ascii=False), "utf-8")
         for array, chunks in arrays:
-            _write_array(partial / array.path, array, chunks, record_size)
-        partial.replace(path)
+            _write_array(partial / _inside(array.path), array, chunks, record_size)
+        check(partial)
+        with _aside(path):
+            partial.replace(path)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[None]:
+    """Put a store that is replaced aside, and away when the new one is in its place."""
+    old = path.with_name(path.name + ".replaced")
+    if path.exists():
+        path.replace(old)
+    yield
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _inside(path: str) -> str:
+    """Return the path of an array if it stays inside the store."""
+    if path and {"", ".", ".."} & set(path.split("/")):
+        raise RefexplorerError(f"`{path}` leaves the store, so a parquet store cannot hold it.")
+    return path
 
 
 def _object(key: str, reference: Reference) -> object:
@@ -79,10 +133,13 @@ def _write_array(folder: Path, array: ArrayMeta, chunks: Chunks, record_size: in
     import pyarrow.parquet as pq
 
     folder.mkdir(parents=True, exist_ok=True)
-    for number, rows in _records(chunks, record_size):
+    records = chunks.numbers // record_size
+    urls = text_column(["", *chunks.urls])
+    for number in np.unique(records).tolist():
+        first, end = np.searchsorted(records, [number, number + 1]).tolist()
         size = min(record_size, array.chunk_count - number * record_size)
         pq.write_table(
-            _table(array, rows, size),
+            _table(chunks, slice(first, end), number * record_size, size, urls),
             folder / f"refs.{number}.parq",
             compression="zstd",
             use_dictionary=["path"],
@@ -90,49 +147,35 @@ def _write_array(folder: Path, array: ArrayMeta, chunks: Chunks, record_size: in
         )
 
 
-def _records(chunks: Chunks, record_size: int) -> Iterator[tuple[int, dict[int, Reference]]]:
-    """Gather the chunks of each record file that has any."""
-    current, rows = 0, dict[int, Reference]()
-    for number, reference in chunks:
-        record, row = divmod(number, record_size)
-        if record != current and rows:
-            yield current, rows
-            rows = {}
-        current = record
-        rows[row] = reference
-    if rows:
-        yield current, rows
+def _table(chunks: Chunks, held: slice, start: int, size: int, urls: pa.Array) -> pa.Table:
+    """Return one record file: rows without a chunk are empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = chunks.numbers[held] - start
+    codes, offsets, sizes = np.zeros((3, size), np.int64)
+    codes[rows] = chunks.codes[held] + 1
+    offsets[rows], sizes[rows] = chunks.offsets[held], chunks.sizes[held]
+    places = number_column(codes)
+    named = pc.not_equal(places, 0)
+    paths = pc.if_else(named, urls.take(places), pa.scalar(None, pa.large_string()))
+    schema = pa.schema(
+        [
+            pa.field("path", pa.string()),
+            pa.field("offset", pa.int64(), nullable=False),
+            pa.field("size", pa.int64(), nullable=False),
+            pa.field("raw", pa.binary()),
+        ]
+    )
+    columns = [paths.cast(pa.string()), number_column(offsets), number_column(sizes)]
+    return pa.table([*columns, _raw_column(chunks, held, rows, size)], schema=schema)
 
 
-def _table(array: ArrayMeta, rows: dict[int, Reference], size: int) -> pa.Table:
+def _raw_column(chunks: Chunks, held: slice, rows: np.ndarray, size: int) -> pa.Array:
+    """Return the raw data of a record file, null where there is none."""
     import pyarrow as pa
 
-    filled = [_cells(array, rows.get(row)) for row in range(size)]
-    paths, offsets, sizes, raws = zip(*filled, strict=True)
-    columns: list[tuple[str, pa.DataType, bool, Iterable[object]]] = [
-        ("path", pa.string(), True, paths),
-        ("offset", pa.int64(), False, offsets),
-        ("size", pa.int64(), False, sizes),
-        ("raw", pa.binary(), True, raws),
-    ]
-    schema = pa.schema([pa.field(name, kind, null) for name, kind, null, _ in columns])
-    return pa.table([pa.array(values, kind) for _, kind, _, values in columns], schema=schema)
-
-
-def _cells(
-    array: ArrayMeta, reference: Reference | None
-) -> tuple[str | None, int, int, bytes | None]:
-    """Return path, offset, size and raw of one row."""
-    if reference is None:
-        return None, 0, 0, None
-    if isinstance(reference, Inline | Base64):
-        return None, 0, 0, reference.data
-    if reference.url is None:
-        raise RefexplorerError(
-            f"A chunk of `{array.path}` has no URL, which a parquet store cannot say."
-        )
-    if not isinstance(reference, Range):
-        return reference.url, 0, 0, None
-    if reference.length == 0:  # size 0 would stand for the whole file
-        return None, 0, 0, b""
-    return reference.url, reference.offset, reference.length, None
+    found: list[bytes | None] = [None] * size
+    for place, row in zip(range(held.start, held.stop), rows.tolist(), strict=True):
+        found[row] = chunks.raws.get(place)
+    return pa.array(found, pa.binary()) if chunks.raws else pa.nulls(size, pa.binary())

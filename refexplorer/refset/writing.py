@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from refexplorer.errors import RefexplorerError
 from refexplorer.formats.arrow import text_column
 from refexplorer.formats.json_writing import json_text, members, placed, range_values
 from refexplorer.refset.blocks import BLOCK, block_of
 from refexplorer.refset.columns import RANGE, URL, Columns
+from refexplorer.refset.retargeting import retargeted
 from refexplorer.refset.table import Table
 
 
-def written(table: Table, urls: Sequence[str]) -> Iterator[bytes]:
+def written(table: Table, urls: Sequence[str], objects: bool = False) -> Iterator[bytes]:
     """Yield the references of a table as members of a JSON object, a block at a time.
 
     Parameters
     ----------
     urls
         What to write in the place of each of the table's URLs, as JSON.
+    objects
+        Write metadata as objects, not as text that holds their JSON.
     """
     for start in range(0, table.count, BLOCK):
         block = block_of(table, start, min(start + BLOCK, table.count))
-        yield members(block.keys, values_of(block.columns, urls))
+        as_object = set(block.metadata.values()) if objects else set()
+        yield members(block.keys, _values(block.columns, urls, as_object))
 
 
-def values_of(columns: Columns, urls: Sequence[str]) -> pa.LargeStringArray:
+def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]:
+    """Yield references as a V0 document, a block at a time.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is a key that would make the document read as V1.
+    """
+    start = b"{"
+    for block in (retargeted(block, ()) for block in blocks):
+        if pc.any(pc.equal(block.keys, "version")).as_py():
+            raise RefexplorerError("A key called `version` cannot be written as V0; write V1.")
+        for part in written(block, [json_text(url) for url in block.columns.urls], objects):
+            yield start + part
+            start = b",\n"
+    yield b"{}" if start == b"{" else b"}"
+
+
+def _values(columns: Columns, urls: Sequence[str], as_object: set[int]) -> pa.LargeStringArray:
     """Write references as JSON, a column of texts."""
     is_range, is_url = columns.kinds == RANGE, columns.kinds == URL
     is_range[list(columns.large)] = False
@@ -36,13 +61,27 @@ def values_of(columns: Columns, urls: Sequence[str]) -> pa.LargeStringArray:
     targets, offsets, lengths = columns.targets, columns.offsets, columns.lengths
     of_ranges = range_values(urls, targets[ranges], offsets[ranges], lengths[ranges])
     of_whole = text_column([f"[{urls[code]}]" for code in targets[whole].tolist()])
-    of_others = text_column([_other(columns, row, urls) for row in others.tolist()])
-    return placed(len(columns), [(ranges, of_ranges), (whole, of_whole), (others, of_others)])
+    texts = [_other(columns, row, urls, row in as_object) for row in others.tolist()]
+    parts = [(ranges, of_ranges), (whole, of_whole), (others, text_column(texts))]
+    return placed(len(columns), parts)
 
 
-def _other(columns: Columns, row: int, urls: Sequence[str]) -> str:
+def _other(columns: Columns, row: int, urls: Sequence[str], as_object: bool) -> str:
     """Write what is no byte range of ordinary numbers."""
     if row in columns.large:
         found = columns.large[row]
         return f"[{urls[columns.targets[row]]},{found.offset},{found.length}]"
-    return json_text(columns.texts[int(columns.offsets[row])])
+    text = columns.texts[int(columns.offsets[row])]
+    return text if as_object and _is_object(text) else json_text(text)
+
+
+def _is_object(text: str) -> bool:
+    """Say whether a text is a JSON object; NaN, which Python reads, is no JSON."""
+    try:
+        return isinstance(json.loads(text, parse_constant=_refuse), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)

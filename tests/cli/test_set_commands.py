@@ -37,3 +37,17 @@ def test_diff_tells_what_became_of_keys(demo: Path, tmp_path: Path) -> None:
     assert (same.status, same.out) == (0, "=\tsame\t60\n")
     wrong = run("diff", demo / "sst.v0.json", demo / "sst.parq", "--change", "lost")
     assert (wrong.status, wrong.out, len(wrong.err.splitlines())) == (2, "", 1)
+
+
+def test_convert_writes_what_it_says(demo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "set.json.gz"
+    ran = run("convert", demo / "sst.v1.json", out, "--rename", "sst_=s3://b/sst_")
+    assert (ran.status, ran.out) == (0, "")
+    assert "60 keys, read back and the same as sst.v1.json" in ran.err
+    assert rx.open_references(out)["sst/0.0.0"].to_v0()[0] == "s3://b/sst_2025-07.nc"
+    facts = json.loads(run("convert", out, tmp_path / "set.parq", "--json").out)
+    assert facts == {"output": str(tmp_path / "set.parq"), "form": "parquet", "keys": 60}
+    for arguments in ([out], [tmp_path / "x", "--to", "v7"], [tmp_path / "x", "--rename", "a"]):
+        refused = run("convert", demo / "sst.v0.json", *arguments)
+        assert (refused.status, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["set.json.gz", "set.parq"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 SNIPPETS = {
     "": """import refexplorer as rx
 from refexplorer import demo  # small real sets, for the examples of this page""",
+    "convert": """rx.convert(demo.path("sst.v0.json"), "sst.parq")
+rx.convert("sst.parq", "sst.json.gz", rx.Conversion(renames=[("sst_", "s3://bucket/sst_")]))""",
     "dialects": """print(rx.dialects(demo.path("spec.v1.json")))""",
     "diff": """print(rx.diff(demo.path("sst.v0.json"), demo.path("sst.v1.json")))""",
     "expand": """expansion = rx.expand({"version": 1, "templates": {"u": "s3://bucket"},

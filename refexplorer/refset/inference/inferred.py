@@ -52,13 +52,13 @@ class Inferred:
         """Bytes of the document as JSON."""
         return sum(map(len, self.blocks()))
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the document as JSON, a block of references at a time."""
+    def blocks(self, objects: bool = False) -> Iterator[bytes]:
+        """Yield the document as JSON, a block of references at a time, as `written`."""
         if self.version:
             head = {"version": 1, "templates": self.templates, "gen": self.gen}
             yield json_text(head)[:-1].encode() + b',"refs":'
         start = b"{"
-        for block in written(self.explicit, [json_text(url) for url in self.urls]):
+        for block in written(self.explicit, [json_text(url) for url in self.urls], objects):
             yield start
             yield block
             start = b","

@@ -1,0 +1,80 @@
+"""The command that writes a set in another form or with other targets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from refexplorer.cli import output
+from refexplorer.cli.commands import AsJson, Source, app, status_of
+from refexplorer.cli.set_commands import Allow, Overwrite
+from refexplorer.converting import Conversion, form_of
+from refexplorer.converting import convert as convert_set
+from refexplorer.opening import open_references
+
+Pairs = list[str] | None
+
+
+@app.command()
+def convert(
+    source: Source,
+    target: Annotated[Path, typer.Argument(help="A file (.json, .gz, .zst) or folder (.parq).")],
+    form: Annotated[str | None, typer.Option("--to", help="v0, v1 or parquet.")] = None,
+    rename: Annotated[Pairs, typer.Option(help="Starts of URLs: s3://a/=https://b/.")] = None,
+    template: Annotated[Pairs, typer.Option(help="A template of the source: u=s3://b.")] = None,
+    absolute: Annotated[
+        bool, typer.Option("--absolute", help="Resolve relative URLs by the place of the source.")
+    ] = False,
+    relative: Annotated[
+        bool, typer.Option("--relative", help="Write URLs beside the output relative to it.")
+    ] = False,
+    inline: Annotated[
+        int, typer.Option(min=0, help="Write byte ranges up to this size into the set.")
+    ] = 0,
+    allow: Allow = None,
+    outline: Annotated[
+        Path | None, typer.Option(help="Take inline data of chunks out to this file.")
+    ] = None,
+    objects: Annotated[
+        bool, typer.Option("--objects", help="Write metadata as objects, not as text.")
+    ] = False,
+    record_size: Annotated[int, typer.Option(min=1, help="Rows of a parquet file.")] = 100_000,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write the set in another form or with other targets, checked before it is done."""
+    templates = dict(_pairs(template, "--template"))
+    with output.waiting(f"Opening {source}"):
+        refs = open_references(source, templates=templates)
+    how = Conversion(
+        form=form,
+        renames=_pairs(rename, "--rename"),
+        absolute=absolute,
+        relative=relative,
+        inline=inline,
+        allow=allow or (),
+        outline=outline,
+        objects=objects,
+        record_size=record_size,
+        overwrite=overwrite,
+        watch=output.progress,
+    )
+    count = convert_set(refs, target, how)
+    if as_json:
+        output.write_object(
+            {"output": str(target), "form": form_of(target, form), "keys": count}.items()
+        )
+    else:
+        output.say(f"{target}: {count:,} keys, read back and the same as {refs.source.name}.")
+    return status_of(refs)
+
+
+def _pairs(texts: Pairs, option: str) -> list[tuple[str, str]]:
+    """Split texts such as ``old=new``."""
+    for text in texts or ():
+        if "=" not in text:
+            raise typer.BadParameter(f"{option} takes OLD=NEW, not {text!r}.")
+    split = (text.partition("=") for text in texts or ())
+    return [(old, new) for old, _, new in split]

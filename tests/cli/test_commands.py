@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -37,6 +37,14 @@ def test_json_is_one_document(command: str, name: str, status: int, demo: Path) 
     assert ran.status == status, ran.err
     assert json.loads(ran.out)
     assert bool(ran.err) is bool(status and command != "check")
+
+
+def test_the_code_for_a_set_runs(demo: Path) -> None:
+    ran = run("info", demo / "sst.v1.json", "--code")
+    assert ran.status == 0
+    names: dict[str, Any] = {}
+    exec(ran.out, names)
+    assert names["dataset"]["sst"].shape == (18, 96, 192)
 
 
 def test_ls_pages_one_level(demo: Path) -> None:

@@ -13,7 +13,7 @@ from refexplorer.opening import open_references, renditions
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.dialects import Rendition
 from refexplorer.views.derivation import derive
-from refexplorer.views.editor_models import Entry, Mark
+from refexplorer.views.editor_models import Entry, Fix, Mark
 from refexplorer.views.editor_rows import EditorRows
 from refexplorer.views.exporting import seek, write_v0
 from refexplorer.views.help import FILTER_HELP, PART_HELP
@@ -22,6 +22,7 @@ from refexplorer.views.places import Places
 from refexplorer.views.readers import readers
 from refexplorer.views.trying import generators, key_of, template_fields
 from refexplorer.views.uses import uses
+from refexplorer.views.windows import window_of
 from refexplorer.views.wire import Buffers, Message, Operation, Post, answer, nowhere
 
 ROWS = 1000
@@ -77,6 +78,7 @@ class EditorController:
             "seek": self._seek,
             "at": self._at,
             "v0": self._v0,
+            "window": self._look,
         }
 
     @property
@@ -132,9 +134,20 @@ class EditorController:
 
     def _hello(self, message: Message) -> Message:
         help_ = {"parts": PART_HELP, "filters": FILTER_HELP}
-        return {"document": self.document, "help": help_, **self._state()}
+        return {"document": self._visible(), "help": help_, **self._state()}
+
+    def _look(self, message: Message) -> Message:
+        """Show another part of a large document."""
+        self._see(self.document, int(message["line"]))
+        return {"document": self._visible(), **self._state()}
+
+    def _visible(self) -> str:
+        window = self._window
+        return self.document if window is None else self.document[window.start : window.stop]
 
     def _edit(self, message: Message) -> Message:
+        if self._window is not None:
+            return self._state()
         text = str(message["document"])
         if text != self.document:
             self._followed(text)
@@ -200,8 +213,12 @@ class EditorController:
 
     def _replace(self, text: str) -> None:
         """Put another text in place of the one that is edited."""
+        was_large = self._window is not None
         self._follow(text)
-        self.post({"ev": "document", "document": text}, [])
+        if was_large or self._window is not None:
+            self.post({"ev": "opened"}, [])
+        else:
+            self.post({"ev": "document", "document": text}, [])
         self._changed()
 
     def _followed(self, text: str) -> None:
@@ -212,8 +229,7 @@ class EditorController:
 
     def _follow(self, text: str) -> None:
         """Open the text; keep the set before it as what the rows are compared with."""
-        self._places = Places(text)
-        self._found_marks: list[Mark] | None = None
+        self._see(text)
         try:
             # as bytes, since a short text could also be a path
             opened = open_references(
@@ -225,6 +241,11 @@ class EditorController:
         self._table = EditorRows(opened, self._good)
         self._good, self._error, self._renditions = opened, None, {}
         self.version += 1
+
+    def _see(self, text: str, line: int = 1) -> None:
+        self._window = window_of(text, line)
+        self._places = Places(text, self._window)
+        self._found_marks: list[Mark] | None = None
 
     def _changed(self) -> None:
         self.post({"ev": "changed", "version": self.version, "total": self._shown}, [])
@@ -250,10 +271,15 @@ class EditorController:
             "notes": marks,
             "note_count": len(good.diagnostics) if good and is_good else len(marks),
             "sentence": self.sentence,
-            "wrap": wrapping(self._places) if good and good.source.form == "V0" else None,
+            "window": self._window,
+            "wrap": self._wrap(),
             "templates": template_fields(self._places, self._templates),
             "generators": () if good is None else generators(good),
         }
+
+    def _wrap(self) -> Fix | None:
+        is_v0 = self._good is not None and self._good.source.form == "V0"
+        return wrapping(self._places) if is_v0 and self._window is None else None
 
     def _marks(self) -> list[Mark]:
         """Return the marks of the text; found once for each text."""

@@ -57,7 +57,8 @@ def _placed(note: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
         for label, edits in fixes(places, note, start, end)
     )
     said = {field.name: getattr(note, field.name) for field in fields(Note)}
-    return Mark(**said, from_=places.units(start), to=places.units(end), fixes=mends)
+    first, last = places.units(start), places.units(end)
+    return Mark(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
 
 
 def _change(edit: Edit, places: Places) -> Change:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from refexplorer.formats.positions import Positions, Span
 from refexplorer.spec.diagnostics import pointer as pointer_to
+from refexplorer.views.windows import Window
 
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
@@ -27,16 +28,24 @@ class Places:
     ----------
     text
         The JSON text.
+    window
+        The part of it that is shown, which places are counted from; None for all of it.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, window: Window | None = None) -> None:
         self.text = text
+        self._window = window
         self._positions = Positions(text)
         self._paired = [] if text.isascii() else [m.start() for m in _PAIRED.finditer(text)]
 
     def units(self, offset: int) -> int:
-        """Return the code units before a character."""
-        return offset + bisect_left(self._paired, offset)
+        """Return the code units before a character; -1 for one that is not shown."""
+        units = offset + bisect_left(self._paired, offset)
+        if self._window is None:
+            return units
+        if not self._window.start <= offset <= self._window.stop:
+            return -1
+        return units - self._window.start - bisect_left(self._paired, self._window.start)
 
     def span(self, pointer: str) -> Span | None:
         """Return where the value of a JSON pointer stands, in characters."""
@@ -52,7 +61,8 @@ class Places:
     def value(self, pointer: str) -> Place | None:
         """Return where the value of a JSON pointer stands."""
         span = self.span(pointer)
-        return None if span is None else (self.units(span.start), self.units(span.end))
+        place = None if span is None else (self.units(span.start), self.units(span.end))
+        return None if place is None or min(place) < 0 else place
 
     def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[Place] | None:
         """Return where parts of a text value stand.
@@ -73,4 +83,5 @@ class Places:
         starts.append(span.end - 1)
         if any(end >= len(starts) for _, end in parts):
             return None
-        return [(self.units(starts[start]), self.units(starts[end])) for start, end in parts]
+        found = [(self.units(starts[start]), self.units(starts[end])) for start, end in parts]
+        return None if any(min(place) < 0 for place in found) else found

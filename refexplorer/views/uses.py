@@ -55,11 +55,16 @@ def _of_key(refs: ReferenceSet, key: str) -> Uses:
 def _of_template(refs: ReferenceSet, name: str) -> Iterator[range]:
     document = json.loads(refs.source.text or "{}")
     entries, items = document.get("refs"), document.get("gen")
-    for key, written in entries.items() if isinstance(entries, dict) else ():
+    explicit = refs.numbers("refs")
+    using: dict[str, bool] = {}
+    for number, key in enumerate(refs.keys_at(explicit.start, explicit.stop), explicit.start):
+        written = entries.get(key)
         url = written[0] if isinstance(written, list) and written else None
-        if _names(url, name) and key in refs and refs.origin(key) == "refs":
-            number = refs.number(key)
-            yield range(number, number + 1)
+        if isinstance(url, str):
+            if url not in using:
+                using[url] = _names(url, name)
+            if using[url]:
+                yield range(number, number + 1)
     for place, item in enumerate(items if isinstance(items, list) else ()):
         if isinstance(item, dict) and any(_names(item.get(field), name) for field in FIELDS):
             yield refs.numbers(f"gen[{place}]")

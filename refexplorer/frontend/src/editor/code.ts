@@ -66,6 +66,8 @@ interface Options {
   root: ShadowRoot;
   text: string;
   help: Help;
+  /** The first line of a part that cannot be edited; null for a whole document. */
+  first: number | null;
   edited(text: string): void;
   /** The cursor rests in the part of the document that this JSON pointer names. */
   moved(pointer: string): void;
@@ -74,14 +76,15 @@ interface Options {
 interface Created {
   view: EditorView;
   /** Puts another text in place, with nothing to undo before it. */
-  begin(text: string): void;
+  begin(text: string, first: number | null): void;
 }
 
-export function createEditor({ parent, root, text, help, edited, moved }: Options): Created {
-  const begun = (doc: string) => EditorState.create({
+export function createEditor({ parent, root, text, help, first, edited, moved }: Options): Created {
+  const begun = (doc: string, line: number | null) => EditorState.create({
     doc,
     extensions: [
-      lineNumbers(),
+      EditorState.readOnly.of(line !== null),
+      lineNumbers({ formatNumber: (number) => String(number + (line ?? 1) - 1) }),
       highlightActiveLineGutter(),
       lintGutter(),
       foldGutter(),
@@ -113,8 +116,8 @@ export function createEditor({ parent, root, text, help, edited, moved }: Option
       ]),
     ],
   });
-  const view = new EditorView({ state: begun(text), parent, root });
-  return { view, begin: (doc) => view.setState(begun(doc)) };
+  const view = new EditorView({ state: begun(text, first), parent, root });
+  return { view, begin: (doc, line) => view.setState(begun(doc, line)) };
 }
 
 /** Puts another text in place; it can be undone like anything typed. */
@@ -130,7 +133,7 @@ export function replaceText(view: EditorView, text: string): void {
 export function showMarks(view: EditorView, marks: Mark[], text: string): void {
   if (view.state.doc.toString() !== text) return;
   const { length } = view.state.doc;
-  const diagnostics = marks.map((mark): Diagnostic => ({
+  const diagnostics = marks.filter((mark) => mark.from >= 0).map((mark): Diagnostic => ({
     from: Math.min(mark.from, length),
     to: Math.min(Math.max(mark.to, mark.from), length),
     severity: mark.severity,

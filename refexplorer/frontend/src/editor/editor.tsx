@@ -72,7 +72,7 @@ export function Editor({ host, root }: ViewProps) {
         <Footer
           reply={reply}
           failure={failure}
-          jump={jump}
+          jump={(mark) => (mark.from < 0 ? session.lookAt(mark.line ?? 1) : jump(mark))}
           mend={mend}
         />
       )}
@@ -114,6 +114,7 @@ function Code({ session, help, root, view }: CodeProps) {
       root,
       text: session.document,
       help,
+      first: session.state.reply?.window?.first ?? null,
       edited: (text) => session.edited(text),
       moved: (pointer) => session.tracing.at(pointer),
     });
@@ -148,6 +149,7 @@ function Footer({ reply, failure, jump, mend }: FooterProps) {
   const isSaid = failure === null && notes.length > 0 && sentence.endsWith(notes[0]!.message);
   return (
     <footer class="foot">
+      {reply.window && <p class="quiet" role="status">{reply.window.sentence}</p>}
       <p class={isSaid ? "unseen" : good && failure === null ? "" : "bad"} role="status">
         <Sentence text={failure ?? sentence} />
       </p>

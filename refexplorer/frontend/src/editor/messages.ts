@@ -74,6 +74,8 @@ export interface EditReply {
   notes: Mark[];
   note_count: number;
   sentence: string;
+  /** The part of a large document that is shown; null where all of it is. */
+  window: { first: number; sentence: string } | null;
   /** Makes a version 0 document one of version 1. */
   wrap: Fix | null;
   templates: TemplateField[];

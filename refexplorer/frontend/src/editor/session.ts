@@ -28,7 +28,7 @@ export class EditorSession extends Store<EditorState> {
   /** Called when the text was set elsewhere: from Python, or in another view. */
   replace: (text: string) => void = () => undefined;
   /** Called with the text of another task: there is nothing to undo in it. */
-  begin: (text: string) => void = () => undefined;
+  begin: (text: string, first: number | null) => void = () => undefined;
   /** What is in the editor now. */
   private text = "";
   /** What Python was last asked about. */
@@ -58,6 +58,7 @@ export class EditorSession extends Store<EditorState> {
       host.onChange("document", (text) => this.follow(String(text))),
       this.wire.on("document", (message) => this.follow(String(message["document"]))),
       this.wire.on("changed", (message) => this.changed(message)),
+      this.wire.on("opened", () => void this.open()),
       this.wire.on("tried", () => this.edited(this.text)),
     ];
     void this.open();
@@ -77,9 +78,10 @@ export class EditorSession extends Store<EditorState> {
     try {
       const hello = await this.wire.request<Hello>("hello");
       this.text = this.told = this.asked = hello.document;
+      this.begin(hello.document, hello.window?.first ?? null);
       this.tasks.list(hello.exercises ?? []);
-      this.set({ help: hello.help });
       this.take(hello, this.text);
+      this.set({ help: hello.help });
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
@@ -99,9 +101,18 @@ export class EditorSession extends Store<EditorState> {
   /** Another task is open, with the text to begin with. */
   private opened(reply: EditReply & { document: string }): void {
     this.text = this.told = this.asked = reply.document;
-    this.begin(reply.document);
+    this.begin(reply.document, reply.window?.first ?? null);
     this.tracing.close();
     this.take(reply, reply.document);
+  }
+
+  /** Shows the part of a large document around a line. */
+  async lookAt(line: number): Promise<void> {
+    try {
+      this.opened(await this.wire.request<EditReply & { document: string }>("window", { line }));
+    } catch (error) {
+      this.set({ failure: (error as Error).message });
+    }
   }
 
   /** Tries other texts in place of templates of the document. */
@@ -182,7 +193,7 @@ export class EditorSession extends Store<EditorState> {
   }
 
   private follow(text: string): void {
-    if (text === this.told || text === this.text) return;
+    if (this.state.reply?.window || text === this.told || text === this.text) return;
     this.told = text;
     this.replace(text);
   }

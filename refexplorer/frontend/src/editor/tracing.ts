@@ -19,12 +19,16 @@ export interface TracingState {
 
 const NOTHING: TracingState = { active: -1, derivation: null, trouble: null, uses: null, target: null };
 
+/** Milliseconds without a change. */
+const PAUSE = 300;
+
 export class Tracing extends Store<TracingState> {
   private readonly wire: Wire;
   private readonly rows: RowWindow<EditorRow>;
   private readonly explained = new Newest<string | number>((row) => this.explain(row));
   private readonly used = new Newest<boolean>((moved) => this.find(moved));
   private pointer = "";
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(wire: Wire, rows: RowWindow<EditorRow>) {
     super(NOTHING);
@@ -55,7 +59,9 @@ export class Tracing extends Store<TracingState> {
   refresh(): void {
     const { derivation } = this.state;
     if (derivation !== null) void this.explained.ask(derivation.key);
-    if (this.pointer !== "") void this.used.ask(false);
+    clearTimeout(this.timer);
+    // The rows of the text at the cursor wait until typing pauses: they must not hold up the table.
+    this.timer = setTimeout(() => this.pointer !== "" && void this.used.ask(false), PAUSE);
   }
 
   private async explain(row: string | number): Promise<void> {

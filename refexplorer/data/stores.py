@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.access import AccessPolicy
@@ -52,17 +52,19 @@ class DecodedView(ReferenceView):
         if key.rpartition("/")[2] in METADATA_NAMES:
             require_codecs(key, data)
         elif start is None and end is None:
-            self._check(key, data)
+            self._check(key, data, self._inflate)
+        elif start is not None and start >= 0:
+            self._check(key, data, self._inflate_in_shard)
         return data
 
-    def _check(self, key: str, data: bytes) -> None:
+    def _check(self, key: str, data: bytes, inflate: Callable[[ArrayMeta, bytes], None]) -> None:
         owner = self.references.array_of(key)
         if owner is None:
             return
         array = self.references.array(owner[0])
         check_size(array, self.references.limits)
         try:
-            self._inflate(array, data)
+            inflate(array, data)
         except (LimitError, DecodeError) as error:
             raise type(error)(f"{key} could not be decoded: {error}.") from None
 
@@ -80,6 +82,19 @@ class DecodedView(ReferenceView):
             except Exception:  # Zarr meets the same and says it
                 return
 
+    def _inflate_in_shard(self, array: ArrayMeta, data: bytes) -> None:
+        """Check a part of a shard, which is one of its chunks unless the index comes first."""
+        codecs: Any = array.metadata.get("codecs")
+        shard = next((each for each in codecs or () if _named(each) == "sharding_indexed"), None)
+        settings = shard.get("configuration", {}) if shard else {}
+        inner = settings.get("codecs")
+        if settings.get("index_location") == "start" or not inner:
+            return
+        name = _named(inner[-1]).removeprefix("numcodecs.")
+        if is_stream(name):
+            given = inner[-1].get("configuration") or {}
+            check_inflation(name, given, data, self.references.limits.chunk_bytes)
+
     def _stages_of(self, array: ArrayMeta) -> tuple[Stage, ...]:
         if array.path not in self._stages:
             try:
@@ -87,6 +102,10 @@ class DecodedView(ReferenceView):
             except RefexplorerError:  # Zarr refuses the array in its own words
                 self._stages[array.path] = ()
         return self._stages[array.path]
+
+
+def _named(codec: object) -> str:
+    return str(codec.get("name")) if isinstance(codec, Mapping) else ""
 
 
 def store(view: ReferenceView) -> FsspecStore:

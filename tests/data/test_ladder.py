@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import numcodecs
 import numpy as np
 import pytest
@@ -148,6 +149,28 @@ def test_a_bomb_within_a_bomb_is_stopped_too(tmp_path: Path) -> None:
     group: Any = refs.to_zarr(allow=[str(tmp_path)])
     with pytest.raises(rx.LimitError, match="zlib inflates"):
         group["x"][:2]
+
+
+def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path) -> None:
+    array = zarr.create_array(
+        str(tmp_path / "s"),
+        shape=(8,),
+        chunks=(4,),
+        shards=(8,),
+        dtype="u1",
+        compressors=GzipCodec(),
+    )
+    array[...] = 1
+    chunk = gzip.compress(ZEROS)
+    index = struct.pack("<4Q", 0, len(chunk), 2**64 - 1, 2**64 - 1)
+    checked = index + struct.pack("<I", google_crc32c.value(index))
+    (tmp_path / "s/c/0").write_bytes(chunk + checked)
+    document = {"zarr.json": (tmp_path / "s/zarr.json").read_text(), "c/0": [f"{tmp_path}/s/c/0"]}
+    refs = rx.open_references(document, limits=Limits(chunk_bytes=2**24))
+    assert refs.ladder("c/0", allow=[str(tmp_path)]).state is State.FAILED
+    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    with pytest.raises(rx.LimitError, match="gzip inflates"):
+        opened[:4]
 
 
 def test_items_of_varying_length_are_counted_before_they_are_made(tmp_path: Path) -> None:

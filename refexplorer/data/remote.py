@@ -31,6 +31,7 @@ class RemoteReader:
         self._policy = policy
         self._options = options
         self._filesystems: dict[tuple[str, str], Any] = {}
+        self._making = asyncio.Lock()
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> bytes:
         """Return the bytes from `start` to `end` (None: to the end of the file).
@@ -73,6 +74,10 @@ class RemoteReader:
         AccessError
             If the host has an address that is not allowed.
         """
+        async with self._making:
+            return await self._made(place)
+
+    async def _made(self, place: Place) -> Any:
         import fsspec
 
         await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)

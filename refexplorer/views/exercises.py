@@ -35,7 +35,6 @@ class ExercisesController(EditorController):
         self._exercise = self._named(name or next(iter(self._all)))
         self._drafts: dict[str, str] = {}
         self._hints = 0
-        self._result: Result | None = None
         self._solved = set(solved) & self._all.keys()
         super().__init__(self._exercise.start)
         self._operations |= {
@@ -71,15 +70,6 @@ class ExercisesController(EditorController):
                 self._good = None  # rows of another task are nothing to compare with
                 self._replace(self._drafts.get(name, exercise.start))
 
-    @property
-    def result(self) -> Result:
-        """Whether the text passes; a text that does is among the solved ones from then on."""
-        if self._result is None:
-            self._result = self._judged()
-            if self._result.passed:
-                self._solved.add(self._exercise.name)
-        return self._result
-
     def _judged(self) -> Result:
         if self._error is not None:
             return Result(False, _FAILED + sentence_of(self._error))
@@ -97,18 +87,19 @@ class ExercisesController(EditorController):
 
     def _follow(self, text: str) -> None:
         super()._follow(text)
-        self._result = None
+        self._result = self._judged()
+        if self._result.passed:
+            self._solved.add(self._exercise.name)
 
     def _hello(self, message: Message) -> Message:
         listed = [Listed(e.name, e.title, e.topic, e.level) for e in self._all.values()]
         return {**super()._hello(message), "exercises": listed}
 
     def _state(self) -> Message:
-        result = self.result
         return {
             **super()._state(),
             "task": self._task(),
-            "result": result,
+            "result": self._result,
             "solved": self.solved,
         }
 

@@ -51,10 +51,11 @@ class Places:
         """Return where the value of a JSON pointer stands, in characters."""
         return self._positions.locate(pointer)
 
-    def members(self, pointer: str) -> dict[str, str]:
-        """Return the members of the object that a JSON pointer names, as they are written."""
-        place = self.span(pointer)
-        names = None if place is None else self._positions.members(place.start)
+    def section(self, name: str) -> dict[str, str]:
+        """Return the members of a section of the document, as they are written."""
+        root, pointer = self.span(""), pointer_to(name)
+        sections = None if root is None else self._positions.members(root.start)
+        names = self._positions.members(sections[name]) if sections and name in sections else None
         found = ((name, self.span(pointer + pointer_to(name))) for name in names or ())
         return {name: self.text[one.start : one.end] for (name, one) in found if one is not None}
 

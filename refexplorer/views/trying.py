@@ -32,7 +32,7 @@ def template_fields(places: Places, given: Mapping[str, str]) -> tuple[TemplateF
     given
         Other texts by name, as `open_references` takes them.
     """
-    written = places.members("/templates")
+    written = places.section("templates")
     return tuple(
         TemplateField(name, _text(source), given.get(name))
         for name, source in list(written.items())[:_FIELDS]

@@ -39,6 +39,13 @@ def test_page(panel_page: PanelPage, page: Page, dark: bool) -> None:
     page.get_by_role("button", name="As others read it").click()
     expect(page.get_by_role("button", name="GDAL")).to_be_visible()
     assert violations(page) == []
+    page.get_by_role("button", name="Try values").click()
+    expect(page.get_by_role("region", name="Try it")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Exercises").click()
+    page.get_by_role("button", name="Show a solution").click()
+    expect(page.get_by_label("A solution")).to_be_visible()
+    assert violations(page) == []
 
 
 def test_notebook(lab: Lab, page: Page) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import Lab
+from tests.cases import hostile
+from tests.ui.hosts import Lab, PanelPage
 from tests.ui.test_editor import GOOD, replace_text
 
 EXERCISES = """
@@ -112,3 +115,27 @@ def test_an_exercise_is_solved_with_help(lab: Lab, page: Page, theme: str) -> No
     notebook.run()
     task.get_by_role("button", name="Next").click()
     expect(task).to_contain_text("all.bin")
+
+
+def test_progress_stays_with_the_browser(panel_page: PanelPage, page: Page) -> None:
+    page.goto(panel_page.url)
+    page.get_by_role("button", name="Exercises").click()
+    task = page.get_by_role("region", name="Exercise", exact=True)
+    task.get_by_label("Choose an exercise").select_option("16-not-json")
+    expect(task).to_contain_text("Somebody added a key by hand")
+    expect(task.get_by_role("status")).to_contain_text("line 3")
+    task.get_by_role("button", name="Show a solution").click()
+    task.get_by_role("button", name="Put it into the editor").click()
+    expect(task.get_by_role("status")).to_contain_text("Solved.")
+    page.goto(panel_page.url)
+    page.get_by_role("button", name="Exercises").click()
+    expect(task).to_contain_text("1 of 21 solved")
+
+
+@pytest.mark.parametrize("name", ["sandbox-lipsum-globals", "gen-product-1e12"])
+def test_a_hostile_document_does_no_harm(editor: Locator, name: str) -> None:
+    replace_text(editor, json.dumps(hostile()[name]["input"]))
+    expect(editor.locator(".foot")).to_contain_text("1,000,000,000,000" if "gen" in name else "key")
+    replace_text(editor, GOOD)
+    expect(editor).to_contain_text("3 keys")
+    expect(rows_of(editor)).to_contain_text("s3://bucket/2.nc")

@@ -36,6 +36,12 @@ def test_a_template_that_the_text_no_longer_has_is_noted() -> None:
     assert [note["code"] for note in reply["notes"]] == ["override-unused"]
 
 
+def test_without_templates_there_is_nothing_to_try() -> None:
+    assert Host('{"version": 1, "refs": {"a": "x"}}').ask("hello")["templates"] == []
+    assert Host('{"version": 1, "templates": "u"}').ask("hello")["templates"] == []
+    assert Host("{").ask("hello")["templates"] == []
+
+
 def test_a_place_in_the_dimensions_leads_to_its_row_and_back() -> None:
     dimensions = {"t": {"start": 10, "stop": 10 + 10**6, "step": 2}, "c": [7, 3]}
     item = {"key": "v/{{t}}.{{c}}", "url": "h", "dimensions": dimensions}

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from refexplorer import demo
+from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.widgets import TemplateEditor
+from refexplorer.widgets import Exercises, TemplateEditor
 
 
 def keys(references: ReferenceSet | None) -> list[str]:
@@ -52,3 +55,61 @@ def test_a_gen_of_any_size_follows_another() -> None:
 def test_diagnostics_are_those_of_the_references() -> None:
     editor = TemplateEditor({"version": 1, "refs": {"a": ["{{nosuch}}"]}})
     assert [diagnostic.pointer for diagnostic in editor.diagnostics] == ["/refs/a"]
+
+
+def test_templates_are_tried_from_python_and_from_the_view() -> None:
+    document = {"version": 1, "templates": {"u": "a"}, "refs": {"k": ["{{u}}/f"]}}
+    editor = TemplateEditor(document, templates={"u": "b"})
+    assert editor.references is not None
+    assert editor.references["k"].to_v0() == ["b/f"]
+    editor.templates = {"u": "c"}
+    assert editor.references["k"].to_v0() == ["c/f"]
+    message = {"id": "v:1", "op": "try", "templates": {"u": "d"}}
+    editor._receive(editor, message, [])
+    assert editor.templates == {"u": "d"}
+    assert editor.references["k"].to_v0() == ["d/f"]
+
+
+def test_diagnostics_are_observed() -> None:
+    editor = TemplateEditor({"version": 1, "refs": {}})
+    seen: list[str] = []
+    editor.observe(lambda change: seen.extend(one.code for one in change["new"]), "diagnostics")
+    editor.document = '{"version": 1, "refs": {"a": ["{{nosuch}}"]}}'
+    assert seen == ["undefined-name"]
+
+
+def test_the_edited_set_opens_in_an_explorer() -> None:
+    editor = TemplateEditor({"version": 1, "refs": {"a": "text"}})
+    assert editor.explorer is None
+    explorer = editor.explore()
+    assert explorer is editor.explorer
+    assert keys(explorer.references) == ["a"]
+    assert editor.explore() is explorer
+    editor.document = '{"b": "text"}'
+    assert keys(editor.explore().references) == ["b"]
+    with pytest.raises(RefexplorerError, match="no text yet"):
+        TemplateEditor("{").explore()
+
+
+def test_a_saved_notebook_keeps_the_document_and_the_rows() -> None:
+    editor = TemplateEditor({"version": 1, "refs": {"<i>": "<script>", "b": ["http://h/f", 1, 2]}})
+    data, _ = editor._repr_mimebundle_()
+    html = data["text/html"]
+    assert "http://h/f" in html
+    assert "&lt;script&gt;" in html
+    assert "<script" not in html
+    assert "<i>" not in html
+    assert data["text/plain"] == "template editor: 2 keys"
+
+
+def test_exercises_keep_what_was_solved_and_written() -> None:
+    exercises = Exercises("01-a-range", solved=["07-first-gen", "no such"])
+    assert exercises.solved == ["07-first-gen"]
+    exercises.document = '{"x/0": ["data.nc", 100, 50]}'
+    assert exercises.solved == ["01-a-range", "07-first-gen"]
+    exercises.exercise = "08-offsets"
+    assert "all.bin" in exercises.document
+    exercises.exercise = "01-a-range"
+    assert exercises.document == '{"x/0": ["data.nc", 100, 50]}'
+    with pytest.raises(RefexplorerError, match="no exercise 'x'"):
+        Exercises("x")

@@ -33,6 +33,10 @@ export function TaskPanel({ tasks, write }: Props) {
         {next && <button class="button" onClick={() => tasks.choose(next.name)}>Next</button>}
       </div>
       <p class="task-text"><Sentence text={task.task} /></p>
+      <p class={result.passed ? "passed" : "quiet"} role="status">
+        <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>
+        <Sentence text={trouble ?? result.sentence} />
+      </p>
       {task.hints.length > 0 && (
         <ul class="hints" aria-label="Hints">
           {task.hints.map((hint) => <li key={hint}><Sentence text={hint} /></li>)}
@@ -44,10 +48,6 @@ export function TaskPanel({ tasks, write }: Props) {
           <button class="button" onClick={() => write(solution)}>Put it into the editor</button>
         </div>
       )}
-      <p class={result.passed ? "passed" : "quiet"} role="status">
-        <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>
-        <Sentence text={trouble ?? result.sentence} />
-      </p>
     </section>
   );
 }

@@ -17,6 +17,7 @@ from refexplorer.markup import size_text
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.derivation import steps_of
 from refexplorer.views.key_models import Bytes, Ladder, Rung
+from refexplorer.views.libraries import load_array_libraries
 from refexplorer.views.models import to_wire
 from refexplorer.views.wire import Buffers, Message, Operation, Post, failure
 
@@ -81,6 +82,7 @@ class KeyDetails:
             return not job.is_set()
 
         try:
+            load_array_libraries()
             fields, buffers = ask(message, advance)
             if job.is_set():
                 raise RefexplorerError("The reading was stopped.")

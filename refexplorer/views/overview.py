@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.views.libraries import load_array_libraries
 from refexplorer.views.wire import Message, sentence
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def overview(refs: ReferenceSet) -> Message:
 
     Neither opening nor showing it reads a target: no index is made, and no time decoded.
     """
+    load_array_libraries()
     try:
         html = _dataset_html(refs)
     except Exception as error:

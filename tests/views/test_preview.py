@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -124,3 +126,19 @@ def test_absent_chunks_are_rows_when_asked_for() -> None:
     item = host.ask("key.show", path="x/2")["item"]
     assert (item["kind"], item["chunk"]["index"]) == (None, [2])
     assert host.ask("tree.absent", show=False)["total"] == total
+
+
+def test_overview_and_reading_may_begin_together() -> None:
+    code = (
+        "from tests.views.test_explorer import Host, DEMO\n"
+        "host = Host(DEMO / 'sst.v0.json')\n"
+        "host.controller.handle({'id': 't:1', 'op': 'overview'})\n"
+        "host.controller.handle({'id': 't:2', 'op': 'chunk.read', 'array': 'sst', 'index': None})\n"
+        "replies = {}\n"
+        "while len(replies) < 2:\n"
+        "    message, _ = host.posted.get(timeout=60)\n"
+        "    if 'ev' not in message: replies[message['id']] = message\n"
+        "assert replies['t:1']['html'] and replies['t:2']['reading']['state'] == 'fetched'\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr

@@ -29,9 +29,12 @@ function surroundings(): Theme | null {
   return background(document.body) ?? background(document.documentElement);
 }
 
+/** Whatever way the page writes the colour of its ground, a canvas has it as bytes. */
 function background(element: Element): Theme | null {
-  const parts = getComputedStyle(element).backgroundColor.match(/[\d.]+/g)?.map(Number);
-  if (!parts || parts[3] === 0) return null;
-  const [red = 0, green = 0, blue = 0] = parts;
+  const context = document.createElement("canvas").getContext("2d")!;
+  context.fillStyle = getComputedStyle(element).backgroundColor;
+  context.fillRect(0, 0, 1, 1);
+  const [red = 0, green = 0, blue = 0, alpha = 0] = context.getImageData(0, 0, 1, 1).data;
+  if (alpha === 0) return null;
   return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
 }

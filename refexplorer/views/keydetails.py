@@ -82,7 +82,6 @@ class KeyDetails:
             return not job.is_set()
 
         try:
-            load_array_libraries()
             fields, buffers = ask(message, advance)
             if job.is_set():
                 raise RefexplorerError("The reading was stopped.")
@@ -135,6 +134,7 @@ class KeyDetails:
         return size
 
     def _ladder(self, message: Message, advance: Advance) -> Answer:
+        load_array_libraries()
         key = str(message["path"])
         try:
             found = ladder(self._refs, key, self._targets, advance)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.jobs import Jobs, Report
+from refexplorer.views.libraries import load_array_libraries
 from refexplorer.views.models import Reading
 from refexplorer.views.parts import Chunks
 from refexplorer.views.preview import plan, preview
@@ -56,6 +57,7 @@ class Reader:
         self._jobs.start(message, lambda report: self._reading(message, report))
 
     def _reading(self, message: Message, report: Report) -> tuple[Message, Buffers]:
+        load_array_libraries()
         array = self._array(message)
         places, decoding = self._places(array, message), _decoding(message)
         reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report)

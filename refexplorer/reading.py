@@ -46,6 +46,11 @@ class ReadableSet(Mapping[str, Reference]):
     storage_options: dict[str, Any]
     _findings: Findings
 
+    @property
+    def error_count(self) -> int:
+        """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
+        return sum(found.count for found in self._findings if found.severity is Severity.ERROR)
+
     @abstractmethod
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
         """Return one page of one tree level."""
@@ -285,8 +290,7 @@ class ReadableSet(Mapping[str, Reference]):
 
     def _warn_of_errors(self) -> None:
         """Warn that left-out keys will read as the fill value, as keys that never were."""
-        errors = sum(found.count for found in self._findings if found.severity is Severity.ERROR)
-        if errors:
+        if errors := self.error_count:
             warnings.warn(
                 f"{self.source.name} has {errors:,} errors; what they left out reads as the fill "
                 "value. See `diagnostics`.",

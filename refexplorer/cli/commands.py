@@ -208,7 +208,7 @@ def _severities(refs: ReferenceSet) -> dict[str, int]:
 
 def status_of(refs: ReferenceSet) -> int:
     """Say that a set has errors where the command itself would not show it."""
-    errors = _severities(refs)["error"]
+    errors = refs.error_count
     if not errors:
         return 0
     output.say(f"{refs.source.name} has {errors:,} errors; `refexplorer check` lists them.")

@@ -106,4 +106,5 @@ def test_a_lost_server_is_said(page: Page) -> None:
     with running_page("demo") as served:
         page.goto(served.url)
         expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+        page.wait_for_load_state("networkidle")
     expect(page.get_by_role("alert")).to_contain_text("lost its server")

@@ -87,7 +87,7 @@ class ReferenceSet(ReadableSet):
         return found[1]
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._opened.lookup(key) is not None
+        return isinstance(key, str) and self._opened.holds(key)
 
     def __iter__(self) -> Iterator[str]:
         return (key for key, _ in self._opened.iterate())

@@ -89,8 +89,12 @@ class OpenedSet:
                     return part, row
         return None
 
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key, also one whose template fails."""
+        return any(key.startswith(part.folder) and part.holds(key) for part in self.parts)
+
     def lookup(self, key: str) -> tuple[Segment, Reference] | None:
-        """Return the segment that holds a key and its reference, or None; no key is counted."""
+        """Return a key's segment and reference; None without one, or if its template fails."""
         for part in self.parts:
             if key.startswith(part.folder):
                 reference = part.get(key)

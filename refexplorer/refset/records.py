@@ -196,6 +196,10 @@ class Records:
         found = self._find(key)
         return None if found is None else self._starts[found[0]] + found[1]
 
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key; one record file is read."""
+        return self._find(key) is not None
+
     def get(self, key: str) -> Reference | None:
         """Return the reference of a key, or None; one record file is read."""
         found = self._find(key)

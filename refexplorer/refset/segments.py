@@ -46,8 +46,11 @@ class Segment(Protocol):
     def find(self, key: str) -> int | None:
         """Return the number of a key, or None."""
 
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key; cheaper than its number where that is counted."""
+
     def get(self, key: str) -> Reference | None:
-        """Return the reference of a key, or None; cheaper than its number where that is counted."""
+        """Return the reference of a key; None if there is none, or if it fails."""
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order."""
@@ -127,8 +130,12 @@ class Generated:
             return None
         return number - place
 
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key, also one that fails."""
+        return self.find(key) is not None
+
     def get(self, key: str) -> Reference | None:
-        """Return the reference of a key, or None."""
+        """Return the reference of a key; None if there is none, or if it fails."""
         row = self.find(key)
         return None if row is None else self.reference_at(row)
 

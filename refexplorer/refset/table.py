@@ -91,6 +91,10 @@ class Table:
         """Return the row of a key, or None."""
         return self.metadata.get(key) if is_metadata(key) else self.index.find(key)
 
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key."""
+        return self.find(key) is not None
+
     def get(self, key: str) -> Reference | None:
         """Return the reference of a key, or None."""
         row = self.find(key)

@@ -14,6 +14,7 @@ from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer import ExplorerController
 from refexplorer.views.still import still_html, still_text
 from refexplorer.widgets.bundles import bundle_text
+from refexplorer.widgets.opening import open_watched
 from refexplorer.widgets.still import StillWidget
 from refexplorer.widgets.traits import ReferencesTrait
 
@@ -157,7 +158,7 @@ def explore(source: object, **options: Any) -> Explorer:
 def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
     _check_options(name, options)
     if not isinstance(source, ReferenceSet):
-        return open_references(source, **options)
+        return open_watched(source, options)
     if options:
         raise TypeError(
             f"The set is open already: pass {next(iter(options))} to open_references instead."

@@ -8,7 +8,6 @@ import webbrowser
 from collections.abc import Callable, Iterable
 
 import panel
-import zarr  # noqa: F401  two threads that import it at the same time get in each other's way
 from bokeh.server.server import Server
 from bokeh.util.warnings import BokehUserWarning
 from tornado.web import RequestHandler

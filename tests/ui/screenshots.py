@@ -23,8 +23,9 @@ from tests.ui.hosts import Lab, running_lab, running_page
 PICTURES = Path(__file__).parents[2] / "notebooks"
 SMALL = 360
 """Height of the picture of one verb, px."""
-WIDTHS = (600, 1400)
+WIDTHS = (600, 1600)
 HEIGHT = 900
+TABS = ("Overview", "Key", "Data", "Chunks", "Targets")
 THEMES = ("light", "dark")
 
 
@@ -83,7 +84,9 @@ def photograph_page(browser: Browser, url: str, folder: Path, theme: str, width:
         save(page, folder / f"page-start-{theme}-{width}.png")
         open_on_page(page, url, "The same with templates")
         read_a_chunk(page)
-        save(page, folder / f"page-explorer-{theme}-{width}.png")
+        for tab in TABS:
+            page.get_by_role("tab", name=tab).click()
+            save(page, folder / f"page-explorer-{tab.lower()}-{theme}-{width}.png")
         page.get_by_role("button", name="Template editor").click()
         expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         save(page, folder / f"page-editor-{theme}-{width}.png")

@@ -75,7 +75,7 @@ def test_a_part_of_an_array_by_its_slices(parts: Page) -> None:
     field.press("Enter")
     expect(data.get_by_role("slider", name="time: index")).to_be_visible()
     data.get_by_role("button", name=READ).click()
-    expect(data).to_contain_text("1 × 96 × 192 of <i2")
+    expect(data).to_contain_text("1 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 of <i2")
     data.get_by_role("button", name="Transpose").click()
     expect(data.get_by_label("Down")).to_have_value("2")
 

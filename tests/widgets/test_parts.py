@@ -67,7 +67,7 @@ def test_output_has_the_view_and_what_is_shown_without_it(name: str) -> None:
 
 
 def write_notebook(path: Path, sources: list[str]) -> None:
-    cells = [
+    cells: list[dict[str, object]] = [
         {
             "cell_type": "code", "id": f"cell-{number}", "metadata": {},
             "source": source, "outputs": [], "execution_count": None,

@@ -1,7 +1,8 @@
-"""Which keys of one set another one no longer has; generated keys by arithmetic where that tells."""
+"""Which keys of one set another one no longer has; generated ones by arithmetic if it tells."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -19,6 +20,8 @@ from refexplorer.spec.dimensions import Dimension
 
 SHOWN = 200
 """Removed keys that are named, each with its place."""
+RUN = 10
+"""Of keys that stood one behind the other, so many are named."""
 SCANNED = 2_000
 """Keys of one segment that are looked up one by one."""
 _INTERSECTED = 100_000
@@ -51,7 +54,8 @@ def removed_keys(before: OpenedSet, after: OpenedSet) -> Removed:
         gone += [(part, row) for row in rows]
         count += len(rows) if counted is None else max(counted, len(rows))
         is_exact = is_exact and (counted is not None or part.count <= SCANNED)
-    return Removed(count, is_exact, tuple(_placed(gone[:SHOWN], before, after)))
+    places = sorted(_placed(gone[:SHOWN], before, after), key=lambda placed: placed[0])
+    return Removed(count, is_exact, tuple(places))
 
 
 def _removed_rows(part: Segment, after: OpenedSet) -> tuple[list[int], int | None]:
@@ -119,11 +123,14 @@ def _placed(
 ) -> Iterator[tuple[int, str]]:
     """Yield each key with its place: behind the key that stood before it and is still there."""
     rows = {(id(part), row) for part, row in gone}
+    named: Counter[tuple[int, int]] = Counter()
     for part, row in gone:
         last = row - 1
         while (id(part), last) in rows:
             last -= 1
-        yield _place_after(part, last, before, after), part.key_at(row)
+        named[id(part), last] += 1
+        if named[id(part), last] <= RUN:
+            yield _place_after(part, last, before, after), part.key_at(row)
 
 
 def _place_after(part: Segment, last: int, before: OpenedSet, after: OpenedSet) -> int:

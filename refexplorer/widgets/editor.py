@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import traitlets
-from ipywidgets import widget_serialization  # type: ignore[import-untyped]
+from ipywidgets import widget_serialization
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.editor import EditorController

@@ -51,4 +51,5 @@ class Exercises(TemplateEditor):
     def _open(self, change: dict[str, Any]) -> None:
         if change["new"] != self._controller.name:
             self._controller.choose(change["new"])
+            self.document = self._controller.document
             self._take()

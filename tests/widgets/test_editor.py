@@ -80,7 +80,8 @@ def test_diagnostics_are_observed() -> None:
 
 def test_the_edited_set_opens_in_an_explorer() -> None:
     editor = TemplateEditor({"version": 1, "refs": {"a": "text"}})
-    assert editor.explorer is None
+    before = editor.explorer
+    assert before is None
     explorer = editor.explore()
     assert explorer is editor.explorer
     assert keys(explorer.references) == ["a"]

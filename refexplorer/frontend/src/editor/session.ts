@@ -100,7 +100,8 @@ export class EditorSession extends Store<EditorState> {
 
   /** Another task is open, with the text to begin with. */
   private opened(reply: EditReply & { document: string }): void {
-    this.text = this.told = this.asked = reply.document;
+    this.text = this.asked = reply.document;
+    if (reply.window === null) this.tell(reply.document);
     this.begin(reply.document, reply.window?.first ?? null);
     this.tracing.close();
     this.take(reply, reply.document);

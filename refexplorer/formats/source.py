@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import LimitError, RefexplorerError, SourceError
 from refexplorer.formats.compression import PlainStream, plain
+from refexplorer.formats.icechunk import is_repository, read_repository, split_version
+from refexplorer.formats.interop import document_of
 from refexplorer.formats.json_text import decode_text
 from refexplorer.limits import Limits
 
@@ -102,6 +104,8 @@ def read_source(
     SourceError
         In one sentence, if it is missing, empty, or cannot be read.
     """
+    if (found := document_of(source)) is not None:
+        return Source(found[0], "JSON", value=found[1])
     if isinstance(source, Mapping):
         return Source("dict", "JSON", value=source)
     if isinstance(source, bytes | bytearray | memoryview):
@@ -121,7 +125,7 @@ def read_source(
     if isinstance(source, os.PathLike):
         return _from_path(Path(source).expanduser(), limits)
     raise SourceError(
-        f"A reference set is opened from a path, URL, dict, text or bytes, "
+        f"A reference set is opened from a path, URL, dict, text, bytes or virtual dataset, "
         f"not from {type(source).__name__}."
     )
 
@@ -150,6 +154,10 @@ def _checked(source: Source) -> Source:
 
 def _from_path(path: Path, limits: Limits) -> Source:
     try:
+        path, version = split_version(path)
+        if is_repository(path):
+            value = read_repository(path, version, limits)
+            return Source(path.name, "JSON", str(path.resolve()), value=value)
         if path.is_dir():
             return _from_folder(path)
         if not path.exists():

@@ -21,7 +21,16 @@ print(shorter)
 shorter.document""",
     "Limits": """rx.open_references(demo.path("sst.v1.json"), limits=rx.Limits(json_depth=50))""",
     "open_references": """refs = rx.open_references(demo.path("sst.v1.json"))
-refs["sst/6.0.0"]  # Range(url='sst_2025-09.nc', offset=9163, length=10834)""",
+refs["sst/6.0.0"]  # Range(url='sst_2025-09.nc', offset=9163, length=10834)
+rx.open_references({"x/0": b"bytes", "x/1": ("s3://bucket/f", 0, 10)})  # as kerchunk holds them
+
+from obspec_utils.registry import ObjectStoreRegistry
+from obstore.store import LocalStore
+from virtualizarr.parsers import HDFParser
+
+registry = ObjectStoreRegistry({"file://": LocalStore()})
+manifests = HDFParser()(f"file://{demo.path('sst_2025-07.nc')}", registry)
+print(rx.open_references(manifests))  # a virtual dataset of VirtualiZarr opens alike""",
     "ReferenceSet": """refs = rx.open_references(demo.path("sst.v1.json"))
 print(refs)
 refs.children("sst", start=2, stop=5).rows

@@ -79,6 +79,7 @@ def test_the_reference_pages_leave_nothing_out() -> None:
             assert all(option in cli for option in options)
 
 
+@pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3")
 def test_python_of_the_reference_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}

@@ -1,0 +1,86 @@
+"""A snapshot of an Icechunk repository opens as the references that were written into it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+
+import refexplorer as rx
+from tests.cli.test_commands import run
+
+icechunk: Any = pytest.importorskip("icechunk", reason="the package icechunk is not installed")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two versions: a virtual, an inline and native chunks; then a shifted virtual chunk."""
+    targets, folder = tmp_path / "targets", tmp_path / "repo"
+    targets.mkdir()
+    (targets / "f.bin").write_bytes(bytes(range(200)))
+    prefix = f"file://{targets}/"
+    config = icechunk.RepositoryConfig.default()
+    store = icechunk.local_filesystem_store(str(targets))
+    config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, store))
+    made = icechunk.Repository.create(icechunk.local_filesystem_storage(str(folder)), config)
+    session = made.writable_session("main")
+    root = zarr.group(store=session.store, attributes={"title": "made here"})
+    array = root.create_array("g/x", shape=(4, 3), chunks=(2, 3), dtype="i2", compressors=None)
+    session.store.set_virtual_ref("g/x/c/0/0", f"{prefix}f.bin", offset=10, length=12)
+    array[2:] = np.arange(6).reshape(2, 3)
+    root.create_array("big", shape=(2000,), chunks=(1000,), dtype="i4", compressors=None)[:] = 7
+    root.create_array("s", shape=(), dtype="i4", compressors=None)[...] = 7
+    made.create_tag("v1", session.commit("first"))
+    session = made.writable_session("main")
+    session.store.set_virtual_ref("g/x/c/0/0", f"{prefix}f.bin", offset=12, length=12)
+    session.commit("second")
+    return folder
+
+
+def test_each_kind_of_chunk_is_a_reference(repository: Path) -> None:
+    refs = rx.open_references(repository)
+    target = f"file://{repository.parent}/targets/f.bin"
+    assert refs["g/x/c/0/0"] == rx.Range(target, 12, 12)
+    assert refs["g/x/c/1/0"].to_v0() == "base64:AAABAAIAAwAEAAUA"
+    assert refs["s/c"].to_v0() == "base64:BwAAAA=="
+    assert refs.arrays() == ("big", "g/x", "s")
+    native = refs["big/c/1"]
+    assert isinstance(native, rx.Range)
+    assert (repository / str(native.url)).stat().st_size == native.length == 4000
+
+
+def test_zarr_reads_the_same_values(repository: Path) -> None:
+    group: Any = rx.open_references(repository).to_zarr(allow=[str(repository.parent)])
+    assert group["big"][1500] == 7
+    expected = np.frombuffer(bytes(range(12, 24)), "<i2").reshape(2, 3)
+    assert group["g/x"][:2].tolist() == expected.tolist()
+    assert group["g/x"][2:].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_versions_and_what_differs(repository: Path) -> None:
+    found = rx.diff(f"{repository}@v1", f"{repository}@main")
+    assert {**found.counts, "same": 0} == {"same": 0, "shifted": 1}
+    assert found.rows()[0].before == rx.Range(f"file://{repository.parent}/targets/f.bin", 10, 12)
+
+
+def test_nothing_but_the_answer_is_on_stdout(repository: Path) -> None:
+    ran = run("ls", repository, "--json")
+    assert ran.status == 0, ran.err
+    assert [row["name"] for row in json.loads(ran.out)["rows"]] == ["zarr.json", "big", "g", "s"]
+
+
+def test_what_cannot_be_read_is_one_sentence(
+    repository: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    capfd.readouterr()
+    with pytest.raises(rx.SourceError, match="repo cannot be read by icechunk"):
+        rx.open_references(f"{repository}@nope")
+    for manifest in (repository / "manifests").iterdir():
+        manifest.write_bytes(manifest.read_bytes()[:60])
+    with pytest.raises(rx.SourceError, match="manifest"):
+        rx.open_references(repository)
+    assert capfd.readouterr().out == ""

@@ -1,0 +1,96 @@
+"""What other packages hold in memory opens as the set that they would write."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import refexplorer as rx
+
+pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3")
+
+
+@pytest.fixture
+def parsed(demo: Path) -> Any:
+    """A file of the demo as VirtualiZarr parses it: the store, and a function to a dataset."""
+    virtualizarr = pytest.importorskip("virtualizarr")
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from virtualizarr.parsers import HDFParser
+
+    url = f"file://{demo / 'sst_2025-07.nc'}"
+    registry = ObjectStoreRegistry({"file://": LocalStore()})
+
+    def dataset(**options: Any) -> Any:
+        return virtualizarr.open_virtual_dataset(
+            url, registry=registry, parser=HDFParser(), **options
+        )
+
+    return HDFParser()(url, registry), dataset
+
+
+def test_a_virtual_dataset_is_what_it_writes(parsed: Any, demo: Path) -> None:
+    dataset = parsed[1]()
+    refs = rx.open_references(dataset)
+    assert refs.to_v0() == rx.open_references(dataset.vz.to_kerchunk(format="dict")).to_v0()
+    assert refs.source.name == "virtual dataset"
+    theirs, ours = refs["sst/1.0.0"], rx.open_references(demo / "sst.v0.json")["sst/1.0.0"]
+    assert isinstance(theirs, rx.Range)
+    assert isinstance(ours, rx.Range)
+    assert (theirs.offset, theirs.length) == (ours.offset, ours.length)
+    assert refs["lat/0"].kind is rx.Kind.BASE64
+
+
+def test_a_manifest_store_opens_without_reading(parsed: Any) -> None:
+    refs = rx.open_references(parsed[0])
+    assert refs["lat/0"].kind is rx.Kind.RANGE
+    assert not rx.diff(refs, rx.open_references(parsed[1](loadable_variables=[]))).counts.get(
+        "moved"
+    )
+    opened = refs.to_xarray(allow=["/"])
+    assert opened.sst.shape == (6, 96, 192)
+
+
+def test_a_dataset_of_values_is_refused() -> None:
+    with pytest.raises(rx.SourceError, match="holds values, not references"):
+        rx.open_references(xr.Dataset({"x": ("t", [1, 2])}))
+
+
+def test_kerchunk_dicts_hold_bytes_and_numpy_numbers() -> None:
+    refs = rx.open_references(
+        {
+            "a": b"\x00\x01",
+            "b": b"text",
+            "c": ["s3://b/f", np.int64(5), np.uint32(6)],
+            "d": ("s3://b/f",),
+            ".zattrs": {"x": 1},
+        }
+    )
+    assert refs.to_v0() == {
+        "a": "base64:AAE=",
+        "b": "text",
+        "c": ["s3://b/f", 5, 6],
+        "d": ["s3://b/f"],
+        ".zattrs": '{"x":1}',
+    }
+    assert rx.open_references(rx.infer(refs).document).to_v0() == refs.to_v0()
+
+
+def test_kerchunk_translates_into_a_set(demo: Path) -> None:
+    hdf = pytest.importorskip("kerchunk.hdf")
+    translated = hdf.SingleHdf5ToZarr(str(demo / "sst_2025-07.nc"), inline_threshold=0).translate()
+    refs = rx.open_references(translated)
+    assert set(refs.arrays()) < set(rx.open_references(demo / "sst.v0.json").arrays())
+    assert refs["sst/0.0.0"].kind is rx.Kind.RANGE
+
+
+def test_nothing_is_imported_for_other_sources() -> None:
+    code = "import sys, refexplorer as rx; rx.open_references({'a': 'b'}); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    assert not {"virtualizarr", "xarray", "kerchunk", "icechunk"} & set(loaded.split())

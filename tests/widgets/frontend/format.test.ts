@@ -19,7 +19,3 @@ test("JSON is indented, unless that would change it", () => {
     assert.equal(format.pretty(text), text);
   }
 });
-
-test("characters without a shape are dots", () => {
-  assert.equal(format.printable("a\u0000\u001bb\n\tc"), "a··b\n\tc");
-});

@@ -34,10 +34,11 @@ def main() -> None:
         venv.create(environment, with_pip=True)
         programs = environment / "bin"
         variables = {**os.environ, "PATH": f"{programs}:/usr/bin:/bin"}
-        for step in (
-            [programs / "pip", "install", "--quiet", "-r", "binder/requirements.txt"],
+        steps = (
+            [str(programs / "pip"), "install", "--quiet", "-r", "binder/requirements.txt"],
             ["bash", "binder/postBuild"],
-        ):
+        )
+        for step in steps:
             print("$", *step, flush=True)
             subprocess.run(step, cwd=clone, env=variables, check=True)
         _visit(Path(folder) / "lab", clone, programs / "python")

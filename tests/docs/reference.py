@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from enum import EnumType
 from pathlib import Path
 
+from typer.core import TyperGroup
 from typer.main import get_command
 
 import refexplorer as rx
@@ -45,6 +46,7 @@ def cli_page() -> str:
     lines += ["`combined.json` stands for a set of yours. Exit status: 0 fine, 1 the set has "
               "errors, 2 the source cannot be read or the call is wrong.", ""]  # fmt: skip
     group = get_command(load_app())
+    assert isinstance(group, TyperGroup)
     context = group.make_context("refexplorer", [], resilient_parsing=True)
     for name in sorted(group.list_commands(context)):
         command = group.get_command(context, name)

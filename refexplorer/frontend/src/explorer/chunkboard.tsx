@@ -5,7 +5,6 @@ import * as Plot from "@observablehq/plot";
 import { useMemo, useState } from "preact/hooks";
 
 import { escaped } from "../shared/escaping.ts";
-import { escaped } from "../shared/escaping.ts";
 import { bytes, count } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import { Board, type Frame } from "./board.tsx";

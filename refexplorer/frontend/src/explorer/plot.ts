@@ -3,7 +3,6 @@
 import * as Plot from "@observablehq/plot";
 
 import { escaped } from "../shared/escaping.ts";
-import { escaped } from "../shared/escaping.ts";
 import { moment } from "../shared/format.ts";
 import { extremes, thinned, type Axis } from "./slices.ts";
 

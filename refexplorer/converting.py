@@ -129,7 +129,7 @@ class _Converter:
             self._steps.append(empty_as_text)
         if how.outline is not None:
             place = Path(how.outline)
-            file = opened.enter_context(writing(place))
+            file = opened.enter_context(writing(place, as_it_is=True))
             url = _relative(str(place.resolve()), _beside(target))
             self._steps.append(Outlining(file, url).apply)
         self._keys = 0
@@ -148,7 +148,7 @@ class _Converter:
                 overwrite=how.overwrite,
             )
         elif form == "V1":
-            found = infer_table(concatenated(list(self._blocks("Reading"))))
+            found = infer_table(concatenated(list(self._blocks("Reading"))), least=1)
             write_blocks(target, found.blocks(how.objects), self._check)
         else:
             write_blocks(target, v0_blocks(self._blocks("Writing"), how.objects), self._check)

@@ -12,6 +12,7 @@ from refexplorer.cli.commands import HAS_ERRORS, AsJson, Source, app, open_set, 
 from refexplorer.differing import Difference
 from refexplorer.differing import diff as difference_of
 from refexplorer.display.difference import MARKS, reference_text, sentences, title
+from refexplorer.display.inference import part_rows, parts_sentence, size_sentence
 from refexplorer.errors import SourceError
 from refexplorer.inferring import infer as infer_from
 from refexplorer.refset.differences.difference import Change
@@ -53,8 +54,9 @@ def infer(
         }
         output.write_json(fields, "gen", found.gen)
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_rows(("Part", "Key or name", "URL"), part_rows(found))
+        output.say(f"{found.name}: {size_sentence(found)}")
+        output.say(parts_sentence(found))
     return status_of(refs)
 
 

@@ -46,14 +46,14 @@ class Inferred(Protocol):
 def inference_text(found: Inferred) -> str:
     """Return an inference in lines."""
     lines = [f"{escape(found.name, _CHARS)}: {size_sentence(found)}", parts_sentence(found)]
-    lines += ["  " + "  ".join(map(escape, row)) for row in _rows(found)]
+    lines += ["  " + "  ".join(map(escape, row)) for row in part_rows(found)]
     return "\n".join(lines)
 
 
 def inference_html(found: Inferred) -> str:
     """Return an inference as a sentence and a table."""
     sentence = f"<b>{shown(found.name, _CHARS)}</b>: {size_sentence(found)}"
-    rows = [[f"<code>{shown(cell, _CHARS)}</code>" for cell in row] for row in _rows(found)]
+    rows = [[f"<code>{shown(cell, _CHARS)}</code>" for cell in row] for row in part_rows(found)]
     below = table(("Part", "Key or name", "URL"), rows) if rows else ""
     return f'<div class="refexplorer"><p>{sentence}<br>{parts_sentence(found)}</p>{below}</div>'
 
@@ -77,7 +77,8 @@ def parts_sentence(found: Inferred) -> str:
     return f"{counted(len(found.templates), 'template')}, {made}, {explicit} written out."
 
 
-def _rows(found: Inferred) -> Iterator[tuple[str, str, str]]:
+def part_rows(found: Inferred) -> Iterator[tuple[str, str, str]]:
+    """Yield the first gen items and templates: what it is, key or name, URL."""
     for number, item in enumerate(found.gen[:SHOWN]):
         yield f"gen[{number}]", item["key"], item["url"]
     if len(found.gen) > SHOWN:

@@ -21,8 +21,17 @@ def unchecked(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, check: Check = unchecked) -> Iterator[BinaryIO]:
+def writing(path: Path, check: Check = unchecked, *, as_it_is: bool = False) -> Iterator[BinaryIO]:
     """Give a file to write to, compressed if the name ends in ``.gz`` or ``.zst``.
+
+    Parameters
+    ----------
+    path
+        What it is called when all is written.
+    check
+        Looks at what was written before that.
+    as_it_is
+        Compress nothing.
 
     Raises
     ------
@@ -30,8 +39,9 @@ def writing(path: Path, check: Check = unchecked) -> Iterator[BinaryIO]:
         If it cannot be written there.
     """
     partial = path.with_name(path.name + ".partial")
+    suffix = "" if as_it_is else path.suffix
     try:
-        with partial.open("wb") as file, _compressed(file, path.suffix) as stream:
+        with partial.open("wb") as file, _compressed(file, suffix) as stream:
             yield stream
         check(partial)
         partial.replace(path)

@@ -98,6 +98,14 @@ def test_inline_values_stay_as_they_are() -> None:
     expands_back(v0)
 
 
+def test_nothing_found_leaves_urls_as_they_are() -> None:
+    refs = rx.open_references({"version": 1, "refs": {"x": ["{{'{'}}%a"]}, "gen": []})
+    assert refs.to_v0() == {"x": ["{%a"]}
+    assert rx.infer(refs).document == {"x": ["{%a"]}
+    named = rx.open_references({"version": 1, "refs": {"version": ["{{'{'}}%a"]}})
+    assert rx.open_references(rx.infer(named).document).to_v0() == {"version": ["{%a"]}
+
+
 def test_irregular_sets_get_templates() -> None:
     long = "https://server.example.org/data/archive/collection/very/long/folder/file_%s.nc"
     v0 = {f"x/{i}": [long % "abc"[i % 3], i**3, i * 7 + 1] for i in range(100)}

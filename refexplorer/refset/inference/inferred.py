@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
+from refexplorer.errors import RefexplorerError
 from refexplorer.formats.json_writing import json_text
 from refexplorer.refset.inference.finding import find_items
 from refexplorer.refset.inference.items import Item
@@ -34,6 +36,8 @@ class Inferred:
         The references that are written out.
     urls
         How each distinct URL of these is written: a jinja-str of V1, or itself in V0.
+    least
+        The version that the document has at least.
     """
 
     templates: dict[str, str]
@@ -41,11 +45,12 @@ class Inferred:
     generated: int
     explicit: Table
     urls: tuple[str | None, ...]
+    least: int = 0
 
     @property
     def version(self) -> int:
-        """0 if the document is V0."""
-        return 1 if self.templates or self.gen or self.explicit.find("version") is not None else 0
+        """0 if the document is V0; then its URLs are written as they are."""
+        return 1 if self.templates or self.gen else self.least
 
     @cached_property
     def size(self) -> int:
@@ -65,12 +70,27 @@ class Inferred:
         yield (b"{" if start == b"{" else b"") + b"}" * (1 + self.version)
 
 
-def infer_table(table: Table) -> Inferred:
-    """Find the shortest document for the references of a table that their numbers suggest."""
+def infer_table(table: Table, least: int = 0) -> Inferred:
+    """Find the shortest document for the references of a table that their numbers suggest.
+
+    Parameters
+    ----------
+    least
+        The version that it is to have at least; a key called ``version`` needs version 1.
+
+    Raises
+    ------
+    RefexplorerError
+        If it must be V1, and a URL cannot be written there.
+    """
     items = find_items(table)
+    if pc.any(pc.equal(table.keys, "version")).as_py():
+        least = 1
     while True:
-        found = _with_templates(table, items)
-        if found is None:
+        found = _with_templates(table, items, least)
+        if found is None and least:
+            raise RefexplorerError("A URL of the set is too long to be written in version 1.")
+        if found is None or not found.version:
             return Inferred({}, (), 0, table, tuple(table.columns.urls))
         good = proved(found.gen, found.templates, [item.rows for item in items], table)
         if len(good) == len(items):
@@ -78,7 +98,7 @@ def infer_table(table: Table) -> Inferred:
         items = [items[place] for place in good]
 
 
-def _with_templates(table: Table, items: Sequence[Item]) -> Inferred | None:
+def _with_templates(table: Table, items: Sequence[Item], least: int) -> Inferred | None:
     """Return the document with templates; None if its URLs cannot be read back from it."""
     generated = np.concatenate([np.empty(0, np.int64), *(item.rows for item in items)])
     explicit = table.select(np.delete(np.arange(table.count), generated)) if items else table
@@ -92,4 +112,4 @@ def _with_templates(table: Table, items: Sequence[Item]) -> Inferred | None:
         return None
     gen = tuple({**item.source, "url": templates.write_start(item.source["url"])} for item in items)
     written_urls = tuple(texts.get(code) for code in range(len(table.columns.urls)))
-    return Inferred(templates.texts, gen, len(generated), explicit, written_urls)
+    return Inferred(templates.texts, gen, len(generated), explicit, written_urls, least)

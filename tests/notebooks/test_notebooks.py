@@ -1,43 +1,76 @@
-"""Every notebook runs from top to bottom, and none is committed with outputs."""
+"""Every notebook runs from top to bottom, and is committed with outputs that a page can show."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
+import re
 from pathlib import Path
 
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+from tests.notebooks.running import FOLDER, NOTEBOOKS, Cell, Notebook, code_cells, execute, read
+
+WIDGET = 'class="refexplorer"'
+LARGEST_OUTPUT = 300_000
+LARGEST_NOTEBOOK = 200_000
+PLACE = re.compile(r"/(?:home|root|tmp|var|work|Users|builds)/|[A-Z]:\\\\|https?://(?:127|localhost)")
+"""How a path of a machine, or its own address, begins."""
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
-@pytest.fixture
-def jupyter_of_its_own(tmp_path: Path) -> dict[str, str]:
-    """Keep the kernel away from what the user has configured."""
-    folders = {
-        name: str(tmp_path / name)
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-    }
-    return {**os.environ, **folders}
+def texts(cell: Cell) -> list[str]:
+    """All that the outputs of a cell say, by output."""
+    found = []
+    for output in cell["outputs"]:
+        parts = [output["text"]] if "text" in output else output.get("data", {}).values()
+        found.append("\n".join("".join(part) for part in parts))
+    return found
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs(notebook: Path, tmp_path: Path, jupyter_of_its_own: dict[str, str]) -> None:
-    command = [
-        sys.executable, "-m", "nbconvert", "--execute", "--to", "notebook",
-        "--output-dir", str(tmp_path), str(notebook),
-    ]  # fmt: skip
-    ran = subprocess.run(command, env=jupyter_of_its_own, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    executed = json.loads((tmp_path / notebook.name).read_text(encoding="utf-8"))
-    outputs = [output for cell in executed["cells"] for output in cell.get("outputs", [])]
-    assert outputs
-    assert not [output for output in outputs if output.get("name") == "stderr"]
+def shows(cell: Cell) -> list[str]:
+    """What kinds of output a cell has: a stream, or a result that is displayed."""
+    return sorted({output.get("name", "display") for output in cell["outputs"]})
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_is_committed_without_outputs(notebook: Path) -> None:
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    assert not any(cell.get("outputs") for cell in cells)
+def markdown(notebook: Notebook) -> str:
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    return "\n".join("".join(cell["source"]) for cell in cells)
+
+
+@each_notebook
+def test_runs_and_its_outputs_are_saved(path: Path, tmp_path: Path) -> None:
+    saved = code_cells(read(path))
+    executed = code_cells(execute(path, tmp_path))
+    assert not [cell for cell in executed if "stderr" in shows(cell)]
+    assert [shows(cell) for cell in saved] == [shows(cell) for cell in executed], (
+        "run `python -m tests.notebooks.save`"
+    )
+
+
+@each_notebook
+def test_what_is_saved_can_be_shown_anywhere(path: Path) -> None:
+    assert path.stat().st_size < LARGEST_NOTEBOOK
+    for cell in code_cells(read(path)):
+        assert not [output for output in cell["outputs"] if output["output_type"] == "error"]
+        for text in texts(cell):
+            assert len(text) < LARGEST_OUTPUT
+            assert "Traceback" not in text
+            assert not PLACE.search(text)
+
+
+@each_notebook
+def test_says_what_it_takes(path: Path) -> None:
+    head = "".join(read(path)["cells"][0]["source"])
+    assert re.match(r"# \w", head)
+    assert [word for word in ("**You will**", "**You need**", "**Time**") if word not in head] == []
+
+
+@each_notebook
+def test_links_lead_somewhere(path: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", markdown(read(path)))
+    assert not [link for link in links if not (FOLDER / link).exists()]
+
+
+def test_widgets_are_saved_as_html() -> None:
+    with_widgets = [path for path in NOTEBOOKS if WIDGET in path.read_text().replace("\\", "")]
+    assert len(with_widgets) >= len(NOTEBOOKS) - 1

@@ -1,0 +1,86 @@
+"""Run a notebook as a person would, and keep what a page without a kernel can show of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+LIVE = "application/vnd.jupyter.widget-view+json"
+"""A view of a widget; without a kernel it is an error message in its place."""
+_KEPT = ("text/html", "text/plain", "image/png")
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+Notebook = dict[str, Any]
+Cell = dict[str, Any]
+
+
+def read(path: Path) -> Notebook:
+    """Return a notebook as its JSON says."""
+    notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
+    return notebook
+
+
+def code_cells(notebook: Notebook) -> list[Cell]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def execute(path: Path, folder: Path) -> Notebook:
+    """Run all cells in a new kernel that knows nothing of the user's settings.
+
+    Raises
+    ------
+    AssertionError
+        If a cell ends in an error; the text has its traceback.
+    """
+    places = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    command = [
+        sys.executable, "-m", "nbconvert", "--execute", "--to", "notebook",
+        "--ExecutePreprocessor.record_timing=False",
+        "--ExecutePreprocessor.store_widget_state=False",
+        "--output-dir", str(folder), str(path),
+    ]  # fmt: skip
+    environment = {**os.environ, **{name: str(folder / name) for name in places}}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return read(folder / path.name)
+
+
+def cleaned(notebook: Notebook) -> Notebook:
+    """Return an executed notebook without what only a kernel, or only this run, could use."""
+    cells = [
+        {**cell, "metadata": {}, "outputs": _joined(cell["outputs"])}
+        if cell["cell_type"] == "code"
+        else cell
+        for cell in notebook["cells"]
+    ]
+    return {**notebook, "cells": cells, "metadata": _METADATA}
+
+
+def _joined(outputs: list[Cell]) -> list[Cell]:
+    """Clean the outputs of a cell; a stream that came in pieces is one."""
+    kept: list[Cell] = []
+    for output in map(_cleaned, outputs):
+        last = kept[-1] if kept else {}
+        if output.get("name") is not None and last.get("name") == output["name"]:
+            last["text"] = [*last["text"], *output["text"]]
+        else:
+            kept.append(output)
+    return kept
+
+
+def _cleaned(output: Cell) -> Cell:
+    if "data" not in output:
+        return output
+    data = {form: text for form, text in output["data"].items() if form in _KEPT}
+    if "<style>" in "".join(data.get("text/html", "")):
+        del data["text/html"]  # xarray's: GitHub takes the style away and leaves a heap of words
+    return {**output, "data": data, "metadata": {}}

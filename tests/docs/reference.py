@@ -49,7 +49,7 @@ def cli_page() -> str:
     assert isinstance(group, TyperGroup)
     context = group.make_context("refexplorer", [], resilient_parsing=True)
     for name in sorted(group.list_commands(context)):
-        command = group.get_command(context, name)
+        command = group.commands[name]
         below = command.make_context(
             name, [], parent=context, resilient_parsing=True, terminal_width=_HELP_WIDTH
         )

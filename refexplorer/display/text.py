@@ -7,8 +7,8 @@ from typing import Protocol
 
 from refexplorer.formats.source import Source
 from refexplorer.markup import counted, escape, size_text
-from refexplorer.refset.summary import Summary
 from refexplorer.refset.nodes import Node, Page
+from refexplorer.refset.summary import Summary
 from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.spec.references import Kind
 

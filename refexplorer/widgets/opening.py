@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import ipywidgets  # type: ignore[import-untyped]
+import ipywidgets
 from IPython import get_ipython
 from IPython.display import display
 

@@ -118,9 +118,9 @@ def test_runs_are_what_the_keys_are_one_by_one(
         fields = [compile_template(text) for text in (key, url, number)]
     except TemplateProblem:
         return
-    sizes = (None, None) if whole_file else (fields[2], compile_template("{{ a + 5 }}"))
+    offset, length = (None, None) if whole_file else (fields[2], compile_template("{{ a + 5 }}"))
     named = tuple(map(Dimension, "abc", values))
-    item = GenItem(0, named, fields[0], fields[1], *sizes, templates, limits)
+    item = GenItem(0, named, fields[0], fields[1], offset, length, templates, limits)
     for start, stop in ((0, item.count), between):
         one_by_one = list(item.iterate(start, stop))
         found = list(runs(item, start, stop, most=size))

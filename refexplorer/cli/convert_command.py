@@ -67,7 +67,9 @@ def convert(
             {"output": str(target), "form": form_of(target, form), "keys": count}.items()
         )
     else:
-        output.say(f"{target}: {count:,} keys, read back and the same as {refs.source.name}.")
+        output.write_line(
+            f"{target}: {count:,} keys, read back and the same as {refs.source.name}."
+        )
     return status_of(refs)
 
 

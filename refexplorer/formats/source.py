@@ -104,8 +104,8 @@ def read_source(
     SourceError
         In one sentence, if it is missing, empty, or cannot be read.
     """
-    if (found := document_of(source)) is not None:
-        return Source(found[0], "JSON", value=found[1])
+    if (virtual := document_of(source)) is not None:
+        return Source(virtual[0], "JSON", value=virtual[1])
     if isinstance(source, Mapping):
         return Source("dict", "JSON", value=source)
     if isinstance(source, bytes | bytearray | memoryview):

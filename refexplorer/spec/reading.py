@@ -89,7 +89,7 @@ def _whole(name: str, value: object, note: Note) -> int:
     if isinstance(value, float) and value.is_integer():
         note("float-offset", f"The {name} {value} is a float.", f"Write {int(value)}.")
         value = int(value)
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if isinstance(value, Integral) and type(value) is not bool:
         value = int(value)  # numpy's numbers, in a dict in memory
     if type(value) is not int:
         raise BadReference(

@@ -29,7 +29,7 @@ from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import Reference, Url
+from refexplorer.spec.references import Base64, Inline, Reference
 
 GRID_CHUNKS = 100_000_000
 ABSENT = -1
@@ -181,8 +181,7 @@ def _reference(table: Table, row: int) -> Reference | None:
 
 
 def _parsed(reference: Reference | None) -> object:
-    assert reference is not None
-    assert not isinstance(reference, Url)
+    assert isinstance(reference, Inline | Base64)
     return parse_metadata(reference.data.decode(errors="replace"))
 
 

@@ -50,13 +50,11 @@ def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
         If more keys would have to be written out than `Limits.expanded_keys`.
     """
     alike = _alike(before.segments, after.segments)
-    tables = [
-        _written_out(opened.parts, {pair[side] for pair in alike}, limits)
-        for side, opened in enumerate((before, after))
-    ]
-    pairs, removed, added = _joined(*tables)
+    first = _written_out(before.parts, {place for place, _ in alike}, limits)
+    second = _written_out(after.parts, {place for _, place in alike}, limits)
+    pairs, removed, added = _joined(first, second)
     shared = sum(before.segments[pair[0]].count for pair in alike)
-    return Matched(*tables, pairs, removed, added, shared)
+    return Matched(first, second, pairs, removed, added, shared)
 
 
 def _alike(before: Sequence[Segment], after: Sequence[Segment]) -> list[tuple[int, int]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
-from numbers import Integral
+
+import numpy as np
 
 from refexplorer.spec.references import BASE64_PREFIX, Base64, Inline, Range, Reference, Url
 
@@ -89,8 +90,8 @@ def _whole(name: str, value: object, note: Note) -> int:
     if isinstance(value, float) and value.is_integer():
         note("float-offset", f"The {name} {value} is a float.", f"Write {int(value)}.")
         value = int(value)
-    if isinstance(value, Integral) and type(value) is not bool:
-        value = int(value)  # numpy's numbers, in a dict in memory
+    if isinstance(value, np.integer):  # as kerchunk's dicts in memory hold them
+        value = int(value)
     if type(value) is not int:
         raise BadReference(
             f"bad-{name}",

@@ -7,12 +7,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from refexplorer.data.asking import NO_RANGES, NO_SIZE, ask
 from refexplorer.data.background import Stopped, wait_for
 from refexplorer.data.check_results import TargetCheck, TargetChecks, TargetState
-from refexplorer.data.failures import cause
 from refexplorer.data.journal import Journal
 from refexplorer.data.targets import Targets
-from refexplorer.errors import AccessError
 from refexplorer.markup import counted
 
 if TYPE_CHECKING:
@@ -109,21 +108,11 @@ class _Run:
         self.found[layout.url] = known
 
     async def _asked(self, layout: TargetLayout, blank: TargetCheck) -> TargetCheck:
-        if layout.url is None:
-            said = "The set does not say which file this is: the reader has to be told."
-            return blank.but(message=said)
-        try:
-            place = self._targets.policy.place(layout.url)
-            try:
-                facts = await self._targets.facts(place)
-            except AccessError:
-                raise
-            except Exception as error:  # each protocol has errors of its own
-                return blank.but(message=_sentence(cause(error, place)))
-        except AccessError as error:
-            state = TargetState.FORBIDDEN
-            return blank.but(state=state, message=str(error), grant=error.grant or None)
-        return _judged(layout, blank, facts)
+        answer = await ask(self._targets, layout.url)
+        if answer.facts is not None:
+            return _judged(layout, blank, answer.facts)
+        state = TargetState.FORBIDDEN if answer.forbidden else TargetState.UNREACHABLE
+        return blank.but(state=state, message=answer.message, grant=answer.grant)
 
 
 def _judged(layout: TargetLayout, blank: TargetCheck, facts: Facts) -> TargetCheck:
@@ -132,7 +121,7 @@ def _judged(layout: TargetLayout, blank: TargetCheck, facts: Facts) -> TargetChe
         state=TargetState.GOOD, size=facts.size, etag=facts.etag, modified=facts.modified
     )
     if facts.size is None:
-        return found.but(message="The store does not say how large it is.")
+        return found.but(message=NO_SIZE)
     past = (layout.ends > facts.size).nonzero()[0]
     if len(past):
         (key,) = layout.keys(int(past[0]), int(past[0]) + 1)
@@ -140,10 +129,5 @@ def _judged(layout: TargetLayout, blank: TargetCheck, facts: Facts) -> TargetChe
         said = f"{counted(len(past), 'range')} {verb} past its end, such as that of {key}."
         return found.but(state=TargetState.SHORT, past_end=len(past), key=key, message=said)
     if not facts.ranges and len(layout):
-        said = "The server does not know byte ranges: every read begins at the start of the file."
-        return found.but(message=said)
+        return found.but(message=NO_RANGES)
     return found
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."

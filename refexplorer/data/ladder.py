@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from refexplorer.data.chunks import State
-from refexplorer.data.confined import decode_confined
+from refexplorer.data.decoding import Step, said, steps
 from refexplorer.data.fetching import Advance, fetch_many
-from refexplorer.data.grid import POINTER, Index, check_size
-from refexplorer.data.inflating import check_inflation, is_bounded, keeps_size
+from refexplorer.data.grid import Index
 from refexplorer.data.opened import Opened
-from refexplorer.data.pipelines import VALUES, Stage, as_bytes, stages
+from refexplorer.data.pipelines import VALUES
 from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, FetchError, RefexplorerError
 from refexplorer.markup import escape, size_text
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
 HEAD = 64
 """Bytes that a step keeps from the start of what came of it."""
 _SHOWN = 120
-_SLACK = 2**20
-_WIDEST = 16
-"""How much a filter may shrink: one byte for a number of sixteen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,23 +162,19 @@ class _Climb:
         raw = self._step("raw bytes", read, time.perf_counter)
         if raw is None or array is None:
             return None
-        found = self._step_list(refs, array)
         data: Any = raw
-        for number, (stage, limit) in enumerate(found):
-            run = _bounded(array, number, stage, data, limit)
-            data = self._step(stage.label, run, time.process_time)
+        for step in self._step_list(refs, array):
+            data = self._step(step.label, partial(step.run, data), time.process_time)
             if data is None:
                 return None
         return data if isinstance(data, np.ndarray) else None
 
-    def _step_list(self, refs: Opened, array: ArrayMeta) -> list[tuple[Stage, int]]:
+    def _step_list(self, refs: Opened, array: ArrayMeta) -> list[Step]:
         try:
-            check_size(array, refs.limits)
-            found = stages(array)
+            return steps(array, refs.limits)
         except RefexplorerError as error:
             self._add(VALUES, 0.0, b"", str(error))
             return []
-        return [(stage, _room(refs, array, found[at + 1 :])) for at, stage in enumerate(found)]
 
     def _step(self, name: str, run: Callable[[], Any], clock: Callable[[], float]) -> Any:
         started = clock()
@@ -191,7 +183,7 @@ class _Climb:
         except AccessError:
             raise
         except Exception as error:  # a codec raises what it likes
-            self._add(name, clock() - started, b"", _said(error))
+            self._add(name, clock() - started, b"", said(error))
             return None
         self._add(name, clock() - started, data)
         return data
@@ -207,41 +199,6 @@ def _raw(refs: Opened, key: str, targets: Targets, advance: Advance) -> bytes:
     if isinstance(found, bytes):
         return found
     raise found or FetchError(f"{key} was not read: it was stopped.")
-
-
-def _room(refs: Opened, array: ArrayMeta, later: tuple[Stage, ...]) -> int:
-    """Return how many bytes a stage may make, so that the codecs after it come to the chunk."""
-    size = math.prod(array.chunks) * (array.itemsize or POINTER)
-    varies = array.itemsize is None or "O" in array.dtype
-    room = refs.limits.chunk_bytes if varies else _SLACK
-    widens = any(stage.name != VALUES and not keeps_size(stage.name) for stage in later)
-    return size * (_WIDEST if widens else 2) + room
-
-
-def _bounded(
-    array: ArrayMeta, number: int, stage: Stage, data: Any, limit: int
-) -> Callable[[], Any]:
-    """Return what runs a stage under a limit of bytes."""
-
-    def run() -> Any:
-        if stage.name == VALUES:
-            return stage.decode(data)
-        if not is_bounded(stage.name):
-            return decode_confined(array, number, data, limit)
-        check_inflation(stage.name, stage.settings, as_bytes(data), limit)
-        return stage.decode(data)
-
-    return run
-
-
-def _said(error: Exception) -> str:
-    """Say an error of a codec in one sentence."""
-    text = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
-    if isinstance(error, RefexplorerError):
-        return f"{text}."
-    if "checksum" in text:
-        return f"The checksum is wrong, so the bytes are not those that were written: {text}."
-    return f"The codec refuses the bytes: {type(error).__name__}{': ' + text if text else ''}."
 
 
 def _head(data: Any) -> bytes:

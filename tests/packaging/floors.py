@@ -29,11 +29,13 @@ NEEDED = (
     "fastparquet",
     "moto[server]",
     "trustme",
+    "nbconvert",
+    "ipykernel",
 )
 """For the tests only: their newest versions that go with the others."""
 EXTRAS = ("--extra", "s3", "--extra", "gcs", "--extra", "dask")
-OF_TODAY = ("tests/spec/test_dialects.py",)
-"""What holds our rules to the readers that are installed, and so to their newest versions."""
+OF_TODAY = ("tests/spec/test_dialects.py", "tests/data/test_snippets.py")
+"""What holds rules and code to copy to the readers of others, so to their newest versions."""
 
 
 def main(arguments: list[str]) -> int:

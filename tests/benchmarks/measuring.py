@@ -117,7 +117,9 @@ def _resident() -> int:
 
 
 def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Return the most that was resident; `getrusage` would count the parent's memory too."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def _main(name: str, path: str) -> None:

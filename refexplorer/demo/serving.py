@@ -100,6 +100,7 @@ class SlowServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256  # many clients knock at once; one that is not let in waits a second
 
     def __init__(self, slow: SlowServer) -> None:
         self.slow = slow

@@ -10,6 +10,7 @@ from refexplorer.views.editor_models import Entry
 
 if TYPE_CHECKING:
     from refexplorer.views.editor import EditorController
+    from refexplorer.views.exercises import ExercisesController
 
 ROWS = 60
 LINES = 400
@@ -28,6 +29,17 @@ def editor_html(controller: EditorController) -> str:
         _rows(controller.window(0, ROWS), 0 if refs is None else refs.count),
     ]
     return f'<div class="refexplorer">{"".join(parts)}</div>'
+
+
+def exercises_html(controller: ExercisesController) -> str:
+    """Return the task, whether it is done, and the editor; as `editor_html`."""
+    task = controller.task
+    hints = "".join(f"<p>{shown(hint, _LINE)}</p>" for hint in task.hints)
+    return (
+        f'<div class="refexplorer"><p><b>{shown(task.title, _LINE)}</b></p>'
+        f"<p>{shown(task.task, _LINE)}</p>{hints}<p>{shown(controller.result.sentence, _LINE)}</p>"
+        f"</div>{editor_html(controller)}"
+    )
 
 
 def editor_text(controller: EditorController) -> str:

@@ -54,6 +54,18 @@ class ExercisesController(EditorController):
         """Names of the exercises that were solved, sorted."""
         return sorted(self._solved)
 
+    @property
+    def task(self) -> Task:
+        """What is to be done, with the hints that were asked for."""
+        one = self._exercise
+        shown = one.hints[: self._hints]
+        return Task(one.name, one.title, one.topic, one.level, one.task, shown, len(one.hints))
+
+    @property
+    def result(self) -> Result:
+        """Whether the text does it."""
+        return self._result
+
     def choose(self, name: str) -> None:
         """Open another exercise, with what was written for it before.
 
@@ -98,15 +110,10 @@ class ExercisesController(EditorController):
     def _state(self) -> Message:
         return {
             **super()._state(),
-            "task": self._task(),
+            "task": self.task,
             "result": self._result,
             "solved": self.solved,
         }
-
-    def _task(self) -> Task:
-        one = self._exercise
-        shown = one.hints[: self._hints]
-        return Task(one.name, one.title, one.topic, one.level, one.task, shown, len(one.hints))
 
     def _choose(self, message: Message) -> Message:
         self.choose(str(message["name"]))
@@ -114,7 +121,7 @@ class ExercisesController(EditorController):
 
     def _hint(self, message: Message) -> Message:
         self._hints = min(self._hints + 1, len(self._exercise.hints))
-        return {"task": self._task()}
+        return {"task": self.task}
 
     def _solution(self, message: Message) -> Message:
         return {"solution": self._exercise.solution}

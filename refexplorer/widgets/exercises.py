@@ -7,6 +7,7 @@ from typing import Any
 
 import traitlets
 
+from refexplorer.views.editor_html import editor_text, exercises_html
 from refexplorer.views.exercises import ExercisesController
 from refexplorer.widgets.editor import TemplateEditor
 
@@ -41,6 +42,9 @@ class Exercises(TemplateEditor):
 
     def __init__(self, exercise: str | None = None, *, solved: Iterable[str] = ()) -> None:
         self._host(ExercisesController(exercise, solved))
+
+    def _still(self) -> tuple[str, str]:
+        return exercises_html(self._controller), editor_text(self._controller)
 
     def _take(self) -> None:
         super()._take()

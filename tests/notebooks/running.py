@@ -81,6 +81,8 @@ def _cleaned(output: Cell) -> Cell:
     if "data" not in output:
         return output
     data = {form: text for form, text in output["data"].items() if form in _KEPT}
-    if "<style>" in "".join(data.get("text/html", "")):
-        del data["text/html"]  # xarray's: GitHub takes the style away and leaves a heap of words
+    html = "".join(data.get("text/html", ""))
+    # xarray's without its style is a heap of words; a frame leads to a server that is gone
+    if "<style>" in html or "<iframe" in html:
+        del data["text/html"]
     return {**output, "data": data, "metadata": {}}

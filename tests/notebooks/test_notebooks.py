@@ -12,7 +12,9 @@ from tests.notebooks.running import FOLDER, NOTEBOOKS, Cell, Notebook, code_cell
 WIDGET = 'class="refexplorer"'
 LARGEST_OUTPUT = 300_000
 LARGEST_NOTEBOOK = 200_000
-PLACE = re.compile(r"/(?:home|root|tmp|var|work|Users|builds)/|[A-Z]:\\\\|https?://(?:127|localhost)")
+PLACE = re.compile(
+    r"/(?:home|root|tmp|var|work|Users|builds)/|[A-Z]:\\\\|https?://(?:127|localhost)"
+)
 """How a path of a machine, or its own address, begins."""
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

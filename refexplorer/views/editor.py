@@ -72,6 +72,7 @@ class EditorController:
             "edit": self._edit,
             "try": self._try,
             "rows": self._rows,
+            "notes": self._notes,
             "explain": self._explain,
             "uses": self._uses,
             "readers": self._readers,
@@ -162,6 +163,17 @@ class EditorController:
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
         rows = self.window(start, start + n, str(message.get("reader") or ""))
         return {"version": self.version, "start": start, "total": self._shown, "rows": rows}
+
+    def _notes(self, message: Message) -> Message:
+        """Say what is wrong or odd, which takes longer than the rows."""
+        good, marks, is_good = self._good, self._marks(), self._error is None
+        return {
+            "version": self.version,
+            "good": is_good,
+            "notes": marks,
+            "note_count": len(good.diagnostics) if good and is_good else len(marks),
+            "sentence": self.sentence,
+        }
 
     def _explain(self, message: Message) -> Message:
         refs, key = self._opened(), str(message["key"])
@@ -259,18 +271,15 @@ class EditorController:
         return 0 if self._table is None else self._table.total
 
     def _state(self) -> Message:
-        good, table, marks = self._good, self._table, self._marks()
-        is_good = self._error is None
+        """Return what is known before anything is looked at more closely: rows come first."""
+        good, table = self._good, self._table
         return {
             "version": self.version,
-            "good": is_good,
+            "good": self._error is None,
             "total": self._total,
             "shown": self._shown,
             "removed": 0 if table is None else table.removed,
             "removed_exactly": table is None or table.is_exact,
-            "notes": marks,
-            "note_count": len(good.diagnostics) if good and is_good else len(marks),
-            "sentence": self.sentence,
             "window": self._window,
             "wrap": self._wrap(),
             "templates": template_fields(self._places, self._templates),

@@ -40,6 +40,7 @@ def test_typing_it_costs_little_and_says_why(name: str) -> None:
     rows = host.ask("rows", start=0, n=50)["rows"]
     for row in rows[:3]:
         assert "derivation" in host.ask("explain", key=row["key"]) or row["state"] == "removed"
+    remarks = host.ask("notes")
     host.ask("readers")
     for reader in ("fsspec (default)", "fsspec (simple_templates=False)"):
         host.ask("rows", start=0, n=50, reader=reader)
@@ -48,7 +49,7 @@ def test_typing_it_costs_little_and_says_why(name: str) -> None:
     html = editor_html(host.controller)
     assert time.process_time() - begun < SECONDS
     assert len(html) < 300_000
-    assert reply["notes"] or name in HARMLESS, "nothing is said"
+    assert remarks["notes"] or name in HARMLESS, "nothing is said"
     assert "<script" not in html
 
 

@@ -32,8 +32,8 @@ def test_other_readers_are_given_the_tried_template() -> None:
 def test_a_template_that_the_text_no_longer_has_is_noted() -> None:
     host = Host()
     host.ask("try", templates={"u": "gs://c"})
-    reply = host.ask("edit", document='{"version": 1, "refs": {"a": "x"}}')
-    assert [note["code"] for note in reply["notes"]] == ["override-unused"]
+    host.ask("edit", document='{"version": 1, "refs": {"a": "x"}}')
+    assert [note["code"] for note in host.ask("notes")["notes"]] == ["override-unused"]
 
 
 def test_without_templates_there_is_nothing_to_try() -> None:

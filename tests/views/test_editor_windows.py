@@ -26,10 +26,10 @@ def test_a_large_document_is_shown_in_part(text: str) -> None:
     assert 0 < len(hello["document"]) <= CHARACTERS
     assert "lines 1 to 2,001 of 300," in hello["window"]["sentence"]
     assert (hello["total"], hello["wrap"]) == (60_001, None)
-    (mark,) = [note for note in hello["notes"] if note["severity"] == "error"]
+    (mark,) = [note for note in host.ask("notes")["notes"] if note["severity"] == "error"]
     assert mark["from"] == -1
     moved = host.ask("window", line=mark["line"])
-    (mark,) = [note for note in moved["notes"] if note["severity"] == "error"]
+    (mark,) = [note for note in host.ask("notes")["notes"] if note["severity"] == "error"]
     assert "{{nosuch}}" in slice_of(moved["document"], mark)
     shown = text.splitlines()[moved["window"]["first"] - 1]
     assert moved["document"].startswith(shown)

@@ -10,7 +10,7 @@ import { useStore } from "../shared/store.ts";
 import type { Note } from "../shared/wire.ts";
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
 import { DerivationPanel } from "./derivation.tsx";
-import type { EditReply, Fix, Help, Mark } from "./messages.ts";
+import type { EditReply, Fix, Help, Mark, Remarks } from "./messages.ts";
 import { Below } from "./below.tsx";
 import { Readers } from "./readers.tsx";
 import { EditorSession } from "./session.ts";
@@ -23,7 +23,7 @@ import { revealTraces, showTraces } from "./traces.ts";
 export function Editor({ host, root }: ViewProps) {
   const [session] = useState(() => new EditorSession(host));
   useEffect(() => () => session.close(), [session]);
-  const { help, failure, reply } = useStore(session);
+  const { help, failure, reply, text, remarks } = useStore(session);
   const view = useRef<EditorView | null>(null);
   const [side, turn] = useState<"readers" | "trying" | null>(null);
   if (help === null) {
@@ -38,7 +38,7 @@ export function Editor({ host, root }: ViewProps) {
     if (side === "readers") session.readAs("");
   };
   const isTask = session.tasks.state.all.length > 0;
-  const mend = (fix: Fix) => view.current && applyFix(view.current, fix, session.state.marks.text);
+  const mend = (fix: Fix, of: string) => view.current && applyFix(view.current, fix, of);
   const jump = (place: { from: number; to: number }) => view.current && jumpTo(view.current, place);
   const main = (
     <section class={`view editor${isTask ? " with-task" : ""}`} aria-label={isTask ? "Exercises" : "Template editor"}>
@@ -50,7 +50,7 @@ export function Editor({ host, root }: ViewProps) {
         <button class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
           As others read it
         </button>
-        {reply?.wrap && <button class="button" onClick={() => mend(reply.wrap!)}>{reply.wrap.label}</button>}
+        {reply?.wrap && <button class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
         {!isTask && <button class="button" onClick={() => session.explore()}>Open in explorer</button>}
         <span class="space" />
         <GoTo session={session} />
@@ -71,9 +71,10 @@ export function Editor({ host, root }: ViewProps) {
       {reply && (
         <Footer
           reply={reply}
+          remarks={remarks}
           failure={failure}
           jump={(mark) => (mark.from < 0 ? session.lookAt(mark.line ?? 1) : jump(mark))}
-          mend={mend}
+          mend={(fix) => remarks && mend(fix, remarks.text)}
         />
       )}
     </section>
@@ -106,7 +107,7 @@ interface CodeProps {
 
 function Code({ session, help, root, view }: CodeProps) {
   const box = useRef<HTMLDivElement>(null);
-  const { marks } = useStore(session);
+  const { text, remarks } = useStore(session);
   const { derivation } = useStore(session.tracing);
   useLayoutEffect(() => {
     const { view: editor, begin } = createEditor({
@@ -124,26 +125,29 @@ function Code({ session, help, root, view }: CodeProps) {
     return () => editor.destroy();
   }, [session]);
   useEffect(() => {
-    if (view.current) showMarks(view.current, marks.notes, marks.text);
-  }, [marks]);
+    if (view.current && remarks) showMarks(view.current, remarks.notes, remarks.text);
+  }, [remarks]);
   useEffect(() => {
-    if (view.current) showTraces(view.current, derivation, marks.text);
-  }, [derivation, marks]);
+    if (view.current) showTraces(view.current, derivation, text);
+  }, [derivation, text]);
   useEffect(() => {
     if (view.current && derivation) revealTraces(view.current, derivation);
   }, [derivation?.key, derivation?.number]);
   return <div class="code-box" ref={box} />;
 }
 
+const NOTHING_SAID: Remarks = { good: true, sentence: "", notes: [], note_count: 0 };
+
 interface FooterProps {
   reply: EditReply;
+  remarks: Remarks | null;
   failure: string | null;
   jump(mark: Mark): void;
   mend(fix: Fix): void;
 }
 
-function Footer({ reply, failure, jump, mend }: FooterProps) {
-  const { good, sentence, notes, note_count: total } = reply;
+function Footer({ reply, remarks, failure, jump, mend }: FooterProps) {
+  const { good, sentence, notes, note_count: total } = remarks ?? NOTHING_SAID;
   const marks = new Map<Note, Mark>(notes.map((mark) => [mark, mark]));
   // The first note says what the sentence says, but for the number of keys, which the header says.
   const isSaid = failure === null && notes.length > 0 && sentence.endsWith(notes[0]!.message);

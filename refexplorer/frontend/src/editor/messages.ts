@@ -71,9 +71,6 @@ export interface EditReply {
   removed: Count;
   /** Whether `removed` is more than a lower bound. */
   removed_exactly: boolean;
-  notes: Mark[];
-  note_count: number;
-  sentence: string;
   /** The part of a large document that is shown; null where all of it is. */
   window: { first: number; sentence: string } | null;
   /** Makes a version 0 document one of version 1. */
@@ -84,6 +81,14 @@ export interface EditReply {
   task?: Task;
   result?: Result;
   solved?: string[];
+}
+
+/** What is wrong or odd about the text. */
+export interface Remarks {
+  good: boolean;
+  notes: Mark[];
+  note_count: number;
+  sentence: string;
 }
 
 export interface Hello extends EditReply {

@@ -6,7 +6,7 @@ import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { Wire } from "../shared/wire.ts";
 import type { Count } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
-import type { EditorRow, EditReply, Hello, Help, Mark, Reader, V0Text } from "./messages.ts";
+import type { EditorRow, EditReply, Hello, Help, Reader, Remarks, V0Text } from "./messages.ts";
 import { Tasks } from "./tasks.ts";
 import { Tracing } from "./tracing.ts";
 
@@ -15,8 +15,10 @@ export interface EditorState {
   help: Help | null;
   failure: string | null;
   reply: EditReply | null;
-  /** Marks, and the text that their offsets are of. */
-  marks: { notes: Mark[]; text: string };
+  /** The text that `reply` is about. */
+  text: string;
+  /** What there is to say, and the text that this is about. */
+  remarks: (Remarks & { text: string }) | null;
   /** Whose V0 the table shows; empty for the specification's. */
   reader: string;
 }
@@ -37,6 +39,7 @@ export class EditorSession extends Store<EditorState> {
   private told: string | null = null;
   private busy = false;
   private readonly tried = new Newest<Record<string, string>>((templates) => this.ask(templates));
+  private readonly remarked = new Newest<string>((text) => this.remark(text));
   private readonly placed = new Newest<[number, Record<string, number>]>((place) => this.find(place));
   /** Of the rows that are shown. */
   private version = -1;
@@ -45,7 +48,7 @@ export class EditorSession extends Store<EditorState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super({ help: null, failure: null, reply: null, marks: { notes: [], text: "" }, reader: "" });
+    super({ help: null, failure: null, reply: null, text: "", remarks: null, reader: "" });
     this.host = host;
     this.wire = new Wire(host);
     this.rows = new RowWindow(
@@ -200,9 +203,20 @@ export class EditorSession extends Store<EditorState> {
   }
 
   private take(reply: EditReply, text: string): void {
-    this.set({ reply, marks: { notes: reply.notes, text } });
+    this.set({ reply, text });
     this.tasks.take(reply);
     this.show(reply.version, reply.shown);
+    if (text === this.text) void this.remarked.ask(text);
+  }
+
+  /** Asks what there is to say about a text, which takes longer than its rows. */
+  private async remark(text: string): Promise<void> {
+    try {
+      const remarks = await this.wire.request<Remarks>("notes");
+      if (text === this.text) this.set({ remarks: { ...remarks, text } });
+    } catch (error) {
+      this.set({ failure: (error as Error).message });
+    }
   }
 
   private changed(message: Message): void {

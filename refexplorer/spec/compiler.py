@@ -6,7 +6,8 @@ what is not listed here is refused by its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 import jinja2
@@ -24,6 +25,7 @@ from refexplorer.spec.operations import (
     checked,
     text_of,
     too_big,
+    weigh,
 )
 from refexplorer.spec.templates import (
     Evaluate,
@@ -164,12 +166,18 @@ class _Compiler:
         return lambda scope: scope.lookup(name)
 
     def _list(self, node: nodes.List) -> Evaluate:
-        items = [self.compile(item) for item in node.items]
-        return lambda scope: checked([item(scope) for item in items], scope.limits)
+        return self._sequence(node.items, list)
 
     def _tuple(self, node: nodes.Tuple) -> Evaluate:
-        items = [self.compile(item) for item in node.items]
-        return lambda scope: checked(tuple(item(scope) for item in items), scope.limits)
+        return self._sequence(node.items, tuple)
+
+    def _sequence(
+        self, members: list[nodes.Expr], make: Callable[[Iterable[Value]], Value]
+    ) -> Evaluate:
+        items = [self.compile(member) for member in members]
+        if all(map(_is_constant, members)):
+            return _fixed(make(item(Scope()) for item in items))
+        return lambda scope: checked(make(item(scope) for item in items), scope.limits)
 
     def _dict(self, node: nodes.Dict) -> Evaluate:
         pairs = [(self.compile(pair.key), self.compile(pair.value)) for pair in node.items]
@@ -288,6 +296,25 @@ class _Compiler:
         operation = TESTS[node.name]
         arguments = [self.compile(argument) for argument in node.args or ()]
         return lambda scope: operation(value(scope), *(a(scope) for a in arguments))
+
+
+def _is_constant(node: nodes.Node) -> bool:
+    """Say whether an expression is a text or a number as it is written, or the opposite of one."""
+    if isinstance(node, nodes.Neg):
+        return isinstance(node.node, nodes.Const) and type(node.node.value) in (int, float)
+    return isinstance(node, nodes.Const)
+
+
+def _fixed(value: Value) -> Evaluate:
+    """Return a value that was made and weighed once: a list may be long, and the keys many."""
+    chars = weigh(value, sys.maxsize)
+
+    def evaluate(scope: Scope) -> Value:
+        if chars > scope.limits.template_chars:
+            raise too_big(scope.limits, "A value of this template")
+        return value
+
+    return evaluate
 
 
 def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -> str:

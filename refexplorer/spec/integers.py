@@ -55,7 +55,25 @@ def integers(node: nodes.Node, values: Arrays) -> np.ndarray | None:
         return -inner if inner is not None and isinstance(node, nodes.Neg) else inner
     if isinstance(node, nodes.BinExpr):
         return _arithmetic(node, values)
+    if isinstance(node, nodes.Getitem):
+        return _listed(node, values)
     return _choice(node, values) if isinstance(node, nodes.CondExpr) else None
+
+
+def _listed(node: nodes.Getitem, values: Arrays) -> np.ndarray | None:
+    """Evaluate ``[3, 1, 2][a]``, where all that is listed is written as a number."""
+    if not isinstance(node.node, nodes.List):
+        return None
+    items = [integers(item, {}) for item in node.node.items]
+    places = integers(node.arg, values)
+    if places is None or not items:
+        return None
+    numbers = [item for item in items if item is not None]
+    least, most = _extent(places)
+    if len(numbers) < len(items) or least < -len(items) or most >= len(items):
+        return None
+    found: np.ndarray = np.concatenate(numbers)[places]
+    return found
 
 
 def _arithmetic(node: nodes.BinExpr, values: Arrays) -> np.ndarray | None:

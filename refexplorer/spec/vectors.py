@@ -26,7 +26,9 @@ TEXT_CHARS = 2**25
 """Characters of all texts that are made together."""
 _PLAIN_BITS = 64
 _PLAIN_CHARS = 256
-"""Under tighter limits than these, an array of numbers could hold what they forbid."""
+_LISTED_CHARS = 24
+"""Under tighter limits than these, an array of numbers could hold what they forbid: a number, and
+one in a list, as `weigh` counts it."""
 
 
 class TooMuchText(Exception):
@@ -95,10 +97,11 @@ class Scopes:
 
     def _is_bounded(self, template: Template) -> bool:
         """Say whether no limit but the length of the text can be reached."""
+        steps = _most_steps(template, self.templates)
         return (
             self.limits.integer_bits >= _PLAIN_BITS
-            and self.limits.template_chars >= _PLAIN_CHARS
-            and _most_steps(template, self.templates) <= self.limits.template_steps
+            and self.limits.template_chars >= _PLAIN_CHARS + _LISTED_CHARS * steps
+            and steps <= self.limits.template_steps
         )
 
     def _pieces(self, template: Template) -> list[Piece]:

@@ -46,6 +46,7 @@ numbers = st.recursive(
         st.builds("({}) | int".format, inner),
         st.builds("({}) | abs".format, inner),
         st.builds("['x', 7, 'é'][{}]".format, inner),
+        st.builds("[40, -3, 0x1F, {}][{}]".format, st.sampled_from(NUMBERS), inner),
     ),
     max_leaves=5,
 )

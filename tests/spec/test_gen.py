@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.gen import GenItem
 from refexplorer.spec.gen_reading import read_gen
+from refexplorer.spec.operations import TemplateProblem
+from refexplorer.spec.templates import Scope
+from refexplorer.spec.vectors import Scopes
 
 HUGE = {"i": {"stop": 1_000_000}, "j": {"stop": 1_000_000}}
 
@@ -126,3 +131,16 @@ def test_a_key_that_fails_late_is_left_out_and_all_others_are_found() -> None:
     refs = rx.open_references({"version": 1, "gen": [item_]})
     assert list(refs) == [f"x/{number}" for number in range(300)]
     assert refs.number("x/299") == 299
+
+
+def test_listed_numbers_are_taken_together_and_within_the_limits() -> None:
+    listed = [number * 7 % 100 for number in range(100)]
+    template = compile_template(f"{{{{ {listed}[i // 3] }}}}")
+    places = {"i": np.arange(300)}
+    taken = Scopes(places, {}, rx.Limits()).integers(template)
+    assert taken is not None
+    assert taken.tolist() == [listed[place // 3] for place in range(300)]
+    tight = rx.Limits(template_chars=300)
+    assert Scopes(places, {}, tight).integers(template) is None
+    with pytest.raises(TemplateProblem, match="300 characters"):
+        template.render(Scope({"i": 0}, {}, tight))

@@ -26,6 +26,7 @@ SAME_AS_JINJA2 = [
     "{{ 'a' ~ i ~ 'b' }} {{ 'ab' * 2 }} {{ 'ab'[1] }} {{ 'abcd'[1:3] }}",
     "{{ 'x' if i > 2 else 'y' }} {{ i == 7 and 'a' or 'b' }} {{ not i }}",
     "{{ 1 < i <= 7 }} {{ i in [1, 7] }} {{ i not in (1, 2) }}",
+    "{{ [5, -6, 7][i % 3 - 2] }} {{ [] }} {{ (1, -2.5, 'a') }} {{ [[1, 2], [i]] }}",
     "{{ ['p', 'q'][i % 2] }} {{ {7: 'seven'}[i] }} {{ [1, 'a'] }}",
     "{% if i > 5 %}big{% elif i > 2 %}mid{% else %}small{% endif %}",
     "{{ 'Ab c' | upper }}{{ 'Ab c' | lower }}{{ ' x ' | trim }}{{ 'a b' | title }}",

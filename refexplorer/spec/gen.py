@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
@@ -18,6 +18,7 @@ import numpy as np
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.spec.boxes import Box, Values, as_column, boxes
+from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.dimensions import Dimension, Grid
 from refexplorer.spec.inversion import Inverter, invert
 from refexplorer.spec.operations import TemplateProblem
@@ -75,6 +76,8 @@ class GenItem:
         All dimensions, in the order of the document.
     templates
         The templates section of the document.
+    findings
+        What was noted while it was read.
     """
 
     number: int
@@ -85,6 +88,7 @@ class GenItem:
     length: Template | None
     templates: Mapping[str, Template]
     limits: Limits
+    findings: Findings = field(default_factory=Findings, compare=False, repr=False)
 
     @cached_property
     def grid(self) -> Grid:

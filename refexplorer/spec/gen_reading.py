@@ -5,8 +5,10 @@ Source: reference specification, "Version 1", ``gen``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeGuard
+from weakref import WeakValueDictionary
 
 from refexplorer.limits import Limits
 from refexplorer.spec.boxes import as_column
@@ -17,6 +19,9 @@ from refexplorer.spec.gen import FIELDS, BadField, GenItem
 from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.runs import fails
 from refexplorer.spec.templates import Compile, Template, is_template
+
+_READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
+"""Items that an open set has: of a text that is being typed, all but one were read before."""
 
 
 def read_gen(
@@ -31,10 +36,34 @@ def read_gen(
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
     items = (
-        _read_item(number, item, templates, limits, findings, compiler)
+        _known_item(number, item, templates, limits, findings, compiler)
         for number, item in enumerate(source)
     )
     return tuple(item for item in items if item is not None)
+
+
+def _known_item(
+    number: int,
+    source: object,
+    templates: Mapping[str, Template],
+    limits: Limits,
+    findings: Findings,
+    compiler: Compile,
+) -> GenItem | None:
+    """Return the item as it was read before, if nothing that it depends on has changed."""
+    try:
+        text = json.dumps(source, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return _read_item(number, source, templates, limits, findings, compiler)
+    named = tuple((name, template) for name, template in templates.items() if name in text)
+    seen = (number, text, named, limits, compiler)
+    item, noted = _READ.get(seen), Findings()
+    if item is None:
+        item = _read_item(number, source, templates, limits, noted, compiler)
+        if item is not None:
+            _READ[seen] = item
+    findings.extend(noted if item is None else item.findings)
+    return item
 
 
 def _read_item(
@@ -68,6 +97,7 @@ def _read_item(
         compiled.get("length"),
         templates,
         limits,
+        findings,
     )
     return item if _check(item, at, findings) else None
 

@@ -26,6 +26,8 @@ class Limits:
     """Size of any integer that a template computes."""
     expanded_keys: int = 20_000_000
     """Keys that `to_v0` and `expand` write out; more is refused with the number."""
+    audited_references: int = 200_000_000
+    """References that one audit goes through, writing some tens of bytes to disk for each."""
     record_rows: int = 50_000_000
     """`record_size` of a parquet store."""
     itemsize: int = 2**20

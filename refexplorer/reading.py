@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import xarray
     import zarr
 
+    from refexplorer.data.audit.auditing import Watch
+    from refexplorer.data.audit.report import Audit
+    from refexplorer.data.audit.sampling import Decode
     from refexplorer.data.check_results import TargetChecks
     from refexplorer.data.checking import Checked
     from refexplorer.data.chunks import Reading
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
     from refexplorer.refset.nodes import Page
+    from refexplorer.refset.opened import OpenedSet
     from refexplorer.refset.target_index import TargetIndex
     from refexplorer.spec.arrays import ArrayMeta
     from refexplorer.spec.diagnostics import Findings
@@ -62,6 +66,11 @@ class ReadableSet(Mapping[str, Reference]):
     @abstractmethod
     def array(self, path: str) -> ArrayMeta:
         """Return the metadata of an array."""
+
+    @property
+    @abstractmethod
+    def opened(self) -> OpenedSet:
+        """The columns behind it."""
 
     @property
     @abstractmethod
@@ -131,6 +140,61 @@ class ReadableSet(Mapping[str, Reference]):
         journal, targets = Journal(resume), self._targets(allow, storage_options)
         name, index = self.source.name, self.target_index
         return check_targets(name, index, targets, journal, checked, concurrency)
+
+    def audit(
+        self,
+        *,
+        decode: Decode | str = "sample",
+        scheduler: object = None,
+        workers: int | None = None,
+        results: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        watch: Watch = lambda progress: True,
+    ) -> Audit:
+        """Ask all targets, compare all byte ranges with them, and decode chunks; for large sets.
+
+        Parameters
+        ----------
+        decode
+            Chunks of each array that are read and decoded: a number, ``"sample"`` (ten),
+            ``"all"`` or ``"none"``.
+        scheduler
+            The address of a Dask scheduler, or a ``distributed.Client``; None works in threads of
+            this process. The results are the same.
+        workers
+            How many threads.
+        results
+            A folder that keeps the results, a parquet file for each finished part.
+        resume
+            Go on after the last finished part in that folder.
+        allow, storage_options
+            As the class says; what is not allowed is not asked. They are never written.
+        watch
+            Called with `refexplorer.data.audit.auditing.AuditProgress`; False stops, and the
+            report is of what was finished.
+
+        Returns
+        -------
+        Audit
+            ``summary`` (which `print` shows), ``tables()``, ``grid(array)``, ``to_parquet``,
+            ``to_html``.
+
+        Raises
+        ------
+        SourceError
+            If the folder has results and they are not to be used, or it cannot be written.
+        RefexplorerError
+            If there is no such cluster, or it goes away.
+        """
+        from refexplorer.data.audit.auditing import Manner, audit
+        from refexplorer.data.audit.auditor import Auditor
+
+        options = self._options(storage_options)
+        auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
+        manner = Manner(decode, scheduler, workers, results, resume, watch)
+        return audit(self.source.name, self.opened, auditor, manner)
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

@@ -1,0 +1,184 @@
+"""Auditing a whole set: list and sort its references, do the parts, count what came of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from refexplorer.data.audit.auditor import Auditor
+from refexplorer.data.audit.parts import Part, parts
+from refexplorer.data.audit.references import blocks
+from refexplorer.data.audit.report import Audit, report
+from refexplorer.data.audit.running import Crew, run, threads_of, workers_of
+from refexplorer.data.audit.sampling import Decode, Sample, wanted_of
+from refexplorer.data.audit.sorting import Shelves
+from refexplorer.data.audit.store import ResultStore
+from refexplorer.data.background import Stopped
+from refexplorer.errors import LimitError
+from refexplorer.limits import Limits
+from refexplorer.markup import counted
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.spec.arrays import ArrayMeta
+
+
+@dataclass(frozen=True, slots=True)
+class AuditProgress:
+    """How far an audit is.
+
+    Attributes
+    ----------
+    listed
+        References that were listed and sorted.
+    audited
+        References of finished parts, those of an earlier run among them.
+    total
+        All references; None while they are listed.
+    """
+
+    listed: int
+    audited: int = 0
+    total: int | None = None
+
+
+Watch = Callable[[AuditProgress], bool]
+"""Called about ten times a second; False stops."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a set is audited.
+
+    Attributes
+    ----------
+    decode
+        Chunks of each array that are decoded: a number, ``"sample"`` (ten), ``"all"``, ``"none"``.
+    scheduler
+        The address of a Dask scheduler, or a client; None does it in threads of this process.
+    workers
+        How many threads.
+    results
+        A folder for the results; None takes one that goes away with the report.
+    resume
+        Go on with the results in the folder.
+    watch
+        Is told how far it is.
+    """
+
+    decode: Decode | str = "sample"
+    scheduler: object = None
+    workers: int | None = None
+    results: str | os.PathLike[str] | None = None
+    resume: bool = False
+    watch: Watch = lambda progress: True
+
+
+def audit(source: str, opened: OpenedSet, auditor: Auditor, manner: Manner) -> Audit:
+    """Audit a set.
+
+    Parameters
+    ----------
+    source
+        The name of the set.
+    opened
+        Its references.
+    auditor
+        What may be read, and how.
+    manner
+        How it is done.
+
+    Returns
+    -------
+    Audit
+        Of what was audited; if `Manner.watch` stopped it, that is not all.
+
+    Raises
+    ------
+    RefexplorerError
+        If it cannot begin, or the cluster goes away.
+    LimitError
+        If the set has more references than `Limits.audited_references`.
+    """
+    wanted = wanted_of(manner.decode)
+    _check_count(opened, auditor.limits)
+    store = ResultStore(manner.results, manner.resume)
+    arrays = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
+    grids = {array.path: array.grid for array in arrays}
+    shelves = Shelves(store.sorting(), Sample(arrays, wanted))
+    work = _Work(store, shelves, manner.watch)
+    try:
+        with _crew(auditor, manner) as crew:
+            work.gather(opened)
+            work.do(crew, arrays)
+    except Stopped:
+        pass
+    finally:
+        store.clear()
+    return report(source, store, shelves.count, grids, tuple(work.given_up))
+
+
+def _check_count(opened: OpenedSet, limits: Limits) -> None:
+    if opened.count > limits.audited_references:
+        raise LimitError(
+            f"The set has {opened.count:,} references, and one audit goes through "
+            f"{limits.audited_references:,} at most (limits: audited_references)."
+        )
+
+
+def _crew(auditor: Auditor, manner: Manner) -> AbstractContextManager[Crew]:
+    if manner.scheduler is not None:
+        return workers_of(auditor, manner.scheduler)
+    return threads_of(auditor, max(1, manner.workers or os.cpu_count() or 1))
+
+
+class _Work:
+    """One audit: what is finished, and what was given up."""
+
+    def __init__(self, store: ResultStore, shelves: Shelves, watch: Watch) -> None:
+        self.given_up: list[str] = []
+        self._store = store
+        self._shelves = shelves
+        self._watch = watch
+        self._audited = 0
+        self._parts = 0
+
+    def gather(self, opened: OpenedSet) -> None:
+        """Put all references in the order of their targets."""
+        for block in blocks(opened):
+            self._shelves.put(block.used())
+            if not self._watch(AuditProgress(self._shelves.count)):
+                raise Stopped
+        self._shelves.write()
+
+    def do(self, crew: Crew, arrays: list[ArrayMeta]) -> None:
+        """Do what is not finished."""
+        run(crew, self._left(parts(self._shelves, arrays)), self._take, self._goes_on)
+        self._store.drop_others(self._parts)
+
+    def _left(self, planned: Iterator[Part]) -> Iterator[Part]:
+        for part in planned:
+            self._parts += 1
+            if self._store.has(part):
+                self._audited += part.count
+                if not self._goes_on():
+                    raise Stopped
+            else:
+                yield part
+
+    def _take(self, part: Part, results: pa.Table | Exception) -> None:
+        if isinstance(results, Exception):
+            said = str(results).strip().splitlines() or [type(results).__name__]
+            self.given_up.append(
+                f"Part {part.number} with {counted(part.count, 'reference')} was given up: "
+                f"{said[0].rstrip('.')}."
+            )
+        else:
+            self._store.write(part, results)
+            self._audited += part.count
+
+    def _goes_on(self) -> bool:
+        total = self._shelves.count
+        return self._watch(AuditProgress(total, self._audited, total))

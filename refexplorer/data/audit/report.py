@@ -1,0 +1,188 @@
+"""What an audit gives back: the summary, the table, and the states of an array's chunks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from refexplorer.data.audit.auditor import RESULTS
+from refexplorer.data.audit.states import STATES
+from refexplorer.data.audit.store import ResultStore
+from refexplorer.data.audit.summary import AuditSummary
+from refexplorer.data.audit.tally import COUNTED, Tally, coded, places_of
+from refexplorer.errors import LimitError
+from refexplorer.formats.atomic import write_blocks, writing
+from refexplorer.markup import shown
+from refexplorer.refset.chunkgrid import DENSE_CHUNKS
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 2rem; }}
+td, th {{ padding: .1rem .8rem .1rem 0; text-align: left; vertical-align: top; }}
+li {{ overflow-wrap: anywhere; }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+class Audit:
+    """The results of an audit; they stay in their folder, and are read from there.
+
+    Attributes
+    ----------
+    summary
+        The counts, and a sentence for each problem.
+    folder
+        Where the parts are, as parquet files that together are the table; it goes away with this
+        object unless it was named.
+    """
+
+    def __init__(
+        self,
+        store: ResultStore,
+        summary: AuditSummary,
+        grids: Mapping[str, tuple[int, ...]],
+    ) -> None:
+        self.summary = summary
+        self.folder = store.folder
+        self._store = store
+        self._grids = grids
+
+    @property
+    def good(self) -> bool:
+        """Whether all was audited and nothing is wrong."""
+        return self.summary.good
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the results a part at a time, a row for each reference, by target and offset."""
+        return self._store.tables()
+
+    def grid(self, path: str) -> np.ndarray:
+        """Return the state of each chunk of the array at a path.
+
+        Returns
+        -------
+        numpy.ndarray
+            int8, of the shape of the grid of chunks: places in
+            `refexplorer.data.audit.states.STATES`, -1 without a reference, or not audited.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        LimitError
+            If its grid is too large to be held.
+        """
+        shape = self._grids[path]
+        if prod(shape) > DENSE_CHUNKS:
+            raise LimitError(
+                f"{path or 'the root array'} has {prod(shape):,} chunks, and a grid of "
+                f"{DENSE_CHUNKS:,} is the largest that is made; read the table instead."
+            )
+        found = np.full(prod(shape), -1, np.int8)
+        for results in self._store.tables(["array", "chunk", "state"]):
+            paths, codes = coded(results["array"])
+            chunks = results["chunk"].to_numpy()
+            place = paths.index(path) if path in paths else -1
+            mine = (codes == place) & (chunks >= 0)
+            found[chunks[mine]] = places_of(results["state"], STATES)[mine]
+        return found.reshape(shape)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to one file, which appears when all is written.
+
+        Raises
+        ------
+        SourceError
+            If it cannot be written.
+        """
+        with (
+            writing(Path(path), as_it_is=True) as file,
+            pq.ParquetWriter(file, RESULTS, compression="zstd") as writer,
+        ):
+            for results in self.tables():
+                writer.write_table(results.replace_schema_metadata(None))
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the summary as a page that needs nothing else.
+
+        Raises
+        ------
+        SourceError
+            If it cannot be written.
+        """
+        title = f"Audit of {shown(self.summary.source)}"
+        page = _PAGE.format(title=title, body=self.summary._repr_html_())
+        write_blocks(Path(path), [page.encode()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as what JSON knows."""
+        return {"good": self.good, **asdict(self.summary)}
+
+    def __str__(self) -> str:
+        return str(self.summary)
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
+
+def report(
+    source: str,
+    store: ResultStore,
+    references: int,
+    grids: Mapping[str, tuple[int, ...]],
+    unfinished: tuple[str, ...],
+) -> Audit:
+    """Count what is in a store.
+
+    Parameters
+    ----------
+    source
+        The name of the set.
+    store
+        The finished parts.
+    references
+        How many the set has.
+    grids
+        The grid of chunks of each array.
+    unfinished
+        Why parts are missing.
+    """
+    tally = Tally({path: prod(shape) for path, shape in grids.items()})
+    for results in store.tables(COUNTED):
+        tally.add(results)
+    problems, problem_count = tally.problems()
+    summary = AuditSummary(
+        source=source,
+        references=references,
+        audited=tally.audited,
+        bytes=tally.bytes,
+        targets=tally.targets(),
+        states=tally.states(),
+        arrays=tally.arrays(),
+        same=tally.same,
+        partly=tally.partly,
+        decoded_bytes=tally.decoded_bytes,
+        problems=problems,
+        problem_count=problem_count + tally.changed,
+        grants=tuple(tally.grants),
+        unfinished=unfinished,
+    )
+    return Audit(store, summary, grids)

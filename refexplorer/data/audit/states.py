@@ -1,0 +1,40 @@
+"""What an audit says of a chunk and of a target."""
+
+from __future__ import annotations
+
+STATES = (
+    "good",
+    "decoded",
+    "unreadable",
+    "undecodable",
+    "past end",
+    "unreachable",
+    "not allowed",
+)
+"""Of a chunk or other reference, what is better before what is worse."""
+GOOD, DECODED, UNREADABLE, UNDECODABLE, PAST_END, UNREACHABLE, FORBIDDEN = range(len(STATES))
+
+STATE_WORDS = {
+    "good": "as referenced",
+    "decoded": "as referenced, and decoded",
+    "unreadable": "did not give their bytes",
+    "undecodable": "cannot be decoded",
+    "past end": "reach past the end of their target",
+    "unreachable": "have a target that cannot be read",
+    "not allowed": "have a target that may not be read yet",
+}
+
+TARGET_STATES = ("good", "damaged", "short", "unreachable", "not allowed", "changed")
+"""Of a target: ``damaged`` if one of its chunks cannot be read or decoded, ``changed`` if its
+version was another one later in the audit."""
+CHANGED = TARGET_STATES.index("changed")
+TARGET_STATE_OF = (0, 0, 1, 1, 2, 3, 4)
+"""The state of a target for the worst state of its references."""
+TARGET_WORDS = {
+    "good": "as referenced",
+    "damaged": "with chunks that cannot be read or decoded",
+    "short": "shorter than a range of it",
+    "unreachable": "cannot be read",
+    "not allowed": "may not be read yet",
+    "changed": "changed during the audit",
+}

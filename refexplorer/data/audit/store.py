@@ -1,0 +1,113 @@
+"""Where the results of an audit are: a folder with a parquet file for each part.
+
+A file appears when all of it is written, and says in its metadata what part it is of, so that an
+audit goes on after the last finished part, and never with results of another set.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from refexplorer.data.audit.parts import Part
+from refexplorer.data.audit.states import STATES
+from refexplorer.errors import SourceError
+from refexplorer.formats.atomic import writing
+
+_FINGERPRINT = b"refexplorer.part"
+_SORTING = "_sorting"
+_REDONE = STATES[-1]
+
+
+class ResultStore:
+    """The results of the parts that are finished.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there; None takes one that goes away with this object.
+    resume
+        Use what is there; otherwise the folder must have no results.
+
+    Raises
+    ------
+    SourceError
+        If there are results and they are not to be used, or the folder cannot be written.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None, resume: bool) -> None:
+        self.finished: set[int] = set()
+        if folder is None:
+            self.folder = Path(mkdtemp(prefix="refexplorer-audit-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+            return
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            there = next(self.folder.glob("part-*.parquet"), None)
+        except OSError as error:
+            raise self._refusal(error) from None
+        if there is not None and not resume:
+            raise SourceError(
+                f"{str(self.folder)!r} has results already; resume, or name a new folder."
+            )
+
+    def sorting(self) -> Path:
+        """Return an empty folder for what is only needed while the audit goes on."""
+        self.clear()
+        path = self.folder / _SORTING
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise self._refusal(error) from None
+        return path
+
+    def clear(self) -> None:
+        """Remove that folder, also one that an end of the machine left."""
+        shutil.rmtree(self.folder / _SORTING, ignore_errors=True)
+
+    def has(self, part: Part) -> bool:
+        """Say whether a part was finished, with the same references and all of them allowed."""
+        try:
+            file = pq.ParquetFile(self._path(part.number))
+            written = (file.schema_arrow.metadata or {}).get(_FINGERPRINT)
+            same = written == part.fingerprint.encode() and file.metadata.num_rows == part.count
+            refused = same and _REDONE in file.read(["state"])["state"].unique().to_pylist()
+        except (OSError, pa.ArrowException):
+            return False
+        if same and not refused:
+            self.finished.add(part.number)
+        return same and not refused
+
+    def write(self, part: Part, results: pa.Table) -> None:
+        """Keep the results of a part."""
+        metadata = {_FINGERPRINT: part.fingerprint.encode()}
+        with writing(self._path(part.number), as_it_is=True) as file:
+            pq.write_table(results.replace_schema_metadata(metadata), file, compression="zstd")
+        self.finished.add(part.number)
+
+    def drop_others(self, count: int) -> None:
+        """Remove results of parts that the set does not have, as it had before it changed."""
+        for path in self.folder.glob("part-*.parquet"):
+            number = path.stem.removeprefix("part-")
+            if number.isdecimal() and int(number) >= count:
+                path.unlink(missing_ok=True)
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the results of the finished parts, in order."""
+        for number in sorted(self.finished):
+            yield pq.ParquetFile(self._path(number)).read(columns)
+
+    def _refusal(self, error: OSError) -> SourceError:
+        said = (error.strerror or str(error)).lower()
+        return SourceError(f"{str(self.folder)!r} cannot keep results: {said}.")
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"part-{number:06d}.parquet"

@@ -1,0 +1,173 @@
+"""What an audit found, in short: counts, and a sentence for each problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from refexplorer.data.audit.states import STATE_WORDS, TARGET_WORDS
+from refexplorer.markup import code, counted, escape, items, shown, size_text, table
+
+_SHOWN = 50
+_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayAudit:
+    """One array.
+
+    Attributes
+    ----------
+    path
+        Where it is; None stands for keys outside arrays.
+    chunks
+        Chunks of its grid; 0 for keys outside arrays.
+    states
+        References by state.
+    """
+
+    path: str | None
+    chunks: int
+    states: Mapping[str, int]
+
+    @property
+    def references(self) -> int:
+        """References that were audited."""
+        return sum(self.states.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong in the same way with references to one target.
+
+    Attributes
+    ----------
+    target
+        The URL; None for what the set itself holds, and for the target that the reader names.
+    state
+        What became of them.
+    references
+        How many there are.
+    key
+        The first of them.
+    message
+        The cause, in a sentence.
+    """
+
+    target: str | None
+    state: str
+    references: int
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f" of {escape(self.target, _CHARS)}" if self.target else ""
+        count = counted(self.references, "reference")
+        such = "" if self.references == 1 else "such as "
+        said = escape(self.message, 2 * _CHARS)
+        return f"{count}{where} ({such}{escape(self.key, _CHARS)}), {self.state}: {said}"
+
+
+@dataclass(frozen=True)
+class AuditSummary:
+    """The counts of an audit.
+
+    Attributes
+    ----------
+    source
+        The name of the set.
+    references, audited
+        How many the set has (chunks, and other keys with a target), and how many were audited.
+    bytes
+        Bytes of the audited byte ranges; what several share counts for each.
+    targets
+        Targets that were asked, by state.
+    states
+        Audited references by state.
+    arrays
+        The same for each array.
+    same, partly
+        Ranges that other keys have as well, and ranges that share some bytes with others.
+    decoded_bytes
+        Bytes of all decoded values.
+    problems, problem_count
+        The first problems, and how many there are.
+    grants
+        What `allow` needs for what was not asked.
+    unfinished
+        A sentence for each part that was given up.
+    """
+
+    source: str
+    references: int
+    audited: int
+    bytes: int
+    targets: Mapping[str, int]
+    states: Mapping[str, int]
+    arrays: tuple[ArrayAudit, ...]
+    same: int
+    partly: int
+    decoded_bytes: int
+    problems: tuple[Problem, ...]
+    problem_count: int
+    grants: tuple[str, ...]
+    unfinished: tuple[str, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether all references were audited and nothing is wrong with them or their targets."""
+        return self.audited == self.references and not self.problem_count and not self.partly
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the counts as sentences."""
+        asked = f"{counted(sum(self.targets.values()), 'target')}: "
+        parts = [f"{n:,} {TARGET_WORDS[state]}" for state, n in self.targets.items() if n]
+        yield f"{asked}{', '.join(parts) or 'nothing to ask'}."
+        parts = [f"{n:,} {STATE_WORDS[state]}" for state, n in self.states.items() if n]
+        yield f"{counted(self.audited, 'reference')}: {', '.join(parts) or 'nothing audited'}."
+        if self.audited < self.references:
+            yield f"{counted(self.references - self.audited, 'reference')} not audited."
+        yield (
+            f"{size_text(self.bytes)} referenced, {size_text(self.decoded_bytes)} of values "
+            "decoded."
+        )
+        if self.same:
+            yield f"{counted(self.same, 'range')} that other keys have as well."
+        if self.partly:
+            yield f"{counted(self.partly, 'range')} that share some of their bytes with others."
+
+    def notes(self) -> Iterator[str]:
+        """Yield the first problems as sentences, and what would have more audited."""
+        yield from map(str, self.problems[:_SHOWN])
+        if self.problem_count > _SHOWN:
+            yield f"… {self.problem_count - _SHOWN:,} more problems."
+        yield from self.unfinished[:_SHOWN]
+        if self.grants:
+            names = ", ".join(f'"{escape(name, _CHARS)}"' for name in self.grants[:_SHOWN])
+            yield f"allow=[{names}] has the rest audited."
+
+    def array_rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield a line for each array: path, chunks of its grid, references, states."""
+        for array in self.arrays:
+            name = "(other keys)" if array.path is None else array.path or "(the root array)"
+            states = ", ".join(f"{n:,} {state}" for state, n in array.states.items())
+            yield name, f"{array.chunks:,}", f"{array.references:,}", states
+
+    def __str__(self) -> str:
+        lines = [f"{escape(self.source, _CHARS)}: {'good' if self.good else 'not as it should be'}"]
+        lines += [f"  {sentence}" for sentence in self.sentences()]
+        for name, chunks, references, states in self.array_rows():
+            lines.append(f"  {escape(name, 40):<24} {references:>15} of {chunks}: {states}")
+        lines += [f"  {note}" for note in self.notes()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        verdict = "good" if self.good else "not as it should be"
+        head = f"<p><b>{shown(self.source, _CHARS)}</b>: {verdict}</p>"
+        cells = (
+            (code(name, _CHARS), chunks, references, states)
+            for name, chunks, references, states in self.array_rows()
+        )
+        arrays = table(("Array", "Chunks", "References", "States"), cells)
+        facts, notes = items(map(shown, self.sentences())), items(map(shown, self.notes()))
+        return f'<div class="refexplorer">{head}{facts}{arrays}{notes}</div>'

@@ -15,7 +15,7 @@ from refexplorer.refset.grid_patterns import pattern_of_grid
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.tree import Folder, Tree, prefix
-from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.arrays import METADATA_NAMES, ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Base64, Inline
 
@@ -31,6 +31,7 @@ class ArrayIndex:
         self._tree = tree
         self._read: dict[str, ArrayMeta | None] = {}
         self._present: dict[str, int] = {}
+        self._counted: dict[str, int] = {}
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
@@ -111,10 +112,25 @@ class ArrayIndex:
             segments = [] if folder is None else self._tree.segments_below(folder)
             found = [_present_in(segment, array) for segment in segments]
             found += [_present_among(segment, array) for segment in _segments_above(folder)]
-            self._present[array.path] = self._count_explicit(array, folder) + sum(found)
+            self._present[array.path] = self._explicit(array) + sum(found)
         return self._present[array.path]
 
-    def _count_explicit(self, array: ArrayMeta, folder: Folder | None) -> int:
+    def is_tidy(self, array: ArrayMeta) -> bool:
+        """Say whether each explicit key below an array is metadata or a chunk inside the grid."""
+        folder, table = self._tree.folder(array.path), self._tree.table
+        if folder is None:
+            return False
+        metadata = sum(table.find(array.folder + name) is not None for name in METADATA_NAMES)
+        return self._explicit(array) + metadata == len(self._tree.rows_below(folder))
+
+    def _explicit(self, array: ArrayMeta) -> int:
+        """Count the chunks inside the grid that have an explicit reference."""
+        if array.path not in self._counted:
+            self._counted[array.path] = self._count_explicit(array)
+        return self._counted[array.path]
+
+    def _count_explicit(self, array: ArrayMeta) -> int:
+        folder = self._tree.folder(array.path)
         if folder is None or not _is_matched(array):
             _, indices = self.chunk_rows(array)
             return int(np.all(indices < np.array(array.grid, np.int64), axis=1).sum())

@@ -51,6 +51,8 @@ def _lint_fill_value(array: ArrayMeta, base: str, findings: Findings) -> None:
 
 
 def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
+    if opened.arrays.is_tidy(array):
+        return
     rows, indices = opened.arrays.chunk_rows(array)
     outside = np.any(indices >= np.array(array.grid, np.int64), axis=1)
     folder = opened.tree.folder(array.path)

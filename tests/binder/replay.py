@@ -48,6 +48,8 @@ def _visit(settings: Path, clone: Path, python: Path) -> None:
     settings.mkdir()
     with running_lab(settings, python=python, root=clone) as lab:
         assert "jupyter-config-data" in _get(f"{lab.url}/{TOUR}")
+        with urllib.request.urlopen(lab.url, timeout=90) as first:
+            assert first.url == f"{lab.url}/{TOUR}", first.url
         notebook = json.loads(_get(f"{lab.url}/api/contents/notebooks/tour.ipynb"))
         page = _get(f"{lab.url}/refexplorer/")
         assert "<title>refexplorer</title>" in page

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 
 from playwright.sync_api import Locator, Page, expect
@@ -52,9 +53,14 @@ class Lab:
 
     def open(self, page: Page, name: str, cells: Sequence[str]) -> Notebook:
         """Write a notebook of code cells, open it and run it."""
-        (self.folder / f"{name}.ipynb").write_text(json.dumps(_notebook(cells)))
+        return self.open_written(page, name, _notebook(cells))
+
+    def open_written(self, page: Page, name: str, notebook: dict[str, Any]) -> Notebook:
+        """Open a notebook and run it."""
+        (self.folder / f"{name}.ipynb").write_text(json.dumps(notebook))
+        count = len([cell for cell in notebook["cells"] if cell["cell_type"] == "code"])
         page.goto(f"{self.url}/lab/tree/{name}.ipynb?reset")
-        expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(len(cells), timeout=60_000)
+        expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(count, timeout=60_000)
         page.wait_for_function(_KERNEL_IS_IDLE, timeout=60_000)
         opened = Notebook(page)
         opened.run()
@@ -110,7 +116,7 @@ def running_page(*arguments: str) -> Iterator[PanelPage]:
         process.stdout.close()
 
 
-def _notebook(cells: Sequence[str]) -> dict[str, object]:
+def _notebook(cells: Sequence[str]) -> dict[str, Any]:
     """Write code cells in the notebook format, version 4.5."""
     return {
         "nbformat": 4,

@@ -1,0 +1,79 @@
+"""Each notebook in a real JupyterLab: no cell fails, and its widgets show what they are about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.notebooks.running import NOTEBOOKS, Notebook, code_cells, read
+from tests.ui.hosts import Lab
+
+SHOWN = {
+    "debugging": {
+        "Targets of shifted.json": "1 overlap of 10 B",
+        "Targets of copied.json": "1 overlap of 9.14 kB",
+        "Chunks of dead.json": "sst_2025-10.nc",
+        "Chunks of turned.json": "18 without a reference",
+        "Reference set broken.json": "wind_lat",
+    },
+    "embedding": {
+        "Reference set sst.v1.json": "7.0.0",
+        "Keys of sst.v1.json": "2.0.1",
+        "One key of sst.v1.json": "sst/2.0.1",
+        "Chunks of sst.v1.json": "Selected: chunk 2, 0, 1",
+        "Template editor": "k2",
+        "Keys of bytes": "k2",
+    },
+    "exercises": {"Exercises": "is 50 bytes long"},
+    "hdf5_against_zarr": {},
+    "parquet_references": {"Chunks of sst.parq": "6 without a reference"},
+    "tour": {"Reference set sst.v1.json": "7.0.0", "Template editor": "gen_key4"},
+    "v0_by_hand": {"Reference set ocean.json": "2.0.0"},
+    "v1_templates_and_gen": {"Template editor": "gen_key4"},
+}
+"""Notebook → region → what it shows in the end."""
+IS_DONE = """
+() => window.jupyterapp.shell.currentWidget.content.widgets.every(
+  cell => cell.model.type !== "code" || cell.model.executionCount !== null
+)
+"""
+OUTPUTS = """
+window.jupyterapp.shell.currentWidget.content.widgets
+  .filter(cell => cell.model.type === "code").flatMap(cell => cell.model.outputs.toJSON())
+"""
+SECONDS = 120
+
+
+def without_outputs(notebook: Notebook) -> Notebook:
+    for cell in code_cells(notebook):
+        cell |= {"outputs": [], "execution_count": None}
+    return notebook
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs_and_shows_its_widgets(path: Path, lab: Lab, page: Page) -> None:
+    for other in NOTEBOOKS:
+        (lab.folder / other.name).write_bytes(other.read_bytes())
+    lab.open_written(page, path.stem, without_outputs(read(path)))
+    page.wait_for_function(IS_DONE, timeout=SECONDS * 1000)
+    outputs = page.evaluate(OUTPUTS)
+    assert outputs
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    assert not [output for output in outputs if output.get("name") == "stderr"]
+    for region, text in SHOWN[path.stem].items():
+        shown = page.get_by_role("region", name=region, exact=True).first
+        shown.scroll_into_view_if_needed()
+        expect(shown).to_contain_text(text)
+
+
+def test_a_panel_application_in_a_frame(lab: Lab, page: Page) -> None:
+    path = next(path for path in NOTEBOOKS if path.stem == "embedding")
+    (lab.folder / "tour.ipynb").write_bytes(path.with_stem("tour").read_bytes())
+    lab.open_written(page, path.stem, without_outputs(read(path)))
+    frame = page.locator("iframe[title=Panel]")
+    frame.scroll_into_view_if_needed()
+    explorer = frame.content_frame.get_by_role("region", name="Reference set sst.v1.json")
+    explorer.get_by_role("row").filter(has_text="land").click()
+    expect(frame.content_frame.get_by_text("Chosen: land")).to_be_visible()

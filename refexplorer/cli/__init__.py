@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def load_app() -> Typer:
     """Return all commands, each with its examples; their modules are loaded now."""
+    import refexplorer.cli.audit_command
     import refexplorer.cli.convert_command
     import refexplorer.cli.page_commands
     import refexplorer.cli.set_commands

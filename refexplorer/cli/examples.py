@@ -29,6 +29,10 @@ EXAMPLES = {
         "refexplorer check combined.json --json": "with JSON pointers, lines and columns",
         "refexplorer check combined.json --targets": "ask the files that it refers to",
     },
+    "audit": {
+        "refexplorer audit combined.json": "sizes, ranges, ten chunks of each array",
+        "refexplorer audit combined.json --decode all --results audited": "kept, to go on later",
+    },
     "dialects": {
         "refexplorer dialects combined.json": "by rule and with the reason",
         "refexplorer dialects combined.json --run": "fsspec itself; only for sets you trust",

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from refexplorer.data.audit.references import Block
 from refexplorer.data.audit.sampling import Sample
+from refexplorer.errors import SourceError
 from refexplorer.formats.arrow import number_column, text_column
 from refexplorer.refset.columns import BASE64, INLINE
 from refexplorer.refset.listing import code_targets
@@ -50,8 +51,6 @@ class Shelves:
     ----------
     count
         References taken so far.
-    urls
-        The targets by number.
     """
 
     def __init__(self, folder: Path, sample: Sample) -> None:
@@ -86,15 +85,23 @@ class Shelves:
         own = -1 - self._files  # what has no target stays in the order of the set
         shelf = np.where(numbers < 0, own, numbers // SHELF_TARGETS)
         order = np.argsort(shelf, kind="stable")
-        rows, shelf = rows.take(number_column(order)).combine_chunks(), shelf[order]
-        bounds = np.flatnonzero(np.append(True, shelf[1:] != shelf[:-1])).tolist()
-        stretches = zip(bounds, [*bounds[1:], len(shelf)], strict=True)
-        with pa.ipc.new_file(str(self._path(self._files)), SORTED) as writer:
-            for at, (start, stop) in enumerate(stretches):
-                writer.write_table(rows.slice(start, stop - start))
-                self._places.setdefault(int(shelf[start]), []).append((self._files, at))
+        self._write(rows.take(number_column(order)).combine_chunks(), shelf[order])
         self._files += 1
         self._held, self._held_rows = [], 0
+
+    def _write(self, rows: pa.Table, shelf: np.ndarray) -> None:
+        """Write one file, a batch for each shelf; `shelf` is ascending."""
+        bounds = np.flatnonzero(np.append(True, shelf[1:] != shelf[:-1])).tolist()
+        stretches = zip(bounds, [*bounds[1:], len(shelf)], strict=True)
+        path = self._path(self._files)
+        try:
+            with pa.ipc.new_file(str(path), SORTED) as writer:
+                for at, (start, stop) in enumerate(stretches):
+                    writer.write_table(rows.slice(start, stop - start))
+                    self._places.setdefault(int(shelf[start]), []).append((self._files, at))
+        except OSError as error:
+            said = (error.strerror or str(error)).lower()
+            raise SourceError(f"{str(path)!r} cannot be written: {said}.") from None
 
     def shelves(self) -> Iterator[pa.Table]:
         """Yield all references, those of some targets at a time, by target, offset and length."""

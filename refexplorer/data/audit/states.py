@@ -16,12 +16,12 @@ GOOD, DECODED, UNREADABLE, UNDECODABLE, PAST_END, UNREACHABLE, FORBIDDEN = range
 
 STATE_WORDS = {
     "good": "as referenced",
-    "decoded": "as referenced, and decoded",
-    "unreadable": "did not give their bytes",
-    "undecodable": "cannot be decoded",
-    "past end": "reach past the end of their target",
-    "unreachable": "have a target that cannot be read",
-    "not allowed": "have a target that may not be read yet",
+    "decoded": "as referenced and decoded",
+    "unreadable": "whose bytes did not come",
+    "undecodable": "that cannot be decoded",
+    "past end": "past the end of the target",
+    "unreachable": "of a target that cannot be read",
+    "not allowed": "of a target that may not be read yet",
 }
 
 TARGET_STATES = ("good", "damaged", "short", "unreachable", "not allowed", "changed")
@@ -34,7 +34,7 @@ TARGET_WORDS = {
     "good": "as referenced",
     "damaged": "with chunks that cannot be read or decoded",
     "short": "shorter than a range of it",
-    "unreachable": "cannot be read",
-    "not allowed": "may not be read yet",
-    "changed": "changed during the audit",
+    "unreachable": "that cannot be read",
+    "not allowed": "that may not be read yet",
+    "changed": "that changed during the audit",
 }

@@ -1,0 +1,95 @@
+"""The command that audits targets and chunks of a large set, here or on a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress
+
+from refexplorer.cli import output
+from refexplorer.cli.commands import HAS_ERRORS, AsJson, Source, app, open_set
+from refexplorer.cli.set_commands import Allow
+from refexplorer.data.audit.auditing import AuditProgress
+from refexplorer.data.audit.report import Audit
+from refexplorer.referenceset import ReferenceSet
+
+
+@app.command()
+def audit(
+    source: Source,
+    allow: Allow = None,
+    decode: Annotated[
+        str, typer.Option(help="Chunks of each array to decode: a number, sample (10), all, none.")
+    ] = "sample",
+    scheduler: Annotated[
+        str | None, typer.Option(help="A Dask scheduler, such as tcp://host:8786.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads without one.")] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="A folder that keeps the table, part by part (parquet).")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on after the last finished part of it.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", help="Write the summary as a page.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Ask all targets, check all byte ranges, decode chunks; exit status 1 if anything is wrong."""
+    if resume and results is None:
+        raise typer.BadParameter("--resume goes with --results.")
+    refs = open_set(source)
+    try:
+        found = _watched(refs, allow or [], decode, scheduler, workers, results, resume)
+    except KeyboardInterrupt:
+        if results is not None:
+            output.say(f"Stopped. {results} keeps what is finished; --resume goes on.")
+        raise
+    if page is not None:
+        found.to_html(page)
+    if as_json:
+        output.write_object(found.to_dict().items())
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return 0 if found.good else HAS_ERRORS
+
+
+def _watched(
+    refs: ReferenceSet,
+    allow: list[str],
+    decode: str,
+    scheduler: str | None,
+    workers: int | None,
+    results: Path | None,
+    resume: bool,
+) -> Audit:
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("Listing references", total=None)
+
+        def watch(progress: AuditProgress) -> bool:
+            if progress.total is None:
+                bar.update(task, completed=progress.listed)
+            else:
+                bar.update(
+                    task, description="Auditing", completed=progress.audited, total=progress.total
+                )
+            return True
+
+        return refs.audit(
+            decode=decode,
+            scheduler=scheduler,
+            workers=workers,
+            results=results,
+            resume=resume,
+            allow=allow,
+            watch=watch,
+        )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.errors import LimitError
@@ -228,22 +229,20 @@ def open_store(store: ParquetStore) -> OpenedSet:
 
 def _without_remade(table: Table, made: Generated, findings: Findings) -> Table:
     """Drop the explicit keys that a gen item makes again."""
-    remade = [row for row in _candidates(table, made) if _makes(made, table.key_at(row))]
+    fits = np.flatnonzero(could_make(made, table.keys)).tolist()
+    remade = [row for row in fits if _makes(made, table.key_at(row))]
     if not remade:
         return table
     _note_remade(made, table.key_at(remade[0]), len(remade), findings)
     return table.select(np.delete(np.arange(table.count), remade))
 
 
-def _candidates(table: Table, made: Generated) -> list[int]:
-    """Return the rows whose keys look as if the item could make them."""
+def could_make(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
+    """Say which keys look as if an item could make them, shape ``(n,)`` bool."""
     inverter = made.item.inverter
     if inverter is not None:
-        fits = pc.match_substring_regex(table.keys, f"(?s)^(?:{inverter.regex.pattern})$")
-    else:
-        fits = pc.starts_with(table.keys, prefix(made.folder))
-    rows: list[int] = np.flatnonzero(flags_of(fits)).tolist()
-    return rows
+        return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.regex.pattern})$"))
+    return flags_of(pc.starts_with(keys, prefix(made.folder)))
 
 
 def _hide_remade(segment: Generated, made: Generated, findings: Findings) -> Generated:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -11,11 +10,12 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.errors import LimitError
-from refexplorer.formats.arrow import flags_of
+from refexplorer.formats.arrow import flags_of, text_column
 from refexplorer.refset.numbering import number_of
-from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.opened import OpenedSet, could_make
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table
+from refexplorer.spec.boxes import values_at
 from refexplorer.spec.dimensions import Dimension
 
 SHOWN = 200
@@ -53,7 +53,7 @@ def removed_keys(before: OpenedSet, after: OpenedSet) -> Removed:
         rows, counted = _removed_rows(part, after)
         gone += [(part, row) for row in rows]
         count += len(rows) if counted is None else max(counted, len(rows))
-        is_exact = is_exact and (counted is not None or part.count <= SCANNED)
+        is_exact = is_exact and counted is not None
     places = sorted(_placed(gone[:SHOWN], before, after), key=lambda placed: placed[0])
     return Removed(count, is_exact, tuple(places))
 
@@ -68,9 +68,57 @@ def _removed_rows(part: Segment, after: OpenedSet) -> tuple[list[int], int | Non
     kept = None if twin is None else _kept(part, twin)
     if kept == part.count:
         return [], 0
-    first = range(min(part.count, SCANNED))
-    rows = [row for row in first if not _has(after, part.key_at(row))]
+    rows = _scanned(part, twin, after)
+    if part.count <= SCANNED:
+        return rows, len(rows)
     return rows, None if kept is None else part.count - kept
+
+
+def _scanned(part: Segment, twin: Segment | None, after: OpenedSet) -> list[int]:
+    """Return which of the first rows are gone; generated ones that fail are not looked at."""
+    gone: list[int] = []
+    for numbers, keys in _first_keys(part):
+        rows = np.flatnonzero(~_made_by(part, twin, numbers))
+        asked = [keys[row] for row in rows.tolist()]
+        maybe = _may_have(after, asked, twin).tolist()
+        gone += [
+            row
+            for row, key, is_maybe in zip(numbers[rows].tolist(), asked, maybe, strict=True)
+            if not (is_maybe and _has(after, key))
+        ]
+    return gone
+
+
+def _first_keys(part: Segment) -> Iterator[tuple[np.ndarray, list[str]]]:
+    """Yield the numbers of the first rows, and their keys."""
+    if isinstance(part, Generated):
+        yield from ((run.numbers, run.keys) for run in part.runs(0, SCANNED))
+    else:
+        rows = range(min(part.count, SCANNED))
+        yield np.array(rows), [part.key_at(row) for row in rows]
+
+
+def _made_by(part: Segment, twin: Segment | None, numbers: np.ndarray) -> np.ndarray:
+    """Say of which rows the twin makes the key, too; shape ``(n,)`` bool."""
+    if not (isinstance(part, Generated) and isinstance(twin, Generated)):
+        return np.zeros(len(numbers), np.bool_)
+    made = np.ones(len(numbers), np.bool_)
+    others = {dimension.name: dimension for dimension in twin.item.dimensions}
+    for name, column in values_at(part.item.varying, numbers).items():
+        values, places = np.unique(column, return_inverse=True)
+        inside = [others[name].index(value) is not None for value in values.tolist()]
+        made &= np.array(inside, np.bool_)[places]
+    return made
+
+
+def _may_have(after: OpenedSet, keys: list[str], twin: Segment | None) -> np.ndarray:
+    """Say which keys are worth being looked up in what is there beside the twin."""
+    column = text_column(keys)
+    found = flags_of(pc.is_in(column, value_set=after.table.keys))
+    for segment in after.segments:
+        if segment is not twin:
+            found |= could_make(segment, column) if isinstance(segment, Generated) else True
+    return found
 
 
 def _has(after: OpenedSet, key: str) -> bool:
@@ -122,15 +170,16 @@ def _placed(
     gone: list[tuple[Segment, int]], before: OpenedSet, after: OpenedSet
 ) -> Iterator[tuple[int, str]]:
     """Yield each key with its place: behind the key that stood before it and is still there."""
-    rows = {(id(part), row) for part, row in gone}
-    named: Counter[tuple[int, int]] = Counter()
+    before_it: tuple[Segment, int] | None = None
+    named = place = 0
     for part, row in gone:
-        last = row - 1
-        while (id(part), last) in rows:
-            last -= 1
-        named[id(part), last] += 1
-        if named[id(part), last] <= RUN:
-            yield _place_after(part, last, before, after), part.key_at(row)
+        follows = before_it is not None and before_it[0] is part and before_it[1] == row - 1
+        before_it = part, row
+        named = named + 1 if follows else 1
+        if named == 1:
+            place = _place_after(part, row - 1, before, after)
+        if named <= RUN:
+            yield place, part.key_at(row)
 
 
 def _place_after(part: Segment, last: int, before: OpenedSet, after: OpenedSet) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import refexplorer as rx
 from tests.views.editing import GOOD, Host
 
 
@@ -104,3 +105,29 @@ def test_what_a_reader_has_instead_is_shown_with_the_reason() -> None:
     assert (different["state"], different["url"]) == ("different", "{{'s3'}}://f")
     assert "braces" in different["why"]
     assert (same["state"], same["why"]) == ("same", None)
+
+
+ITEMS = [
+    {"key": "x/{{i}}", "url": "h", "dimensions": {"i": {"stop": 6}}},
+    {"key": "x/{{i}}", "url": "h", "dimensions": {"i": {"start": 2, "stop": 9}}},
+    {"key": "x/{{i}}", "url": "h", "dimensions": {"i": [9, 3, 4]}},
+    {"key": "x/{{i + 1}}", "url": "h", "dimensions": {"i": {"stop": 6}}},
+    {"key": "x/{{i}}.{{j}}", "url": "h", "dimensions": {"i": {"stop": 3}, "j": [1, 5]}},
+    {"key": "x/{{i}}.{{j}}", "url": "h", "dimensions": {"j": [5, 7], "i": {"stop": 2}}},
+    {"key": "{{'abc'[i]}}", "url": "h{{10 // (i - 1)}}", "dimensions": {"i": {"stop": 3}}},
+]
+
+
+@pytest.mark.parametrize("others", [[], [{**ITEMS[0], "dimensions": {"i": [0, 8]}}]])
+@pytest.mark.parametrize("after", ITEMS)
+@pytest.mark.parametrize("before", ITEMS)
+def test_what_is_removed_is_what_is_no_longer_there(
+    before: dict[str, Any], after: dict[str, Any], others: list[dict[str, Any]]
+) -> None:
+    first, second = (
+        {"version": 1, "refs": {"x/5": "x"}, "gen": [item, *others]} for item in (before, after)
+    )
+    reply = (host := Host(first)).ask("edit", document=json.dumps(second))
+    gone = set(rx.open_references(first)) - set(rx.open_references(second))
+    assert (reply["removed"], reply["removed_exactly"]) == (len(gone), True)
+    assert {key for key, state in states(host) if state == "removed"} == gone

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,9 @@ def test_docstrings_show_no_code_that_is_not_run() -> None:
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_pictures_are_small(name: str) -> None:
     assert (ROOT / name).stat().st_size < 150_000
+
+
+def test_every_limit_is_in_the_cost_note() -> None:
+    note = (FOLDER / "COSTS.md").read_text(encoding="utf-8")
+    for limit in fields(rx.Limits):
+        assert f"| `{limit.name}` | {limit.default:,} |" in note

@@ -13,6 +13,7 @@ from typing import Any
 
 from refexplorer.display.inference import inference_html, inference_text
 from refexplorer.formats.atomic import write_blocks
+from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_writing import json_text
 from refexplorer.formats.source import Source
 from refexplorer.opening import open_references
@@ -84,7 +85,7 @@ class Inference:
         return inference_html(self)
 
 
-def infer(references: object) -> Inference:
+def infer(references: object, *, progress: Progress | None = None) -> Inference:
     """Find the smallest V1 for a set: templates, and gen items where numbers follow progressions.
 
     Each gen item is expanded by the rules of the specification and compared with the set before
@@ -94,6 +95,9 @@ def infer(references: object) -> Inference:
     ----------
     references
         A `ReferenceSet`, or a source as `open_references` takes it.
+    progress
+        Called now and then with how much of the work is done, and how much there is; what it
+        raises stops the work.
 
     Raises
     ------
@@ -105,7 +109,7 @@ def infer(references: object) -> Inference:
     refs = references if isinstance(references, ReferenceSet) else open_references(references)
     check_expandable(refs.count, refs.limits)
     table = table_of(refs.opened.parts)
-    found = infer_table(table)
+    found = infer_table(table, progress=progress)
     before = _size(refs.source) or Inferred({}, (), 0, table, tuple(table.columns.urls)).size
     as_given = found.size > before and _says_all(refs)
     after = before if as_given else found.size

@@ -20,6 +20,7 @@ from refexplorer.views.help import FILTER_HELP, PART_HELP
 from refexplorer.views.marks import mark_of_error, marks_of_set, sentence_of, wrapping
 from refexplorer.views.places import Places
 from refexplorer.views.readers import readers
+from refexplorer.views.shortening import Shortening
 from refexplorer.views.trying import generators, key_of, template_fields
 from refexplorer.views.uses import uses
 from refexplorer.views.windows import window_of
@@ -80,6 +81,7 @@ class EditorController:
             "at": self._at,
             "v0": self._v0,
             "window": self._look,
+            **Shortening(self).operations,
         }
 
     @property

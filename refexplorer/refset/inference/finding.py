@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -22,10 +22,21 @@ BUDGET = 500
 """Parts of the rows of one group that are looked at."""
 
 
-def find_items(table: Table) -> list[Item]:
-    """Return gen items that promise to be shorter than what they stand for."""
+def find_items(table: Table, tell: Callable[[int], None]) -> list[Item]:
+    """Return gen items that promise to be shorter than what they stand for.
+
+    Parameters
+    ----------
+    tell
+        Called with how many rows of the table were looked at.
+    """
     groups = heapq.nlargest(MOST_GROUPS, groups_of(table), lambda group: len(group.rows))
-    found = [item for group in groups for item in islice(_items(group), MOST_ITEMS)]
+    found: list[Item] = []
+    seen = 0
+    for group in groups:
+        tell(seen)
+        found += islice(_items(group), MOST_ITEMS)
+        seen += len(group.rows)
     return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
 
 

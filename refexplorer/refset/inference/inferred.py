@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_writing import json_text
 from refexplorer.refset.inference.finding import find_items
 from refexplorer.refset.inference.items import Item
@@ -70,20 +71,24 @@ class Inferred:
         yield (b"{" if start == b"{" else b"") + b"}" * (1 + self.version)
 
 
-def infer_table(table: Table, least: int = 0) -> Inferred:
+def infer_table(table: Table, least: int = 0, progress: Progress | None = None) -> Inferred:
     """Find the shortest document for the references of a table that their numbers suggest.
 
     Parameters
     ----------
     least
         The version that it is to have at least; a key called ``version`` needs version 1.
+    progress
+        Called with how much was done and how much there is: each row is looked at, and proved.
 
     Raises
     ------
     RefexplorerError
         If it must be V1, and a URL cannot be written there.
     """
-    items = find_items(table)
+    total = 2 * table.count
+    tell = progress or (lambda done, of: None)
+    items = find_items(table, lambda rows: tell(rows, total))
     if pc.any(pc.equal(table.keys, "version")).as_py():
         least = 1
     while True:
@@ -92,7 +97,10 @@ def infer_table(table: Table, least: int = 0) -> Inferred:
             raise RefexplorerError("A URL of the set is too long to be written in version 1.")
         if found is None or not found.version:
             return Inferred({}, (), 0, table, tuple(table.columns.urls))
-        good = proved(found.gen, found.templates, [item.rows for item in items], table)
+        rows = [item.rows for item in items]
+        good = proved(
+            found.gen, found.templates, rows, table, lambda n: tell(table.count + n, total)
+        )
         if len(good) == len(items):
             return found
         items = [items[place] for place in good]

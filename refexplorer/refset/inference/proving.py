@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ def proved(
     templates: Mapping[str, str],
     rows: Sequence[np.ndarray],
     table: Table,
+    tell: Callable[[int], None],
 ) -> list[int]:
     """Return the places of the gen items that make exactly the references they stand for.
 
@@ -31,9 +32,18 @@ def proved(
         Sections of a document.
     rows
         For each gen item, the rows of the table that it is to make, in its order.
+    tell
+        Called with how many of these rows were compared.
     """
     document = read_document({"version": 1, "templates": templates, "gen": sources})
-    return [made.number for made in document.gen if _makes(made, table, rows[made.number])]
+    good: list[int] = []
+    seen = 0
+    for made in document.gen:
+        tell(seen)
+        if _makes(made, table, rows[made.number]):
+            good.append(made.number)
+        seen += len(rows[made.number])
+    return good
 
 
 def _makes(made: GenItem, table: Table, rows: np.ndarray) -> bool:

@@ -14,6 +14,7 @@ import type { EditReply, Fix, Help, Mark, Remarks } from "./messages.ts";
 import { Below } from "./below.tsx";
 import { Readers } from "./readers.tsx";
 import { EditorSession } from "./session.ts";
+import { ShorterPanel } from "./shorter.tsx";
 import { Table } from "./table.tsx";
 import { TaskPanel } from "./task.tsx";
 import { Trying } from "./trying.tsx";
@@ -25,7 +26,7 @@ export function Editor({ host, root }: ViewProps) {
   useEffect(() => () => session.close(), [session]);
   const { help, failure, reply, text, remarks } = useStore(session);
   const view = useRef<EditorView | null>(null);
-  const [side, turn] = useState<"readers" | "trying" | null>(null);
+  const [side, turn] = useState<"readers" | "trying" | "shorter" | null>(null);
   if (help === null) {
     return failure === null ? (
       <Blank sentence="Opening the document …" />
@@ -51,6 +52,11 @@ export function Editor({ host, root }: ViewProps) {
           As others read it
         </button>
         {reply?.wrap && <button class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
+        {!isTask && (
+          <button class="button" aria-pressed={side === "shorter"} onClick={() => show("shorter")}>
+            Find a shorter V1
+          </button>
+        )}
         {!isTask && <button class="button" onClick={() => session.explore()}>Open in explorer</button>}
         <span class="space" />
         <GoTo session={session} />
@@ -66,6 +72,7 @@ export function Editor({ host, root }: ViewProps) {
           <DerivationPanel tracing={session.tracing} jump={jump} />
           {side === "readers" && <Readers session={session} />}
           {side === "trying" && <Trying session={session} />}
+          {side === "shorter" && <ShorterPanel shortening={session.shortening} />}
         </div>
       </div>
       {reply && (

@@ -7,6 +7,7 @@ import { Wire } from "../shared/wire.ts";
 import type { Count } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
 import type { EditorRow, EditReply, Hello, Help, Reader, Remarks, V0Text } from "./messages.ts";
+import { Shortening } from "./shortening.ts";
 import { Tasks } from "./tasks.ts";
 import { Tracing } from "./tracing.ts";
 
@@ -27,6 +28,7 @@ export class EditorSession extends Store<EditorState> {
   readonly rows: RowWindow<EditorRow>;
   readonly tracing: Tracing;
   readonly tasks: Tasks;
+  readonly shortening: Shortening;
   /** Called when the text was set elsewhere: from Python, or in another view. */
   replace: (text: string) => void = () => undefined;
   /** Called with the text of another task: there is nothing to undo in it. */
@@ -56,6 +58,7 @@ export class EditorSession extends Store<EditorState> {
       () => this.set({}),
     );
     this.tracing = new Tracing(this.wire, this.rows);
+    this.shortening = new Shortening(this.wire, host);
     this.tasks = new Tasks(this.wire, host.place, (reply) => this.opened(reply));
     this.offs = [
       host.onChange("document", (text) => this.follow(String(text))),
@@ -73,6 +76,7 @@ export class EditorSession extends Store<EditorState> {
 
   close(): void {
     for (const off of this.offs) off();
+    this.shortening.close();
     this.wire.close();
   }
 

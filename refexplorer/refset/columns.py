@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import number_column, text_column
+from refexplorer.formats.arrow import flags_of, number_column, text_column
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 
 KINDS = tuple(Kind)
@@ -46,6 +46,17 @@ class UrlColumn(Sequence["str | None"]):
         more = places[places >= len(self._texts)] - len(self._texts)
         texts: list[str | None] = self._texts.take(number_column(own)).to_pylist()
         return texts + [self._more[place] for place in more.tolist()]
+
+    def matching(self, pattern: str) -> np.ndarray:
+        """Return the places of the URLs that match, and of the few behind the column, ascending."""
+        matches = flags_of(pc.match_substring_regex(self._texts, pattern))
+        return np.append(np.flatnonzero(matches), np.arange(len(matches), len(self)))
+
+    def parts(self, places: np.ndarray, pattern: str) -> list[str | None]:
+        """Return what `Columns.parts_of_urls` does."""
+        own = self._texts.take(number_column(places[places < len(self._texts)]))
+        found = pc.unique(pc.struct_field(pc.extract_regex(own, pattern), 0)).to_pylist()
+        return found + self.at(places[places >= len(self._texts)])
 
     def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:
         """Take in other URLs; return the longer column and the place of each of them."""
@@ -110,6 +121,18 @@ class Columns:
         if isinstance(self.urls, UrlColumn):
             return self.urls.at(places)
         return [self.urls[place] for place in places.tolist()]
+
+    def urls_matching(self, pattern: str) -> np.ndarray:
+        """Return the places of all URLs that match a regular expression, and maybe of others."""
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.matching(pattern)
+        return np.arange(len(self.urls))
+
+    def parts_of_urls(self, places: np.ndarray, pattern: str) -> list[str | None]:
+        """Return the distinct parts of some URLs that a named group matches, or all of a URL."""
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.parts(places, pattern)
+        return self.urls_at(places)
 
     def select(self, rows: np.ndarray) -> Columns:
         """Return some rows, in the order given."""

@@ -26,6 +26,14 @@ class Remark(NamedTuple):
 ODD_KEY = r"^$|^/|/$|//|^\.\.?/|/\.\.?/|/\.\.?$|^\.\.?$|\{\{|\{%|[^\x20-\x7e]"
 """A key that `remarks_on_key` may have something to say about; RE2 and `re` read it alike."""
 
+ODD_URL = (
+    r"^$|::|\{\{|\{%|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
+)
+"""The same for `remarks_on_url`."""
+
+URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
+"""What `remark_on_protocols` needs of a URL: the protocol, or one character if there is none."""
+
 _SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _FAR_AWAY = 1e30

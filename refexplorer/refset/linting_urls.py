@@ -1,0 +1,59 @@
+"""The URLs of a set: those that are odd, and whether they need more than one file system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from refexplorer.refset.columns import Columns
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.segments import Generated, Segment
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.expansion import note_all
+from refexplorer.spec.lint import ODD_URL, URL_START, remark_on_protocols, remarks_on_url
+from refexplorer.spec.references import Range, Url
+
+
+def lint_urls(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
+    """Note what is odd about each distinct URL, and of how many protocols they are."""
+    starts: list[str | None] = []
+    for part, columns in opened.columns():
+        starts += _lint_column(part, columns, version, base, findings)
+    for segment in opened.segments:
+        if isinstance(segment, Generated):
+            starts += _lint_first_url(segment, version, findings)
+    remark = remark_on_protocols(starts)
+    if remark is not None:
+        findings.add(remark.code, "", remark.message, remark.hint)
+
+
+def _lint_first_url(part: Generated, version: int, findings: Findings) -> list[str | None]:
+    reference = part.reference_at(0)
+    if not isinstance(reference, Url | Range):
+        return []
+    at = pointer("gen", part.item.number, "url")
+    odd = remarks_on_url(reference.url, version)
+    note_all(odd, findings, at, part.key_at(0), together=True)
+    return [reference.url]
+
+
+def _lint_column(
+    part: Segment, columns: Columns, version: int, base: str, findings: Findings
+) -> list[str | None]:
+    """Note what is odd about each distinct URL, at its first key; return how the URLs start."""
+    codes, rows, counts = np.unique(columns.targets, return_index=True, return_counts=True)
+    odd = np.flatnonzero(np.isin(codes, columns.urls_matching(ODD_URL)))
+    for url, row, count in zip(
+        columns.urls_at(codes[odd]), rows[odd].tolist(), counts[odd].tolist(), strict=True
+    ):
+        key = part.key_at(row)
+        for remark in remarks_on_url(url, version):
+            findings.add(
+                remark.code,
+                base + pointer(key),
+                remark.message,
+                remark.hint,
+                key=key,
+                count=count,
+                together=True,
+            )
+    return columns.parts_of_urls(codes[codes >= 0], URL_START)

@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
                 body = opened.read(end - start)
         headers = {"Accept-Ranges": "bytes"}
         if status is not HTTPStatus.OK:
-            headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}" if body else f"*/{size}"
+            headers["Content-Range"] = f"bytes {_named(start, end)}/{size}"
         self._send(status, body, end - start, headers)
 
     def _send(
@@ -153,6 +153,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing."""
+
+
+def _named(start: int, end: int) -> str:
+    return f"{start}-{end - 1}" if start < end else "*"
 
 
 def _span(header: str, size: int) -> tuple[HTTPStatus, int, int]:

@@ -103,6 +103,12 @@ def test_a_saved_notebook_keeps_the_document_and_the_rows() -> None:
     assert data["text/plain"] == "template editor: 2 keys"
 
 
+def test_a_saved_notebook_keeps_the_task() -> None:
+    data, _ = Exercises("01-a-range")._repr_mimebundle_()
+    assert "The chunk `x/0` is 50 bytes long" in data["text/html"]
+    assert "data.nc" in data["text/html"]
+
+
 def test_exercises_keep_what_was_solved_and_written() -> None:
     exercises = Exercises("01-a-range", solved=["07-first-gen", "no such"])
     assert exercises.solved == ["07-first-gen"]

@@ -30,7 +30,8 @@ PATIENCE = 30.0
 """Seconds after which one of the last parts is given to a second worker, too."""
 _SLOWER = 4
 """A part must also take so many times as long as the slowest that is done."""
-_CONNECT = 10
+CONNECT_SECONDS = 10
+"""To find the scheduler, and a worker."""
 
 Finished = Callable[[Part, pa.Table | Exception], None]
 """Called with each part, in the order in which they end: its results, or why there are none."""
@@ -91,7 +92,7 @@ def workers_of(auditor: Auditor, scheduler: object) -> Iterator[Crew]:
     """
     with _client(scheduler) as client:
         try:
-            client.wait_for_workers(1, timeout=_CONNECT)
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
             threads = sum(client.nthreads().values())
         except Exception as error:  # what Dask raises is its own affair
             raise RefexplorerError(
@@ -118,7 +119,7 @@ def _client(scheduler: object) -> Iterator[Any]:
         ) from None
     try:
         connect: Any = distributed.Client
-        client = connect(scheduler, timeout=_CONNECT, set_as_default=False)
+        client = connect(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except Exception as error:  # what Dask raises is its own affair
         raise RefexplorerError(
             f"No Dask scheduler answers at {scheduler}: {_first_line(error)}."

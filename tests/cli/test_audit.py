@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.test_check_targets import written
+from tests.cli.test_commands import run
+from tests.servers import RangeServer, range_server
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+def test_a_good_set(demo: Path, tmp_path: Path) -> None:
+    ran = run("audit", demo / "sst.v0.json", "--decode", "all", "--html", tmp_path / "page.html")
+    assert (ran.status, ran.err) == (0, "")
+    assert "42 references: 42 as referenced and decoded." in ran.out
+    assert "<td>18 decoded</td>" in (tmp_path / "page.html").read_text()
+
+
+def test_a_broken_set_names_keys_and_causes(demo: Path, tmp_path: Path) -> None:
+    ran = run("audit", demo / "broken.json", "--json", "--results", tmp_path / "kept")
+    assert (ran.status, ran.err) == (1, "")
+    found = json.loads(ran.out)
+    assert not found["good"]
+    assert found["states"] == {"decoded": 33, "undecodable": 2, "unreachable": 1}
+    assert [problem["key"] for problem in found["problems"]] == ["sst/1.0.0", "sst/3.0.0"]
+    assert pq.read_table(tmp_path / "kept").num_rows == 36
+
+
+def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Path) -> None:
+    path = written(tmp_path, server, 2)
+    ran = run("audit", path)
+    assert (ran.status, server.requests) == (1, [])
+    assert f'allow=["{server.url}"]' in ran.out
+    assert run("audit", path, "--allow", server.url).status == 0
+
+
+def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_path: Path) -> None:
+    count = 1500  # more than one part
+    path, folder = written(tmp_path, server, count), tmp_path / "kept"
+    server.stalled = {f"/{n}" for n in range(1100, count)}
+    command = ("audit", path, "--allow", server.url, "--results", folder, "--workers", "1")
+    started = subprocess.Popen(
+        [sys.executable, "-m", "refexplorer", *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not list(folder.glob("part-*")):
+        assert started.poll() is None
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=30)
+    assert (started.returncode, out) == (130, "")
+    assert err == f"Stopped. {folder} keeps what is finished; --resume goes on.\n"
+    assert {path.name.partition("-")[0] for path in folder.iterdir()} == {"part"}
+    again = run(*command)
+    assert (again.status, again.out) == (2, "")
+    assert "has results already" in again.err
+    server.stalled = set()
+    server.requests.clear()
+    assert run(*command, "--resume").status == 0
+    assert "/0" not in server.requests
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--resume"], "--resume goes with --results"),
+        (["--decode", "most"], "Decode a number of chunks, sample, all or none, not 'most'"),
+        (["--decode", "-1"], "not '-1'"),
+        (["--results", "/dev/null/x"], "cannot keep results"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(demo: Path, options: list[str], said: str) -> None:
+    ran = run("audit", demo / "sst.v0.json", *options)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err
+    assert ran.err.count("\n") == 1

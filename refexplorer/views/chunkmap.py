@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from refexplorer.data.grid import Index
 from refexplorer.errors import RefexplorerError
+from refexplorer.markup import counted
 from refexplorer.refset.chunkgrid import STATES, ChunkGrid
 from refexplorer.refset.gridview import GridView
+from refexplorer.views.jobs import Report, go_on, unheard
 from refexplorer.views.map_models import Grid, MapTarget
+from refexplorer.views.outcomes import Outcomes
 from refexplorer.views.wire import Buffers, Message, floats
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
-Failed = Mapping[str, Mapping[Index, str]]
-
 CELLS = 120
 """Most rows and most columns of a picture."""
 ARRAYS_LISTED = 500
+_STEPS = 3
 
 
 class ChunkMap:
@@ -31,8 +32,8 @@ class ChunkMap:
     ----------
     refs
         The opened set.
-    failed
-        Why chunks failed in this session, by array and index.
+    outcomes
+        Which chunks failed in this session.
 
     Attributes
     ----------
@@ -40,20 +41,25 @@ class ChunkMap:
         The last answer, for a host that shows it without a front end.
     """
 
-    def __init__(self, refs: ReferenceSet, failed: Failed) -> None:
+    def __init__(self, refs: ReferenceSet, outcomes: Outcomes) -> None:
         self._refs = refs
-        self._failed = failed
+        self._outcomes = outcomes
         self.last: tuple[Grid, Buffers] | None = None
         self._kept: tuple[str, ChunkGrid] | None = None
 
-    def show(self, message: Message) -> tuple[Message, Buffers]:
+    def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
         """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
+        go_on(report, 0, _STEPS, "Looking for the array of most chunks")
         path = message["array"]
         if path is None:
             path = self._largest()
         if path is None:
             return {"map": None}, []
         grid = self._grid(str(path))
+        present = counted(grid.array.chunk_count, "chunk")
+        go_on(report, 1, _STEPS, f"Looking up {present}")
+        outside = len(grid.outside)
+        go_on(report, 2, _STEPS, f"Counting {present}")
         window = message["window"]
         windows = None if window is None else [(int(a), int(b)) for a, b in window]
         view = grid.view(message["axes"], windows, CELLS)
@@ -61,7 +67,8 @@ class ChunkMap:
         places = places.reshape(view.shape) - int(-1 in codes)
         counts = self._counts(grid, view)
         buffers = [floats(each) for each in (counts, places, view.offsets, view.sizes)]
-        model = self._model(grid, view, counts, codes[codes >= 0].tolist())
+        go_on(report, _STEPS, _STEPS, "Drawing")
+        model = self._model(grid, view, counts, codes[codes >= 0].tolist(), outside)
         self.last = model, buffers
         return {"map": model}, buffers
 
@@ -81,7 +88,7 @@ class ChunkMap:
     def _counts(self, grid: ChunkGrid, view: GridView) -> np.ndarray:
         """Return the chunks of each state, those that failed taken out of their own."""
         counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
-        for index in list(self._failed.get(grid.array.path, ())):
+        for index in self._outcomes.failed(grid.array.path):
             reference = self._refs.get(grid.array.chunk_key(index))
             state = STATES.index("absent" if reference is None else reference.kind)
             cell = _cell(view, index)
@@ -90,7 +97,14 @@ class ChunkMap:
                 counts[-1][cell] += 1
         return counts
 
-    def _model(self, grid: ChunkGrid, view: GridView, counts: np.ndarray, codes: list[int]) -> Grid:
+    def _model(
+        self,
+        grid: ChunkGrid,
+        view: GridView,
+        counts: np.ndarray,
+        codes: list[int],
+        outside: int,
+    ) -> Grid:
         array, urls = grid.array, grid.urls
         rank = len(array.grid)
         rows, columns = view.shape
@@ -112,7 +126,7 @@ class ChunkMap:
             tuple(int(count) for count in counts.sum(axis=(1, 2))),
             tuple(MapTarget(urls[code], code) for code in codes),
             len(urls),
-            len(grid.outside),
+            outside,
             view.sampled,
         )
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.options import StorageOptions
 from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
+from refexplorer.markup import counted
 from refexplorer.spec.references import Kind
 from refexplorer.views.absent import absent_item
 from refexplorer.views.actions import code_of_check, code_of_search, code_of_slices
 from refexplorer.views.chunkmap import ARRAYS_LISTED, ChunkMap
 from refexplorer.views.code import code
 from refexplorer.views.inspector import item
-from refexplorer.views.jobs import Jobs
+from refexplorer.views.jobs import Jobs, Report
 from refexplorer.views.keydetails import KeyDetails
 from refexplorer.views.models import Row, to_wire
-from refexplorer.views.notes import notes
+from refexplorer.views.notes import known, notes
+from refexplorer.views.outcomes import Outcomes, outcomes_of
 from refexplorer.views.overview import overview
 from refexplorer.views.reader import Reader
 from refexplorer.views.search import collect
+from refexplorer.views.surroundings import surroundings
 from refexplorer.views.targetmap import TargetMap
 from refexplorer.views.tree import Tree, row
 from refexplorer.views.wire import (
@@ -30,15 +34,14 @@ from refexplorer.views.wire import (
     Message,
     Operation,
     Post,
-    Work,
     answer,
-    answer_later,
     nowhere,
 )
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
+Draw = Callable[[Message, Report], tuple[Message, Buffers]]
 ROWS = 1000
 """Most rows that one answer carries."""
 
@@ -82,11 +85,13 @@ class ExplorerController:
         self._tree = Tree(refs)
         self._found: list[str] | None = None
         self._lock = threading.RLock()
-        self._working = threading.Lock()
         self._jobs = Jobs(lambda *posted: self.post(*posted))
-        self.reader = Reader(refs, self._targets, self._jobs)
+        # What one visitor of a page could not read is nobody else's business.
+        outcomes = Outcomes() if served else outcomes_of(refs)
+        outcomes.watch(self._read_elsewhere)
+        self.reader = Reader(refs, self._targets, self._jobs, outcomes)
         self._details = KeyDetails(refs, self._targets, lambda *posted: self.post(*posted))
-        self.chunk_map = ChunkMap(refs, self.reader.chunks.failed)
+        self.chunk_map = ChunkMap(refs, outcomes)
         self.target_map = TargetMap(refs, self._targets)
         self._operations: dict[str, Operation] = {
             "hello": self._hello,
@@ -97,10 +102,12 @@ class ExplorerController:
             "tree.absent": self._absent,
             "key.show": self._show,
             **self._details.operations,
-            "overview": self._later(self._overview),
-            "grid.show": self._later(self.chunk_map.show),
-            "targets.rows": self._later(self.target_map.rows),
-            "target.show": self._later(self.target_map.show),
+            "notes": self._notes,
+            "source.show": self._source,
+            "overview": self._overview,
+            "grid.show": partial(self._map, self.chunk_map.show),
+            "targets.rows": partial(self._map, self.target_map.rows),
+            "target.show": partial(self._map, self.target_map.show),
             "targets.check": self._check,
             "slice.plan": self.reader.plan,
             "chunk.read": self._read,
@@ -145,12 +152,25 @@ class ExplorerController:
             "title": refs.source.name,
             "form": refs.source.form,
             "facts": facts,
-            "notes": notes(refs),
-            "note_count": len(refs.diagnostics),
+            **({"notes": None, "note_count": None} if known(refs) is None else self._noted()),
             "selection": self.selection,
             "code": self.code,
             "arrays": refs.arrays()[:ARRAYS_LISTED],
         }
+
+    def _noted(self) -> Message:
+        return {"notes": notes(self.references), "note_count": len(self.references.diagnostics)}
+
+    def _notes(self, message: Message) -> None:
+        def seek(report: Report) -> tuple[Message, Buffers]:
+            references = counted(self.references.count, "reference")
+            report(0, 0, f"Looking for what is odd in {references}")
+            return self._noted(), []
+
+        self._jobs.start(message, seek)
+
+    def _source(self, message: Message) -> Message:
+        return {"lines": surroundings(self.references, str(message["pointer"]))}
 
     def _rows(self, message: Message) -> Message:
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
@@ -203,16 +223,14 @@ class ExplorerController:
         self.selection = found.path
         return {"item": found}
 
-    def _later(self, work: Work) -> Operation:
-        """Make an operation of what may take long; they are done one after the other."""
+    def _map(self, draw: Draw, message: Message) -> None:
+        self._jobs.start_in_turn(message, lambda report: draw(message, report))
 
-        def start(message: Message) -> None:
-            answer_later(message, work, self.post, self._working)
+    def _overview(self, message: Message) -> None:
+        self._jobs.start(message, lambda report: (overview(self.references, report), []))
 
-        return start
-
-    def _overview(self, message: Message) -> tuple[Message, Buffers]:
-        return overview(self.references), []
+    def _read_elsewhere(self, array: str) -> None:
+        self.post({"ev": "outcomes", "array": to_wire(array)}, [])
 
     def _check(self, message: Message) -> None:
         self._did(code_of_check(self.policy.granted))

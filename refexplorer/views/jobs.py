@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from refexplorer.data.background import stoppable
+from refexplorer.data.background import POLL, stoppable
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.models import to_wire
 from refexplorer.views.wire import Buffers, Message, Post, failure
@@ -16,9 +16,24 @@ Watched = Callable[[Report], tuple[Message, Buffers]]
 """Answers a request with fields and buffers, and reports on the way."""
 
 
+STOPPED = "It was stopped."
+
+
 def unheard(done: int, of: int, label: str) -> bool:
     """Report to nobody."""
     return True
+
+
+def go_on(report: Report, done: int, of: int, label: str) -> None:
+    """Report the next step of work that cannot be left in the middle of one.
+
+    Raises
+    ------
+    RefexplorerError
+        If it was stopped.
+    """
+    if not report(done, of, label):
+        raise RefexplorerError(STOPPED)
 
 
 class Jobs:
@@ -33,6 +48,7 @@ class Jobs:
     def __init__(self, post: Post) -> None:
         self._post = post
         self._stops: dict[str, threading.Event] = {}
+        self._turn = threading.Lock()
 
     def start(self, message: Message, work: Watched) -> None:
         """Answer a request later."""
@@ -41,10 +57,24 @@ class Jobs:
         arguments = [message, work, stop]
         threading.Thread(target=self._run, args=arguments, name=name, daemon=True).start()
 
+    def start_in_turn(self, message: Message, work: Watched) -> None:
+        """Answer a request later, when those before it are done: they use the same memory."""
+
+        def in_turn(report: Report) -> tuple[Message, Buffers]:
+            while not self._turn.acquire(timeout=POLL):
+                go_on(report, 0, 0, "Waiting for what was asked before")
+            try:
+                return work(report)
+            finally:
+                self._turn.release()
+
+        self.start(message, in_turn)
+
     def cancel(self, message: Message) -> Message:
-        """Answer ``cancel``."""
-        if stop := self._stops.get(str(message["job"])):
+        """Answer ``cancel``, and what is stopped: nobody waits until it has come to a halt."""
+        if stop := self._stops.pop(str(message["job"]), None):
             stop.set()
+            self._post({"id": message["job"], "error": STOPPED}, [])
         return {}
 
     def _run(self, message: Message, work: Watched, stop: threading.Event) -> None:
@@ -57,10 +87,9 @@ class Jobs:
         try:
             with stoppable(lambda: not stop.is_set()):
                 fields, buffers = work(report)
-            if stop.is_set():
-                raise RefexplorerError("It was stopped.")
-            self._post({"id": message["id"], **to_wire(fields)}, buffers)
+            answer = {"id": message["id"], **to_wire(fields)}
         except Exception as error:
-            self._post(failure(message, error), [])
-        finally:
-            self._stops.pop(str(message["id"]), None)
+            answer, buffers = failure(message, error), []
+        if not stop.is_set():
+            self._post(answer, buffers)
+        self._stops.pop(str(message["id"]), None)

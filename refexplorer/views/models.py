@@ -95,7 +95,7 @@ class Item:
     text_total: int
     origin: str | None
     size: int | None
-    notes: tuple[Note, ...]
+    notes: tuple[Note, ...] | None
     array: Array | None
     chunk: Chunk | None
     code: str

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
 SHOWN = 200
 """Notes that one answer carries; their full number travels beside them."""
+SOON = 100_000
+"""Keys of a set that is gone through at once; what is odd about a larger one is said later."""
+
+
+def known(refs: ReferenceSet) -> tuple[Diagnostic, ...] | None:
+    """Return the diagnostics of a set, or None where finding them would hold up the first look."""
+    is_known = refs.count <= SOON or "diagnostics" in vars(refs)
+    return refs.diagnostics if is_known else None
 
 
 def notes(refs: ReferenceSet) -> tuple[Note, ...]:
@@ -19,8 +27,10 @@ def notes(refs: ReferenceSet) -> tuple[Note, ...]:
     return tuple(note(refs, diagnostic) for diagnostic in refs.diagnostics[:SHOWN])
 
 
-def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...]:
+def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:
     """Return the notes about a key, about the metadata of an array, or about the item that made it.
+
+    None as long as those of the whole set are not known.
 
     Parameters
     ----------
@@ -36,7 +46,9 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
     }
     item = f"/{origin.replace('[', '/').rstrip(']')}" if origin and "[" in origin else None
     found = []
-    for diagnostic in refs.diagnostics:
+    if (diagnostics := known(refs)) is None:
+        return None
+    for diagnostic in diagnostics:
         is_item = item is not None and f"{diagnostic.pointer}/".startswith(f"{item}/")
         if is_item or diagnostic.key == path or diagnostic.key in inside:
             found.append(note(refs, diagnostic))
@@ -44,7 +56,7 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
 
 
 def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
-    """Return the model of a diagnostic; it has a key only where the set has it too."""
+    """Return the model of a diagnostic, with what the tree has that is nearest to its place."""
     return Note(
         diagnostic.code,
         diagnostic.severity,
@@ -54,5 +66,28 @@ def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
         diagnostic.line,
         diagnostic.column,
         diagnostic.count,
-        diagnostic.key if diagnostic.key in refs else None,
+        _nearest(refs, diagnostic),
     )
+
+
+def _nearest(refs: ReferenceSet, diagnostic: Diagnostic) -> str | None:
+    """Return the key that a diagnostic is about, the first of its gen item, or what it is below."""
+    key = diagnostic.key
+    if key in refs:
+        return key
+    if key is None:
+        return _first_of_item(refs, diagnostic.pointer)
+    while key := key.rpartition("/")[0]:
+        try:
+            return refs.node(key).path
+        except KeyError:
+            continue
+    return None
+
+
+def _first_of_item(refs: ReferenceSet, pointer: str) -> str | None:
+    _, *parts = pointer.split("/")
+    if len(parts) < 2 or parts[0] != "gen":
+        return None
+    numbers = refs.numbers(f"gen[{parts[1]}]")
+    return next(iter(refs.keys_at(numbers.start, numbers.start + 1)), None) if numbers else None

@@ -6,6 +6,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.markup import counted
+from refexplorer.views.jobs import Report, go_on, unheard
 from refexplorer.views.libraries import load_array_libraries
 from refexplorer.views.wire import Message, sentence
 
@@ -17,12 +19,14 @@ LONGEST = 300_000
 _ARRAYS = 500
 
 
-def overview(refs: ReferenceSet) -> Message:
+def overview(refs: ReferenceSet, report: Report = unheard) -> Message:
     """Return ``html``, xarray's own of the dataset, or None and the ``sentence`` that says why.
 
     Neither opening nor showing it reads a target: no index is made, and no time decoded.
     """
+    go_on(report, 0, 2, "Loading xarray")
     load_array_libraries()
+    go_on(report, 1, 2, f"Opening the metadata of {counted(len(refs.arrays()), 'array')}")
     try:
         html = _dataset_html(refs)
     except Exception as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.references import Reference
 from refexplorer.views.jobs import Report, unheard
+from refexplorer.views.outcomes import Outcomes
 from refexplorer.views.regions import Region, chunks_touched, inside
 from refexplorer.views.values import Values
 
@@ -52,18 +53,22 @@ class _Together(Targets):
 class Chunks:
     """Decodes chunks, and keeps the last ones, so that moving through an array reads each once.
 
-    Attributes
+    Parameters
     ----------
-    failed
-        Why chunks could not be read or decoded, by array and index.
+    refs
+        The opened set.
+    targets
+        Reads the bytes.
+    outcomes
+        Is told what failed.
     """
 
-    def __init__(self, refs: ReferenceSet, targets: Targets) -> None:
+    def __init__(self, refs: ReferenceSet, targets: Targets, outcomes: Outcomes) -> None:
         self._refs = refs
         self._targets = targets
         self._kept: dict[tuple[str, Index], chunks.Reading] = {}
         self._lock = threading.Lock()
-        self.failed: dict[str, dict[Index, str]] = {}
+        self._outcomes = outcomes
 
     def holds(self, path: str, index: Index) -> bool:
         """Say whether a chunk is here already."""
@@ -72,14 +77,16 @@ class Chunks:
     def _chunk(self, array: ArrayMeta, index: Index, targets: Targets) -> chunks.Reading:
         found = self._kept.get((array.path, index))
         found = found or chunks.read_chunk(self._refs, array.path, index, targets)
-        with self._lock:
-            failed = self.failed.setdefault(array.path, {})
-            if found.state is State.FAILED:
-                failed[index] = found.message or "It could not be read."
-            else:
-                failed.pop(index, None)
+        if found.state is not State.FAILED:
+            with self._lock:
                 self._keep((array.path, index), found)
         return found
+
+    def _is_news(self, array: ArrayMeta, index: Index, found: chunks.Reading) -> bool:
+        """Keep whether a chunk failed; say whether that was not known."""
+        reason = found.message or "It could not be read."
+        has_failed = found.state is State.FAILED
+        return self._outcomes.note(array.path, index, reason if has_failed else None)
 
     def _fetch(self, array: ArrayMeta, indices: Sequence[Index], report: Report) -> Targets:
         """Fetch the bytes of chunks together: what lies side by side takes one request."""
@@ -116,16 +123,29 @@ class Chunks:
         LimitError
             If the part has values of too many chunks.
         """
-        indices = list(chunks_touched(array, places))
         found = _Assembled(array, places)
+        is_news = False
+        try:
+            for index, chunk in self._read_each(array, places, report):
+                found.add(index, chunk)
+                is_news |= self._is_news(array, index, chunk)
+        finally:
+            if is_news:
+                self._outcomes.tell(array.path)
+        return found.reading()
+
+    def _read_each(
+        self, array: ArrayMeta, places: Region, report: Report
+    ) -> Iterator[tuple[Index, chunks.Reading]]:
+        """Yield the chunks of a part, until it is stopped."""
+        indices = list(chunks_touched(array, places))
         for at in range(0, len(indices), _BATCH):
             batch = indices[at : at + _BATCH]
             targets = self._fetch(array, batch, report)
             for done, index in enumerate(batch, at + 1):
-                found.add(index, self._chunk(array, index, targets))
+                yield index, self._chunk(array, index, targets)
                 if not report(done, len(indices), f"{done:,} of {len(indices):,} chunks"):
-                    return found.reading()
-        return found.reading()
+                    return
 
 
 class _Assembled:

@@ -9,6 +9,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.views.jobs import Jobs, Report
 from refexplorer.views.libraries import load_array_libraries
 from refexplorer.views.models import Reading
+from refexplorer.views.outcomes import Outcomes
 from refexplorer.views.parts import Chunks
 from refexplorer.views.preview import plan, preview
 from refexplorer.views.regions import Region, first_look, of_chunk, parse, slices, whole
@@ -26,15 +27,17 @@ class Reader:
     Attributes
     ----------
     chunks
-        What was decoded, and what failed.
+        What was decoded.
     last
         The last reading with its values, for a host that shows it without a front end.
     """
 
-    def __init__(self, refs: ReferenceSet, targets: Targets, jobs: Jobs) -> None:
+    def __init__(
+        self, refs: ReferenceSet, targets: Targets, jobs: Jobs, outcomes: Outcomes
+    ) -> None:
         self._refs = refs
         self._jobs = jobs
-        self.chunks = Chunks(refs, targets)
+        self.chunks = Chunks(refs, targets, outcomes)
         self.last: tuple[Reading, bytes | None] | None = None
 
     def plan(self, message: Message) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from refexplorer.markup import code, counted, escape, shown, size_text, table
 from refexplorer.views import pictures
 from refexplorer.views.inspector import item
 from refexplorer.views.models import Reading, Row
+from refexplorer.views.notes import SOON, known
 
 if TYPE_CHECKING:
     from refexplorer.views.explorer import ExplorerController
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 LONGEST = 300_000
 """Most characters of the HTML of one widget."""
 ROWS = 60
-COUNTED_KEYS = 1_000_000
-"""The maps of larger sets are drawn when the person asks, not for a saved notebook."""
 _TARGETS = 20
 _NAME = 160
 _TEXT = 2_000
@@ -66,8 +66,21 @@ def _title(controller: ExplorerController) -> str:
     return f"<p><b>{shown(refs.source.name, _NAME)}</b> ({refs.source.form}): {facts}</p>"
 
 
+def complete(controller: ExplorerController) -> None:
+    """Find what `still_html` leaves out of a large set, which would hold up its first look."""
+    refs = controller.references
+    _ = refs.diagnostics
+    with suppress(RefexplorerError):
+        _draw_chunks(controller)
+    with suppress(RefexplorerError):
+        controller.target_map.show({"window": None})
+
+
 def _notes(controller: ExplorerController) -> str:
-    return notes_html(controller.references.diagnostics)
+    found = known(controller.references)
+    if found is None:
+        return "<p>Whether something is odd about this set was not looked for yet.</p>"
+    return notes_html(found)
 
 
 def _tree(controller: ExplorerController) -> str:
@@ -181,9 +194,8 @@ def _place(value: float, is_time: bool) -> str:
 
 
 def _chunks(controller: ExplorerController) -> str:
-    if controller.chunk_map.last is None and controller.references.count <= COUNTED_KEYS:
-        array = _array_of(controller)
-        controller.chunk_map.show({"array": array, "axes": None, "window": None})
+    if controller.chunk_map.last is None and controller.references.count <= SOON:
+        _draw_chunks(controller)
     if controller.chunk_map.last is None:
         return ""
     grid, buffers = controller.chunk_map.last
@@ -202,6 +214,11 @@ def _chunks(controller: ExplorerController) -> str:
     return f"<p>{shown(words)}{down}<br>{picture}<br>{'<br>'.join(legend)}</p>"
 
 
+def _draw_chunks(controller: ExplorerController) -> None:
+    array = _array_of(controller)
+    controller.chunk_map.show({"array": array, "axes": None, "window": None})
+
+
 def _array_of(controller: ExplorerController) -> str | None:
     """Return the array that the selection is or belongs to."""
     refs, path = controller.references, controller.selection
@@ -213,7 +230,7 @@ def _array_of(controller: ExplorerController) -> str | None:
 
 def _targets(controller: ExplorerController) -> str:
     refs = controller.references
-    if refs.count > COUNTED_KEYS and controller.target_map.last is None:
+    if refs.count > SOON and controller.target_map.last is None:
         return ""
     found = refs.targets(0, _TARGETS)
     rows = [

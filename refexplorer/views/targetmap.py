@@ -9,8 +9,9 @@ from refexplorer.data.checking import check_targets
 from refexplorer.data.journal import Journal
 from refexplorer.data.targets import Targets
 from refexplorer.errors import RefexplorerError
+from refexplorer.markup import counted
 from refexplorer.refset.layout import TargetLayout, TargetRange, TargetSummary
-from refexplorer.views.jobs import Report
+from refexplorer.views.jobs import Report, go_on, unheard
 from refexplorer.views.map_models import Layout, MapArray, MapRange, TargetRow
 from refexplorer.views.wire import Buffers, Message, floats
 
@@ -41,8 +42,9 @@ class TargetMap:
         self._checked: dict[str | None, TargetCheck] = {}
         self.last: tuple[Layout, Buffers] | None = None
 
-    def rows(self, message: Message) -> tuple[Message, Buffers]:
+    def rows(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
         """Answer ``targets.rows``."""
+        self._sort(report)
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
         index = self._refs.target_index
         rows = list(map(self._row, index.targets(start, start + n)))
@@ -75,8 +77,16 @@ class TargetMap:
         grants = dict.fromkeys(record.grant for record in checks if record.grant)
         return {"summary": checks.summary, "grants": list(grants)[:_GRANTS_NAMED]}, []
 
-    def show(self, message: Message) -> tuple[Message, Buffers]:
+    def _sort(self, report: Report) -> None:
+        """Put all references in the order of their targets, if that was not done before."""
+        references = counted(self._refs.count, "reference")
+        go_on(report, 0, 2, f"Sorting {references} by their targets")
+        self._refs.target_index  # noqa: B018  sorted when first asked for
+        go_on(report, 1, 2, "Sorted")
+
+    def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
         """Answer ``target.show``; ``layout`` is None if the set has no targets."""
+        self._sort(report)
         first = self._refs.targets(0, 1)
         if not first:
             return {"layout": None}, []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,8 +16,6 @@ Post = Callable[[Message, Buffers], None]
 """Sends a message to every view; may be called from any thread."""
 Operation = Callable[[Message], Message | None]
 """Answers a request at once, or returns None and posts the answer later."""
-Work = Callable[[Message], tuple[Message, Buffers]]
-"""Answers a request with fields and buffers; may take long."""
 
 
 def nowhere(message: Message, buffers: Buffers) -> None:
@@ -35,21 +32,6 @@ def answer(operations: Mapping[str, Operation], message: Message) -> list[tuple[
     except Exception as error:
         return [(failure(message, error), [])]
     return [] if fields is None else [({"id": message.get("id"), **to_wire(fields)}, [])]
-
-
-def answer_later(message: Message, work: Work, post: Post, lock: threading.Lock) -> None:
-    """Run work in a thread of its own, one at a time under the lock, and post the answer."""
-
-    def run() -> None:
-        try:
-            with lock:
-                fields, buffers = work(message)
-            post({"id": message.get("id"), **to_wire(fields)}, buffers)
-        except Exception as error:
-            post(failure(message, error), [])
-
-    name = f"refexplorer-{message.get('op')}-{message.get('id')}"
-    threading.Thread(target=run, name=name, daemon=True).start()
 
 
 def floats(values: np.ndarray) -> bytes:

@@ -12,7 +12,7 @@ import traitlets
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer import ExplorerController
-from refexplorer.views.still import still_html, still_text
+from refexplorer.views.still import complete, still_html, still_text
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.opening import open_watched
 from refexplorer.widgets.still import StillWidget
@@ -79,6 +79,15 @@ class ReferencesWidget(StillWidget):
 
     def _still(self) -> tuple[str, str]:
         return still_html(self._controller, self.part), still_text(self._controller, self.part)
+
+    def save_static(self) -> None:
+        """Put the state as it is now into the outputs where the widget was displayed last.
+
+        Of a large set, whose first look waits for neither, the notes and the maps are made now.
+        Nothing happens if it was not displayed. The live view is drawn anew.
+        """
+        complete(self._controller)
+        super().save_static()
 
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
         for reply, attached in self._controller.handle(message, buffers):

@@ -21,7 +21,8 @@ class Host:
     """A host that keeps what is posted, and sends everything through JSON as the real ones do."""
 
     def __init__(self, source: Any, **options: Any) -> None:
-        self.controller = ExplorerController(rx.open_references(source), **options)
+        refs = source if isinstance(source, rx.ReferenceSet) else rx.open_references(source)
+        self.controller = ExplorerController(refs, **options)
         self.posted: queue.Queue[tuple[Message, Buffers]] = queue.Queue()
         self.controller.post = lambda message, buffers: self.posted.put((message, buffers))
         self.events: list[Message] = []
@@ -33,17 +34,21 @@ class Host:
         assert message.pop("id") == "t:1"
         return message
 
-    def read(self, array: str, index: list[int] | None, **fields: Any) -> tuple[Message, Any]:
-        request = {"id": "t:2", "op": "chunk.read", "array": array, "index": index, **fields}
-        for answered in self.controller.handle(request):
-            return answered[0], None
+    def answer(self) -> tuple[Message, Buffers]:
+        """What is answered later."""
         while True:
             message, buffers = self.posted.get(timeout=30)
             json.dumps(message, allow_nan=False)
             if "ev" not in message:
-                break
+                return message, buffers
             if message["ev"] != "code":
                 self.events.append(message)
+
+    def read(self, array: str, index: list[int] | None, **fields: Any) -> tuple[Message, Any]:
+        request = {"id": "t:2", "op": "chunk.read", "array": array, "index": index, **fields}
+        for answered in self.controller.handle(request):
+            return answered[0], None
+        message, buffers = self.answer()
         values = np.frombuffer(buffers[0], "<f8") if buffers else None
         return message.get("reading", message), values
 
@@ -214,6 +219,7 @@ def test_a_reading_can_be_stopped(server: RangeServer) -> None:
 
     def stop_at_first(message: Message, buffers: Buffers) -> None:
         if message.get("ev") == "progress":
+            host.events.append(message)
             host.controller.handle({"id": "t:3", "op": "cancel", "job": message["id"]})
         host.posted.put((message, buffers))
 

@@ -17,7 +17,7 @@ from tests.views.test_explorer import Host
 def later(host: Host, op: str, **fields: Any) -> tuple[Message, list[Any]]:
     """Ask for what is answered from a thread."""
     assert host.controller.handle({"id": "t:3", "op": op, **fields}) == []
-    message, buffers = host.posted.get(timeout=30)
+    message, buffers = host.answer()
     assert message.pop("id") == "t:3"
     return message, [np.frombuffer(buffer, "<f8") for buffer in buffers]
 

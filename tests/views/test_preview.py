@@ -102,7 +102,7 @@ def test_the_overview_is_of_metadata_alone(server: RangeServer) -> None:
     refs = raw_set([f"{server.url}/f", 0, 4], [f"{server.url}/f", 4, 4])
     host = Host(refs, allow=[server.url])
     assert host.controller.handle({"id": "t:9", "op": "overview"}) == []
-    reply, _ = host.posted.get(timeout=30)
+    reply, _ = host.answer()
     assert "xarray.Dataset" in reply["html"]
     assert server.requests == []
 
@@ -112,7 +112,7 @@ def test_attributes_cannot_leave_the_overview_as_html() -> None:
     refs = raw_set("abcd") | {"x/.zattrs": json.dumps(attributes)}
     host = Host(refs)
     host.controller.handle({"id": "t:9", "op": "overview"})
-    assert "<script>" not in host.posted.get(timeout=30)[0]["html"]
+    assert "<script>" not in host.answer()[0]["html"]
 
 
 def test_absent_chunks_are_rows_when_asked_for() -> None:

@@ -27,5 +27,5 @@ def test_cancelling_a_job_ends_the_request_that_it_waits_for() -> None:
         while not server.requests:
             time.sleep(0.01)
         jobs.cancel({"job": "a:1"})
-        assert "it was stopped" in posted.get(timeout=10)["error"]
+        assert posted.get(timeout=10)["error"] == "It was stopped."
         assert server.hung_up.wait(10)

@@ -3,8 +3,10 @@
 import type { ComponentChildren } from "preact";
 
 import { Sentence } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
 import type { Progress } from "../shared/wire.ts";
 import type { Asked } from "./keydetails.ts";
+import type { Waiting } from "./waiting.ts";
 
 /** What an answer says of the access that it needs. */
 interface Answer {
@@ -55,6 +57,12 @@ export function Working({ progress, cancel }: { progress: Progress | null; cance
       <button class="button" onClick={cancel}>Cancel</button>
     </div>
   );
+}
+
+/** How far something is that is waited for; nothing while there is no such thing, or only for a moment. */
+export function Waited({ waiting }: { waiting: Waiting }) {
+  const { progress } = useStore(waiting);
+  return progress && <Working progress={progress} cancel={() => waiting.cancel()} />;
 }
 
 export function Failure({ sentence }: { sentence: string }) {

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { bytes, count, counted, fileName, KIND_NAMES } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
+import { Waited } from "./asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Kind } from "../shared/wire.ts";
 import { FAILED, LOOKS, placeOf, targetName, type By } from "./cells.ts";
@@ -23,13 +24,16 @@ export function Chunks({ session }: { session: ExplorerSession }) {
     else if (grid && item?.chunk && placeOf(grid, item.chunk.index) === null) session.maps.showGrid(grid.array, grid.axes);
   }, [item]);
   if (gridError !== null) return <Blank sentence={gridError} retry={() => session.maps.showGrid(wanted)} />;
-  if (grid === undefined) return <Blank sentence="Counting the chunks …" />;
+  if (grid === undefined) {
+    return <><Blank sentence="Counting the chunks …" /><Waited waiting={session.maps.counting} /></>;
+  }
   if (grid === null) return <Blank sentence="This set has no arrays, so there are no chunks to map." />;
   const { array, axes, window } = grid;
   const redraw = (spans: Span[] | null, drawn = axes) => session.maps.showGrid(array, drawn, spans);
   const selected = item?.chunk?.array === array ? item.chunk.index : null;
   return (
     <>
+      <Waited waiting={session.maps.counting} />
       <Heading grid={grid} />
       <Controls grid={grid} by={by} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
       {grid.rows * grid.columns === 0 ? (

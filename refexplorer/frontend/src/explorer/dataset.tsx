@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
+import { Waited } from "./asking.tsx";
 import { useTheme } from "./board.tsx";
 import type { ExplorerSession } from "./session.ts";
 
@@ -16,6 +17,7 @@ export function Dataset({ session }: { session: ExplorerSession }) {
     <section>
       <h3>As xarray sees it, from metadata alone</h3>
       {dataset === null && <p class="quiet">Opening the metadata …</p>}
+      <Waited waiting={session.describing} />
       {dataset?.sentence && <p class="prose quiet"><Sentence text={dataset.sentence} /></p>}
       {dataset?.html && <Frame html={dataset.html} />}
     </section>

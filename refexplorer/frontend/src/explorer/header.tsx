@@ -2,15 +2,12 @@
 
 import { bytes, counted } from "../shared/format.ts";
 import { SeverityMark } from "../shared/parts.tsx";
-import type { Hello } from "../shared/wire.ts";
+import type { Hello, Severity } from "../shared/wire.ts";
 
 export function Header({ hello, showNotes }: { hello: Hello; showNotes(): void }) {
   const { facts, notes, note_count: total } = hello;
-  const worst = notes.some((note) => note.severity === "error")
-    ? "error"
-    : notes.some((note) => note.severity === "warning")
-      ? "warning"
-      : "info";
+  const has = (severity: Severity) => notes?.some((note) => note.severity === severity);
+  const worst = has("error") ? "error" : has("warning") ? "warning" : "info";
   return (
     <header class="bar head">
       <b class="title" title={hello.title}>{hello.title}</b>
@@ -20,7 +17,7 @@ export function Header({ hello, showNotes }: { hello: Hello; showNotes(): void }
       <Fact text={counted(facts.targets, "target")} />
       <Fact text={`${bytes(facts.bytes).replace(" ", "\u00a0")} referenced`} />
       <span class="space" />
-      {total > 0 && (
+      {total !== null && total > 0 && (
         <button class={`chip ${worst}`} onClick={showNotes}>
           <SeverityMark severity={worst} /> {counted(total, "note")}
         </button>

@@ -30,7 +30,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
   useEffect(() => {
     details.look(item.path);
     details.writeCode();
-  }, [details, item]);
+  }, [details, item.path]);
   const readable = item.chunk?.estimate ?? (item.array?.path === item.path ? item.array?.estimate : null);
   return (
     <>
@@ -44,7 +44,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
           </button>
         )}
       </div>
-      {item.notes.length > 0 && <Notes notes={item.notes} follow={() => null} />}
+      {item.notes !== null && item.notes.length > 0 && <Notes notes={item.notes} follow={() => null} />}
       <Reference item={item} details={details} />
       {item.text !== null && <Text text={item.text} total={item.text_total} />}
       {item.kind !== null && <Bytes item={item} details={details} />}

@@ -5,6 +5,7 @@ import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import type { Count, Progress, Wire } from "../shared/wire.ts";
+import { Waiting } from "./waiting.ts";
 
 export type Span = [number, number];
 
@@ -118,6 +119,9 @@ export interface MapsState {
 
 export class Maps extends Store<MapsState> {
   readonly rows: RowWindow<TargetRow>;
+  /** The counting of chunks, and the sorting of ranges. */
+  readonly counting: Waiting;
+  readonly sorting: Waiting;
   private readonly wire: Wire;
   private readonly off: Off;
   private readonly grids: Newest<GridWish>;
@@ -127,6 +131,8 @@ export class Maps extends Store<MapsState> {
     super({ grid: undefined, gridError: null, strip: undefined, stripError: null, check: null });
     this.wire = wire;
     this.off = wire.on("progress", (message) => this.progress(message));
+    this.counting = new Waiting(wire);
+    this.sorting = new Waiting(wire);
     this.grids = new Newest((wish) => this.drawGrid(wish));
     this.strips = new Newest((wish) => this.drawStrip(wish));
     this.rows = new RowWindow(
@@ -142,6 +148,8 @@ export class Maps extends Store<MapsState> {
   }
 
   close(): void {
+    this.counting.close();
+    this.sorting.close();
     this.off();
   }
 
@@ -190,7 +198,7 @@ export class Maps extends Store<MapsState> {
 
   private async drawGrid(wish: GridWish): Promise<void> {
     try {
-      const { message, buffers } = await this.wire.job<{ map: Grid | null }>("grid.show", wish).reply;
+      const { message, buffers } = await this.counting.ask<{ map: Grid | null }>("grid.show", wish);
       const [perState, target, offset, size] = buffers.map((buffer) => new Float64Array(buffer));
       const grid = message.map && { ...message.map, perState: perState!, target: target!, offset: offset!, size: size! };
       this.set({ grid, gridError: null });
@@ -201,8 +209,7 @@ export class Maps extends Store<MapsState> {
 
   private async drawStrip(wish: StripWish): Promise<void> {
     try {
-      const asked = this.wire.job<{ layout: Layout | null }>("target.show", wish);
-      const { message, buffers } = await asked.reply;
+      const { message, buffers } = await this.sorting.ask<{ layout: Layout | null }>("target.show", wish);
       const [edges, covered, sharedBytes, begins, most] = buffers.map((buffer) => new Float64Array(buffer));
       const strip = message.layout && {
         ...exact(message.layout),

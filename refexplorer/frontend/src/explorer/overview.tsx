@@ -1,8 +1,12 @@
 /** The first look: what this set is, and whether something is wrong. */
 
+import { useState } from "preact/hooks";
+
 import { bytes, count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
-import { Badge, Notes } from "../shared/parts.tsx";
-import type { Facts, Hello } from "../shared/wire.ts";
+import { Badge, Notes, Sentence } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { Facts, Hello, Note } from "../shared/wire.ts";
+import { Waited } from "./asking.tsx";
 import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
 
@@ -18,8 +22,7 @@ const FORMS: Record<Hello["form"], string> = {
 };
 
 export function Overview({ session, hello }: Props) {
-  const { facts, notes, note_count: total } = hello;
-  const reveal = (path: string) => session.run(session.reveal(path));
+  const { facts } = hello;
   return (
     <>
       <section>
@@ -34,18 +37,72 @@ export function Overview({ session, hello }: Props) {
         <h3>How the keys hold their data</h3>
         <KindTable facts={facts} />
       </section>
-      <section>
-        <h3>{total === 0 ? "Notes" : counted(total, "note")}</h3>
-        {total === 0 ? (
-          <p class="prose quiet">Nothing is wrong with this set.</p>
-        ) : (
-          <Notes notes={notes} follow={({ key }) => (key === null ? null : () => reveal(key))} />
-        )}
-        {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}
-      </section>
+      <SetNotes session={session} hello={hello} />
       <Dataset session={session} />
       <p class="quiet hint">Select a key in the tree to see its reference and its data.</p>
     </>
+  );
+}
+
+/** What is odd about the set: each note leads to the key that it names, or shows its text. */
+function SetNotes({ session, hello }: Props) {
+  const { notes, note_count: total } = hello;
+  const [source, show] = useState<Source | null>(null);
+  if (notes === null || total === null) return <Sought session={session} />;
+  const follow = (note: Note) => {
+    const { key } = note;
+    if (key !== null) return () => session.run(session.reveal(key));
+    if (note.line === null) return null;
+    return () => session.run(session.around(note).then((lines) => show(lines && { note, lines })));
+  };
+  return (
+    <section>
+      <h3>{total === 0 ? "Notes" : counted(total, "note")}</h3>
+      {total === 0 ? (
+        <p class="prose quiet">Nothing is wrong with this set.</p>
+      ) : (
+        <Notes notes={notes} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} />
+      )}
+      {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}
+    </section>
+  );
+}
+
+/** The lines of the source around a note. */
+interface Source {
+  note: Note;
+  lines: [number, string][];
+}
+
+function Lines({ note, lines }: Source) {
+  return (
+    <pre class="source" role="group" aria-label={`Lines around ${note.pointer || "/"}`}>
+      {lines.map(([number, text]) => (
+        <span key={number} class={number === note.line ? "source-line meant" : "source-line"}>
+          <span class="source-number">{number}</span>
+          {text}
+        </span>
+      ))}
+    </pre>
+  );
+}
+
+/** What stands in place of the notes until they are known. */
+function Sought({ session }: { session: ExplorerSession }) {
+  const { notesError } = useStore(session);
+  return (
+    <section>
+      <h3>Notes</h3>
+      {notesError === null ? (
+        <p class="prose quiet">Looking for what is odd about this set …</p>
+      ) : (
+        <p class="prose quiet">
+          <Sentence text={notesError} />{" "}
+          <button class="button" onClick={() => session.seekNotes()}>Look for what is odd</button>
+        </p>
+      )}
+      <Waited waiting={session.seeking} />
+    </section>
   );
 }
 

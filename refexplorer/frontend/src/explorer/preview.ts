@@ -36,14 +36,11 @@ interface Wish {
 export class Preview extends Store<PreviewState> {
   private readonly wire: Wire;
   private readonly plans: Newest<Wish>;
-  private readonly failed: (array: string) => void;
   private readonly off: Off;
 
-  /** @param failed - Told when chunks of an array failed. */
-  constructor(wire: Wire, failed: (array: string) => void) {
+  constructor(wire: Wire) {
     super({ plan: null, planError: null, job: null, scale: true, times: true });
     this.wire = wire;
-    this.failed = failed;
     this.plans = new Newest((wish) => this.ask(wish));
     this.off = wire.on("progress", (message) => this.progress(message));
   }
@@ -79,7 +76,6 @@ export class Preview extends Store<PreviewState> {
       const values = buffers[0] ? new Float64Array(buffers[0]) : null;
       this.finish(asked.id, { reading: message.reading, values });
       if (message.reading.state !== "ask") void this.plans.ask({ array, index: null, slices });
-      if (message.reading.chunks.failed > 0) this.failed(array);
     } catch (error) {
       this.finish(asked.id, { error: (error as Error).message });
     }

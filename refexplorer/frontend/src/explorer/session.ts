@@ -4,11 +4,12 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
-import type { Count, Hello, Item, Kind, Row } from "../shared/wire.ts";
+import type { Count, Hello, Item, Kind, Note, Row } from "../shared/wire.ts";
 import { KeyDetails } from "./keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "./maps.ts";
 import { Preview } from "./preview.ts";
+import { Waiting } from "./waiting.ts";
 
 export const TABS = { overview: "Overview", key: "Key", data: "Data", chunks: "Chunks", targets: "Targets" };
 export type Tab = keyof typeof TABS;
@@ -49,6 +50,8 @@ export interface ExplorerState {
   code: string;
   /** Null until it was asked for. */
   dataset: DatasetView | null;
+  /** Why the notes are not known. */
+  notesError: string | null;
   /** Where along each dimension of the values the drawn slice is. */
   steps: number[];
   /** Counts up whenever the active row should be scrolled to. */
@@ -71,6 +74,7 @@ const START: ExplorerState = {
   trouble: null,
   code: "",
   dataset: null,
+  notesError: null,
   steps: [],
   revealed: 0,
 };
@@ -80,12 +84,17 @@ export class ExplorerSession extends Store<ExplorerState> {
   readonly maps: Maps;
   readonly preview: Preview;
   readonly details: KeyDetails;
+  /** The search for what is odd, and the metadata that xarray opens. */
+  readonly seeking: Waiting;
+  readonly describing: Waiting;
   readonly part: Part;
   /** Settles when the set is here, or was refused. */
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
   picked: string | null = null;
   private keys: Promise<void> = Promise.resolve();
+  /** Settles when the first rows are here: nothing else may hold them up. */
+  private first = gate();
   private readonly host: Host;
   private readonly wire: Wire;
   private readonly offs: Off[];
@@ -97,16 +106,19 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.part = (host.get("part") as Part | undefined) || "explorer";
     this.wire = new Wire(host);
     this.maps = new Maps(this.wire);
-    this.preview = new Preview(this.wire, (array) => this.maps.refresh(array));
+    this.preview = new Preview(this.wire);
+    this.seeking = new Waiting(this.wire);
+    this.describing = new Waiting(this.wire);
     this.details = new KeyDetails(this.wire);
     this.rows = new RowWindow(
-      (start, n) => this.wire.request<RowsReply<Row>>("tree.rows", { start, n }),
+      (start, n) => this.wire.request<RowsReply<Row>>("tree.rows", { start, n }).finally(() => this.first.open()),
       () => this.set({}),
     );
     this.offs = [
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
       this.wire.on("code", ({ code }) => this.set({ code: String(code) })),
       this.wire.on("opened", () => void this.reopen()),
+      this.wire.on("outcomes", ({ array }) => this.maps.refresh(String(array))),
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
@@ -115,6 +127,8 @@ export class ExplorerSession extends Store<ExplorerState> {
   close(): void {
     for (const off of this.offs) off();
     this.preview.close();
+    this.seeking.close();
+    this.describing.close();
     this.maps.close();
     this.details.close();
     this.wire.close();
@@ -127,6 +141,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       this.set({ hello, code: hello.code });
       // The tree has at least one row, or says that it has none.
       this.rows.reset(1);
+      if (this.part === "explorer" || this.part === "key") void this.seekNotes();
       if (hello.selection) await this.reveal(hello.selection);
     } catch (error) {
       this.set({ failure: (error as Error).message });
@@ -136,15 +151,46 @@ export class ExplorerSession extends Store<ExplorerState> {
   /** The set as xarray shows it; asked for once. */
   async describe(): Promise<void> {
     if (this.state.dataset !== null) return;
+    await this.first.opened;
     try {
-      this.set({ dataset: await this.wire.request<DatasetView>("overview") });
+      this.set({ dataset: (await this.describing.ask<DatasetView>("overview")).message });
     } catch (error) {
       this.set({ dataset: { html: null, sentence: (error as Error).message } });
     }
   }
 
+  /** Asks what is odd about the set, unless that is known. */
+  async seekNotes(): Promise<void> {
+    if (this.part === "explorer") await this.first.opened;
+    const { hello } = this.state;
+    if (hello === null || hello.notes !== null) return;
+    this.set({ notesError: null });
+    try {
+      const { message } = await this.seeking.ask<{ notes: Note[]; note_count: number }>("notes");
+      const { notes, note_count } = message;
+      if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count } });
+      await this.annotate();
+    } catch (error) {
+      this.set({ notesError: (error as Error).message });
+    }
+  }
+
+  /** Adds the notes of the item that was shown before they were known. */
+  private async annotate(): Promise<void> {
+    const { item } = this.state;
+    if (item === null || item.notes !== null) return;
+    const { notes } = (await this.wire.request<{ item: Item }>("key.show", { path: item.path })).item;
+    if (this.state.item === item) this.set({ item: { ...item, notes } });
+  }
+
+  /** The lines of the source around a note, each with its number; null where there are none. */
+  async around({ pointer }: Note): Promise<[number, string][] | null> {
+    return (await this.wire.request<{ lines: [number, string][] | null }>("source.show", { pointer })).lines;
+  }
+
   /** Python shows another set in this widget. */
   private async reopen(): Promise<void> {
+    this.first = gate();
     this.set({ ...START, tab: this.state.tab });
     this.maps.forget();
     this.preview.forget();
@@ -286,4 +332,13 @@ export class ExplorerSession extends Store<ExplorerState> {
     const reply = await this.wire.request<RowsReply<Row>>("tree.rows", { start: index, n: 1 });
     return reply.rows[0];
   }
+}
+
+/** A promise that is settled from outside. */
+function gate(): { opened: Promise<void>; open(): void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
 }

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
+import { Waited } from "./asking.tsx";
 import { useStore } from "../shared/store.ts";
 import { targetName } from "./cells.ts";
 import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
@@ -28,12 +29,15 @@ export function Targets({ session }: { session: ExplorerSession }) {
     else if (strip && selected && !inView(strip, selected)) maps.showTarget({ url: strip.url, window: null });
   }, [item]);
   if (stripError !== null) return <Blank sentence={stripError} retry={() => maps.showTarget({ window: null })} />;
-  if (strip === undefined) return <Blank sentence="Sorting the ranges of all targets …" />;
+  if (strip === undefined) {
+    return <><Blank sentence="Sorting the ranges of all targets …" /><Waited waiting={maps.sorting} /></>;
+  }
   if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
   return (
     <>
       <TargetTable maps={maps} chosen={strip.url} />
       <TargetCheck maps={maps} />
+      <Waited waiting={maps.sorting} />
       <Target strip={strip} selected={selected} session={session} />
     </>
   );

@@ -1,7 +1,7 @@
 /** A scrolled list of any length: only the rows on the screen are in the document. */
 
 import type { ComponentChildren, CSSProperties, HTMLAttributes, RefObject } from "preact";
-import { useEffect, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
 import * as virtual from "./virtual.ts";
 import type { RowWindow } from "./window.ts";
@@ -51,7 +51,8 @@ export function Rows<R>({ rows, handle, attributes, kept, header, footer, childr
   const { top, moveTo } = usePosition(scroller, geometry);
   const [start, end] = virtual.visible(top, geometry);
 
-  useEffect(() => rows.want(start, end), [rows, start, end, rows.total]);
+  // Before the browser paints: the rows are on their way a frame earlier.
+  useLayoutEffect(() => rows.want(start, end), [rows, start, end, rows.total]);
   const heightBefore = useRef(height);
   useLayoutEffect(() => {
     const before = { ...geometry, height: heightBefore.current };

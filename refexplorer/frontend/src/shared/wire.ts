@@ -32,8 +32,9 @@ export interface Hello {
   title: string;
   form: "V0" | "V1" | "parquet";
   facts: Facts;
-  notes: Note[];
-  note_count: number;
+  /** Null until they are known: of a large set they are asked for after the first rows. */
+  notes: Note[] | null;
+  note_count: number | null;
   selection: string;
   code: string;
   /** Paths of the first arrays. */
@@ -101,7 +102,8 @@ export interface Item {
   text_total: number;
   origin: string | null;
   size: Count | null;
-  notes: Note[];
+  /** Null until those of the whole set are known. */
+  notes: Note[] | null;
   array: ArrayItem | null;
   chunk: ChunkItem | null;
   code: string;

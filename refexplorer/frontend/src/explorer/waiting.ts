@@ -1,0 +1,73 @@
+/** What Python works on for longer than a moment: how far it is, and a way to stop it. */
+
+import type { Message, Off } from "../shared/host.ts";
+import { Store } from "../shared/store.ts";
+import type { Progress, Reply, Wire } from "../shared/wire.ts";
+
+/** Milliseconds before there is anything to see. */
+const MOMENT = 700;
+
+export interface WaitingState {
+  /** Null while nothing is worked on, or only for a moment yet. */
+  progress: Progress | null;
+}
+
+const BEGUN: Progress = { done: 0, of: 0, label: "Waiting for Python …" };
+
+/** One piece of work at a time; a new one takes the place of what was asked before. */
+export class Waiting extends Store<WaitingState> {
+  private readonly wire: Wire;
+  private readonly off: Off;
+  private id: string | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private latest = BEGUN;
+  private seen = false;
+
+  constructor(wire: Wire) {
+    super({ progress: null });
+    this.wire = wire;
+    this.off = wire.on("progress", (message) => this.heard(message));
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    this.off();
+  }
+
+  async ask<T>(op: string, fields: object = {}): Promise<Reply<T>> {
+    const { id, reply } = this.wire.job<T>(op, fields, true);
+    this.begin(id);
+    try {
+      return await reply;
+    } finally {
+      if (this.id === id) this.end();
+    }
+  }
+
+  cancel(): void {
+    if (this.id !== null) void this.wire.request("cancel", { job: this.id });
+  }
+
+  private begin(id: string): void {
+    this.end();
+    this.id = id;
+    this.timer = setTimeout(() => {
+      this.seen = true;
+      this.set({ progress: this.latest });
+    }, MOMENT);
+  }
+
+  private end(): void {
+    clearTimeout(this.timer);
+    this.id = null;
+    this.latest = BEGUN;
+    this.seen = false;
+    if (this.state.progress !== null) this.set({ progress: null });
+  }
+
+  private heard(message: Message): void {
+    if (this.id === null || message["id"] !== this.id) return;
+    this.latest = message as unknown as Progress;
+    if (this.seen) this.set({ progress: this.latest });
+  }
+}

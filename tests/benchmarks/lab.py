@@ -1,0 +1,158 @@
+"""A set of 10^6 keys in JupyterLab, in a real browser: ``python -m tests.benchmarks.lab``.
+
+Prints, median and slowest: from the call of `explore()` to the first rows on the screen, and from
+a jump of the scroll bar to the rows there, beside a bare round trip of a comm, which none can beat.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.benchmarks.sets import NAMES, made
+from tests.browser import launch_options
+from tests.ui.hosts import Lab, running_lab
+
+CALLS, JUMPS = 7, 40
+HEAD = "| ms | median | slowest | goal |"
+_PING = """
+import anywidget
+class Ping(anywidget.AnyWidget):
+    _esm = '''export default {render({model, el}) {
+      window.ping = () => new Promise((done) => {
+        const begun = performance.now();
+        const heard = () => { model.off("msg:custom", heard); done(performance.now() - begun); };
+        model.on("msg:custom", heard);
+        model.send({});
+      });
+      el.textContent = "ping";
+    }}'''
+def heard(widget, content, buffers):
+    widget.send({})
+ping = Ping()
+ping.on_msg(heard)
+ping
+"""
+_OPEN = """
+import time
+import refexplorer as rx
+refs = rx.open_references({path!r})
+"""
+_CALL = """
+print(f"called {time.time()}")
+rx.explore(refs)
+"""
+_FIND = """
+window.keysTree = (root = document) => {
+  const found = root.querySelector("[role=treegrid]");
+  if (found) return found;
+  for (const each of root.querySelectorAll("*")) {
+    const inside = each.shadowRoot && window.keysTree(each.shadowRoot);
+    if (inside) return inside;
+  }
+  return null;
+};
+window.hasRow = (tree, least) => [...tree.querySelectorAll(".rows .row:not(.waiting)")]
+  .some((row) => Number(row.getAttribute("aria-rowindex")) >= least);
+"""
+_SHOWN_AT = """() => new Promise((done) => {
+  const look = () => {
+    const tree = window.keysTree();
+    if (tree && window.hasRow(tree, 2)) done((performance.timeOrigin + performance.now()) / 1000);
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+_JUMP = """(share) => new Promise((done) => {
+  const tree = window.keysTree();
+  const rows = tree.querySelector(".rows");
+  const here = () => {
+    const { top, bottom } = tree.getBoundingClientRect();
+    const seen = [...rows.children].filter((row) => {
+      const box = row.getBoundingClientRect();
+      return box.bottom > top && box.top < bottom;
+    });
+    return seen.length > 3 && seen.every((row) => !row.classList.contains("waiting"));
+  };
+  const begun = performance.now();
+  tree.scrollTop = share * (tree.scrollHeight - tree.clientHeight);
+  let left = false;
+  const watch = new MutationObserver(() => {
+    left ||= !here();
+    if (!left || !here()) return;
+    watch.disconnect();
+    done(performance.now() - begun);
+  });
+  watch.observe(rows, { subtree: true, childList: true, attributes: true, characterData: true });
+})"""
+
+
+def main() -> None:
+    """Measure one set and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.lab", description=__doc__)
+    parser.add_argument("--keys", type=float, default=1e6)
+    parser.add_argument("--kind", default="v0", help="a kind of set of tests.benchmarks.sets")
+    parser.add_argument("--sets", type=Path, help="folder to keep the sets in")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        path = made(chosen.sets or Path(scratch), chosen.kind, int(chosen.keys))
+        browser = playwright.chromium.launch(**launch_options())  # type: ignore[arg-type]
+        with running_lab(Path(scratch)) as lab:
+            page = browser.new_page()
+            page.add_init_script(_FIND)
+            calls = to_rows(lab, page, path)
+            jumps, pings = jumps_and_pings(lab, page, path)
+        browser.close()
+    print(f"{chosen.keys:,.0f} keys, {chosen.kind}\n\n{HEAD}\n|---|---|---|---|")
+    print(_line("first call in a kernel to rows", calls[:1], ""))
+    print(_line("call to rows", calls[1:], "500"))
+    print(_line("bare comm round trip", pings, ""))
+    print(_line("scroll jump to rows", jumps, f"{1.5 * median(pings):.0f}"))
+
+
+def to_rows(lab: Lab, page: Page, path: Path) -> list[float]:
+    """Return the times from the call to the rows, ms; each of a set that was opened anew."""
+    cells = [_OPEN.format(path=str(path)), _CALL]
+    notebook = lab.open(page, "rows", cells)
+    times = []
+    for _ in range(CALLS + 1):
+        shown = float(page.evaluate(_SHOWN_AT))
+        said = notebook.output(1).get_by_text("called").first.inner_text()
+        times.append(1000 * (shown - float(said.split()[1])))
+        page.wait_for_timeout(3000)  # what comes after the rows
+        page.evaluate("window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+        page.wait_for_function("window.keysTree() === null")
+        notebook.run()
+    return times
+
+
+def jumps_and_pings(lab: Lab, page: Page, path: Path) -> tuple[list[float], list[float]]:
+    """Return the times of jumps through an open folder and of round trips, ms, taken in turn."""
+    name = NAMES[0]
+    show = f"explorer = rx.explore(refs, selection='{name}/0.0.0')\nexplorer"
+    lab.open(page, "jumps", [_OPEN.format(path=str(path)), _PING, show])
+    page.wait_for_function(
+        "window.ping && window.keysTree() && window.hasRow(window.keysTree(), 2)"
+    )
+    page.wait_for_timeout(5000)
+    jumps, pings = [], []
+    for turn in range(JUMPS):
+        pings.append(float(page.evaluate("window.ping()")))
+        jumps.append(float(page.evaluate(_JUMP, (0.03 + 0.618 * turn) % 1)))
+        page.wait_for_timeout(100)
+    return jumps, pings
+
+
+def _line(work: str, times: Sequence[float], goal: str) -> str:
+    return f"| {work} | {median(times):.0f} | {max(times):.0f} | {goal} |"
+
+
+if __name__ == "__main__":
+    main()

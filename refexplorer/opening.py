@@ -10,7 +10,7 @@ from refexplorer.errors import SpecError
 from refexplorer.formats.compression import Progress
 from refexplorer.formats.dialects import run as run_readers
 from refexplorer.formats.dialects import store_dialects
-from refexplorer.formats.documents import placed, read_large, read_whole
+from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet import read_store
 from refexplorer.formats.source import Source, read_source
@@ -108,8 +108,8 @@ def _opened(
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
-    large = read_large(read, templates, limits, findings, trusted, progress)
-    document, entries = large or (
+    long = read_long(read, templates, limits, findings, trusted, progress)
+    document, entries = long or (
         read_whole(read, templates, limits, findings, trusted)[1],
         None,
     )

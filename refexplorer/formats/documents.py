@@ -8,7 +8,7 @@ from typing import Any
 from refexplorer.errors import SpecError
 from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_blocks import Entries, NotInBlocks, read_in_blocks
-from refexplorer.formats.json_text import Noting, parse_json
+from refexplorer.formats.json_text import Noting, is_deep, parse_json
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
@@ -43,7 +43,7 @@ def read_whole(
     return value, document
 
 
-def read_large(
+def read_long(
     source: Source,
     templates: Mapping[str, str] | None,
     limits: Limits,
@@ -51,8 +51,8 @@ def read_large(
     trusted: bool,
     progress: Progress | None,
 ) -> tuple[Document, Entries] | None:
-    """Read a large document in blocks; None if it is small, or in any doubt."""
-    if not source.is_large or source.content is None or source.part is not None:
+    """Read a long document in blocks; None if it is short, or in any doubt."""
+    if not source.is_long or source.content is None or source.part is not None:
         return None
     noting = Noting()
     try:
@@ -64,6 +64,8 @@ def read_large(
     except SpecError as error:
         raise placed(error, source) from None
     except NotInBlocks:
+        return None
+    if not source.is_large and is_deep([entries.outer, *entries.values.values()], limits):
         return None
     noting.report(entries.outer, findings)
     return document, entries

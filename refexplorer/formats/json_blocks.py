@@ -84,8 +84,8 @@ def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
     """
     head, body, is_v1 = _read_head(stream)
     reader = _Reader(noting)
-    buffer = head[body + 1 :]
-    while more := stream.read(BLOCK):
+    buffer, more = b"", head[body + 1 :] or stream.read(BLOCK)
+    while more:
         buffer += more
         cut = buffer.rfind(_CUT)
         if cut >= 0:
@@ -93,6 +93,7 @@ def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
             buffer = buffer[cut + len(_CUT) :]
         elif len(buffer) > HEAD:
             raise NotInBlocks
+        more = stream.read(BLOCK)
     tail = reader.finish(buffer)
     outer = _read_outer(head[:body], tail, noting) if is_v1 else {}
     if not is_v1 and tail.strip(" \t\r\n"):

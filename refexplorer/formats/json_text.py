@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from refexplorer.errors import LimitError, SpecError
@@ -14,6 +15,8 @@ from refexplorer.spec.diagnostics import Findings, pointer
 
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 _DEPTH_CHECKED = 2**20
+_AROUND = 3
+"""Levels of a document that can stand around a value of its references, and one more."""
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 
 
@@ -133,6 +136,17 @@ def _check_depth(text: str, limits: Limits) -> None:
                 raise _too_deep(limits)
         elif match[2]:
             depth -= 1
+
+
+def is_deep(values: Iterable[object], limits: Limits) -> bool:
+    """Say whether a value from within a document may be nested deeper than the limit."""
+    level = [value for value in values if isinstance(value, dict | list)]
+    for _ in range(limits.json_depth - _AROUND):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [value for one in inner for value in one if isinstance(value, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _too_deep(limits: Limits) -> SpecError:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ZMETADATA = ".zmetadata"
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
 LARGE = 2**20
+LONG = 2**16
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
@@ -46,8 +47,9 @@ class Source:
         The parsed document, if it was given so.
     store
         The folder of a parquet store, with its filesystem.
-    is_large
-        Whether the document is worth reading in blocks.
+    is_long, is_large
+        Whether the document is worth reading in blocks, and whether it is one to be kept out of
+        memory, too.
     part
         Which set of a JSON list of sets, from 0; None for a document that is one set.
     """
@@ -58,6 +60,7 @@ class Source:
     content: Callable[[], PlainStream] | None = field(default=None, repr=False)
     value: Mapping[str, Any] | None = field(default=None, repr=False)
     store: tuple[AbstractFileSystem, str] | None = field(default=None, repr=False)
+    is_long: bool = False
     is_large: bool = False
     part: int | None = None
 
@@ -149,7 +152,7 @@ def _checked(source: Source) -> Source:
         start = stream.read(LARGE)
     if not start.strip():
         raise SourceError(f"{source.name} is empty.")
-    return replace(source, is_large=len(start) == LARGE)
+    return replace(source, is_long=len(start) >= LONG, is_large=len(start) == LARGE)
 
 
 def _from_path(path: Path, limits: Limits) -> Source:

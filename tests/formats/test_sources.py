@@ -111,3 +111,10 @@ def test_a_list_of_sets_offers_the_choice(tmp_path: Path) -> None:
     assert path.read_text()[(found.column or 0) - 1 :].startswith("[1]")
     with pytest.raises(rx.SpecError, match="no set 3"):
         rx.open_references(f"{path}#3")
+
+
+def test_a_long_document_is_held_to_the_same_depth() -> None:
+    refs = {f"x/{n}": ["u", n * 100, 100] for n in range(4000)}
+    deep = {"d": {"a": json.loads("[" * 300 + "]" * 300)}}
+    with pytest.raises(rx.SpecError, match="nested more than 200 levels"):
+        rx.open_references(json.dumps({"version": 1, "refs": refs | deep}).encode())

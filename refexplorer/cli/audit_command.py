@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress
 
 from refexplorer.cli import output
 from refexplorer.cli.commands import HAS_ERRORS, AsJson, Source, app, open_set
 from refexplorer.cli.set_commands import Allow
-from refexplorer.data.audit.auditing import AuditProgress
-from refexplorer.data.audit.report import Audit
 from refexplorer.referenceset import ReferenceSet
+
+if TYPE_CHECKING:
+    from refexplorer.data.audit.auditing import AuditProgress
+    from refexplorer.data.audit.report import Audit
 
 
 @app.command()
@@ -68,20 +68,13 @@ def _watched(
     results: Path | None,
     resume: bool,
 ) -> Audit:
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("Listing references", total=None)
+    with output.counting("Listing references") as count:
 
         def watch(progress: AuditProgress) -> bool:
             if progress.total is None:
-                bar.update(task, completed=progress.listed)
+                count(progress.listed, None)
             else:
-                bar.update(
-                    task, description="Auditing", completed=progress.audited, total=progress.total
-                )
+                count(progress.audited, progress.total, "Auditing")
             return True
 
         return refs.audit(

@@ -11,7 +11,6 @@ from typing import Annotated, cast
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.target_check import check_targets
 from refexplorer.errors import SourceError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -143,6 +142,8 @@ def check(
         raise typer.BadParameter("--allow and --resume go with --targets.")
     refs = open_set(source)
     if targets:
+        from refexplorer.cli.target_check import check_targets
+
         return 0 if check_targets(refs, allow or [], resume, as_json).good else HAS_ERRORS
     counts = _severities(refs)
     if as_json:

@@ -10,8 +10,6 @@ import typer
 from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, Source, app, status_of
 from refexplorer.cli.set_commands import Allow, Overwrite
-from refexplorer.converting import Conversion, form_of
-from refexplorer.converting import convert as convert_set
 from refexplorer.opening import open_references
 
 Pairs = list[str] | None
@@ -45,6 +43,9 @@ def convert(
     as_json: AsJson = False,
 ) -> int:
     """Write the set in another form or with other targets, checked before it is done."""
+    from refexplorer.converting import Conversion, form_of
+    from refexplorer.converting import convert as convert_set
+
     templates = dict(_pairs(template, "--template"))
     with output.waiting(f"Opening {source}"):
         refs = open_references(source, templates=templates)

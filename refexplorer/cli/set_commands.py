@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from refexplorer.cli import output
 from refexplorer.cli.commands import HAS_ERRORS, AsJson, Source, app, open_set, status_of
-from refexplorer.differing import Difference
-from refexplorer.differing import diff as difference_of
-from refexplorer.display.difference import MARKS, reference_text, sentences, title
-from refexplorer.display.inference import part_rows, parts_sentence, size_sentence
 from refexplorer.errors import SourceError
-from refexplorer.inferring import infer as infer_from
-from refexplorer.refset.differences.difference import Change
+
+if TYPE_CHECKING:
+    from refexplorer.differing import Difference
+    from refexplorer.refset.differences.difference import Change
 
 Output = Annotated[
     Path | None,
@@ -35,6 +33,9 @@ def infer(
     as_json: AsJson = False,
 ) -> int:
     """Find the smallest version 1 that expands to the same references."""
+    from refexplorer.display.inference import part_rows, parts_sentence, size_sentence
+    from refexplorer.inferring import infer as infer_from
+
     if target is not None and target.exists() and not overwrite:
         raise SourceError(f"{str(target)!r} exists; choose another name or pass --overwrite.")
     refs = open_set(source)
@@ -76,6 +77,9 @@ def diff(
     as_json: AsJson = False,
 ) -> int:
     """Tell what differs between two sets; exit status 1 if anything does."""
+    from refexplorer.differing import diff as difference_of
+    from refexplorer.display.difference import MARKS, reference_text, sentences, title
+
     sides = [open_set(source) for source in (before, after)]
     with output.waiting(f"Comparing {sides[0].source.name} with {sides[1].source.name}"):
         found = difference_of(*sides, read=read, allow=allow or [])

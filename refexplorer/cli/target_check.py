@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress
-
 from refexplorer.cli import output
 from refexplorer.data.check_results import TargetChecks
 from refexplorer.referenceset import ReferenceSet
@@ -50,15 +47,10 @@ def check_targets(
 
 
 def _watched(refs: ReferenceSet, allow: list[str], resume: Path | None) -> TargetChecks:
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("Asking targets", total=None)
+    with output.counting("Asking targets") as count:
 
         def checked(done: int, of: int) -> bool:
-            bar.update(task, completed=done, total=of)
+            count(done, of)
             return True
 
         return refs.check_targets(allow=allow, resume=resume, checked=checked)

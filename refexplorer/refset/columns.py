@@ -55,7 +55,8 @@ class UrlColumn(Sequence["str | None"]):
     def parts(self, places: np.ndarray, pattern: str) -> list[str | None]:
         """Return what `Columns.parts_of_urls` does."""
         own = self._texts.take(number_column(places[places < len(self._texts)]))
-        found = pc.unique(pc.struct_field(pc.extract_regex(own, pattern), 0)).to_pylist()
+        matches = pc.struct_field(pc.extract_regex(own, pattern), 0)
+        found: list[str | None] = pc.unique(matches).to_pylist()
         return found + self.at(places[places >= len(self._texts)])
 
     def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:

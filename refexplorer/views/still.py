@@ -255,7 +255,8 @@ def _strip(controller: ExplorerController) -> str:
     layout, buffers = controller.target_map.last
     if not layout.ranges:
         return ""
-    words = f"{layout.url}: {counted(layout.ranges, 'range')}, {layout.gaps:,} gaps"
+    overlaps = f", {counted(layout.shared, 'overlap')}" if layout.shared else ""
+    words = f"{layout.url}: {counted(layout.ranges, 'range')}, {layout.gaps:,} gaps{overlaps}"
     picture = pictures.element(pictures.strip(layout, buffers), words)
     legend = [
         f"{pictures.swatch(array.number)} {shown(array.path or 'other keys', _NAME)}"

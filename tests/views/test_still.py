@@ -63,6 +63,11 @@ def test_each_part_says_what_it_shows(part: str, texts: list[str]) -> None:
         assert text in html
 
 
+def test_overlaps_are_counted() -> None:
+    html = still(rx.open_references({"a": ["f", 0, 10], "b": ["f", 5, 10]}), "targets")
+    assert "2 ranges, 0 gaps, 1 overlap" in html
+
+
 def test_what_was_read_is_kept_as_a_picture() -> None:
     host = Host(DEMO / "sst.v0.json")
     host.read("sst", None, slices=["0", ":", ":"])

@@ -17,6 +17,7 @@ from refexplorer.views.absent import absent_item
 from refexplorer.views.actions import code_of_check, code_of_search, code_of_slices
 from refexplorer.views.chunkmap import ARRAYS_LISTED, ChunkMap
 from refexplorer.views.code import code
+from refexplorer.views.comparison import Comparison
 from refexplorer.views.inspector import item
 from refexplorer.views.jobs import Jobs, Report
 from refexplorer.views.keydetails import KeyDetails
@@ -58,6 +59,8 @@ class ExplorerController:
         `refexplorer.data.filesystem.filesystem`.
     served
         The page is shown to others than the person who started it; see `AccessPolicy`.
+    compare
+        The set as it was before, to show what became of its chunks since.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class ExplorerController:
         allow: Iterable[str] = (),
         storage_options: StorageOptions | None = None,
         served: bool = False,
+        compare: ReferenceSet | None = None,
     ) -> None:
         self.references = refs
         self.policy = AccessPolicy(refs.source.location, allow, served=served)
@@ -93,6 +97,7 @@ class ExplorerController:
         self._details = KeyDetails(refs, self._targets, lambda *posted: self.post(*posted))
         self.chunk_map = ChunkMap(refs, outcomes)
         self.target_map = TargetMap(refs, self._targets)
+        self.comparison = Comparison(refs, compare, self._jobs, named_here=not served)
         self._operations: dict[str, Operation] = {
             "hello": self._hello,
             "tree.rows": self._rows,
@@ -102,6 +107,7 @@ class ExplorerController:
             "tree.absent": self._absent,
             "key.show": self._show,
             **self._details.operations,
+            **self.comparison.operations,
             "notes": self._notes,
             "source.show": self._source,
             "overview": self._overview,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from refexplorer.display.difference import difference_html
 from refexplorer.display.html import notes_html
 from refexplorer.display.text import facts_text
 from refexplorer.errors import RefexplorerError
@@ -70,6 +71,7 @@ def complete(controller: ExplorerController) -> None:
     """Find what `still_html` leaves out of a large set, which would hold up its first look."""
     refs = controller.references
     _ = refs.diagnostics
+    controller.comparison.difference()
     with suppress(RefexplorerError):
         _draw_chunks(controller)
     with suppress(RefexplorerError):
@@ -228,6 +230,12 @@ def _array_of(controller: ExplorerController) -> str | None:
     return None if owner is None else owner[0]
 
 
+def _changes(controller: ExplorerController) -> str:
+    comparison, count = controller.comparison, controller.references.count
+    found = comparison.difference() if count <= SOON else comparison.found
+    return "" if found is None else difference_html(found)
+
+
 def _targets(controller: ExplorerController) -> str:
     refs = controller.references
     if refs.count > SOON and controller.target_map.last is None:
@@ -271,10 +279,10 @@ def _shape(sizes: tuple[int, ...]) -> str:
 
 
 _PARTS: dict[str, tuple[Section, ...]] = {
-    "explorer": (_notes, _tree, _key, _data, _chunks, _targets),
+    "explorer": (_notes, _tree, _key, _data, _chunks, _changes, _targets),
     "tree": (_tree,),
     "key": (_key,),
     "data": (_data,),
-    "chunks": (_chunks,),
+    "chunks": (_chunks, _changes),
     "targets": (_targets,),
 }

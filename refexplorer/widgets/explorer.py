@@ -33,6 +33,8 @@ class ReferencesWidget(StillWidget):
     allow
         What may be read without asking, besides the folder of the reference file, such as
         ``["s3://bucket"]``.
+    compare
+        A set as it was before, given as `source`: the map of chunks shows what changed since.
     **options
         As for `open_references`.
 
@@ -64,10 +66,12 @@ class ReferencesWidget(StillWidget):
         *,
         selection: str = "",
         allow: Iterable[str] = (),
+        compare: object = None,
         **options: Any,
     ) -> None:
         references = _opened(type(self).__name__, source, options)
-        self._controller = ExplorerController(references, allow=allow)
+        other = None if compare is None else _opened(type(self).__name__, compare, {})
+        self._controller = ExplorerController(references, allow=allow, compare=other)
         self._controller.selection = selection
         super().__init__(selection=selection, code=self._controller.code, references=references)
         self._controller.post = self.send
@@ -106,7 +110,8 @@ class ReferencesWidget(StillWidget):
             return
         allowed = self._controller.policy.granted
         self._controller.post = lambda message, buffers: None
-        self._controller = ExplorerController(change["new"], allow=allowed)
+        other = self._controller.comparison.other
+        self._controller = ExplorerController(change["new"], allow=allowed, compare=other)
         self._controller.post = self.send
         self.selection = ""
         self.code = self._controller.code
@@ -176,7 +181,7 @@ def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
 
 
 def _check_options(caller: str, options: Iterable[str]) -> None:
-    known = ("allow", "selection", *_OPENING)
+    known = ("allow", "compare", "selection", *_OPENING)
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

@@ -4,7 +4,7 @@ import { bytes, count, counted, KIND_NAMES } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import type { GridPicture, Span } from "./maps.ts";
 
-export const LOOKS = { kind: "kind", target: "target", offset: "offset", size: "size" } as const;
+export const LOOKS = { kind: "kind", target: "target", offset: "offset", size: "size", change: "change" } as const;
 export type By = keyof typeof LOOKS;
 const ABSENT = 0;
 export const FAILED = "failed";

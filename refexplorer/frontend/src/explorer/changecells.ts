@@ -10,7 +10,7 @@ import { fill, hatching, type Ink } from "./palette.ts";
 const SAME = "same";
 /** Colours of Okabe and Ito; no two changes of chunks have both colour and pattern in common. */
 const INKS: Record<string, Ink> = {
-  [SAME]: { colour: "#8a919c", pattern: 0 },
+  [SAME]: { colour: "--line", pattern: 0 },
   removed: { colour: "#d55e00", pattern: 3 },
   added: { colour: "#009e73", pattern: 0 },
   moved: { colour: "#0072b2", pattern: 1 },
@@ -38,14 +38,12 @@ function countsAt({ kinds, perChange, of: { rows, columns } }: ChangePicture, ce
   return kinds.map((_, kind) => perChange[kind * rows * columns + cell]!);
 }
 
-/** The change of most chunks that are not the same; of a cell without one, `same` or null. */
+/** The change of most chunks that are not the same; if all are, that; null where neither set has one. */
 function mostly({ kinds }: ChangePicture, counts: number[]): number | null {
-  let best: number | null = null;
-  kinds.forEach(({ name }, kind) => {
-    const isMore = best === null || kinds[best]!.name === SAME || counts[kind]! > counts[best]!;
-    if (counts[kind]! > 0 && (best === null || (name !== SAME && isMore))) best = kind;
-  });
-  return best;
+  const there = kinds.map((_, kind) => kind).filter((kind) => counts[kind]! > 0);
+  const differ = there.filter((kind) => kinds[kind]!.name !== SAME);
+  if (differ.length === 0) return there[0] ?? null;
+  return differ.reduce((best, kind) => (counts[kind]! > counts[best]! ? kind : best));
 }
 
 /** Draws what became of the chunks; a cell of several is filled as far as they differ. */

@@ -17,7 +17,10 @@ export function ChangeLegend({ changes }: { changes: ChangePicture }) {
     name: `${mark} ${words}: ${count(chunks)}`,
     ink: changeInk(name),
   }));
-  return <Entries label="Legend" entries={[...entries, { name: "in neither set", ink: null }]} />;
+  const chunks = changes.window.reduce((product, [start, stop]) => product * (stop - start), 1);
+  const compared = changes.perChange.reduce((sum, n) => sum + n, 0);
+  const neither = compared < chunks ? [{ name: `in neither set: ${count(chunks - compared)}`, ink: null }] : [];
+  return <Entries label="Legend" entries={[...entries, ...neither]} />;
 }
 
 export function Comparison({ comparing, grid }: { comparing: Comparing; grid: GridPicture }) {

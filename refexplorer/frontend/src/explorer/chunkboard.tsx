@@ -8,7 +8,9 @@ import { escaped } from "../shared/escaping.ts";
 import { bytes, count } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import { Board, type Frame } from "./board.tsx";
+import { changeSaid, changesSummary, paintChanges } from "./changecells.ts";
 import { cellAt, FAILED, failures, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
+import type { ChangePicture } from "./comparing.ts";
 import type { GridPicture, Span } from "./maps.ts";
 import { fill, hatching, kindInk, series } from "./palette.ts";
 import { range } from "./slices.ts";
@@ -24,24 +26,27 @@ const LETTERED = 13;
 interface Props {
   picture: GridPicture;
   by: By;
+  /** What became of the chunks, to colour them by. */
+  changes: ChangePicture | null;
   /** Index of the selected chunk if it is one of this array. */
   selected: number[] | null;
   select(key: string): void;
   zoomTo(spans: Span[]): void;
 }
 
-export function ChunkBoard({ picture, by, selected, select, zoomTo }: Props) {
+export function ChunkBoard({ picture, by, changes, selected, select, zoomTo }: Props) {
   const [cursor, setCursor] = useState<Place | null>(null);
   const shown = cursor && cursor[0] < picture.rows && cursor[1] < picture.columns ? cursor : null;
   const chosen = selected && placeOf(picture, selected);
   const options = useMemo(() => (width: number) => frameOf(picture, width), [picture]);
   const paint = useMemo(
     () => (context: CanvasRenderingContext2D, frame: Frame) => {
-      paintCells(context, frame, picture, by);
+      if (by !== "change") paintCells(context, frame, picture, by);
+      else if (changes) paintChanges(context, frame, changes, (place) => rectangle(frame, picture, place));
       if (chosen) outline(context, frame, picture, chosen, frame.inks.ink, 2.5);
       if (shown) outline(context, frame, picture, shown, frame.inks.accent, 2);
     },
-    [picture, by, shown?.join(), chosen?.join()],
+    [picture, by, changes, shown?.join(), chosen?.join()],
   );
   const pick = (place: Place | null) => {
     if (place === null) return;
@@ -49,6 +54,7 @@ export function ChunkBoard({ picture, by, selected, select, zoomTo }: Props) {
     if (key === null) zoomTo(spansOf(picture, place));
     else if (presence(picture, cellAt(picture, place)).present > 0) select(key);
   };
+  const since = changes ? `; since the other set: ${changesSummary(changes)}` : "";
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" || event.key === " ") pick(shown);
     else if (MOVES[event.key]) setCursor(moved(shown ?? chosen, event.key, picture));
@@ -57,13 +63,13 @@ export function ChunkBoard({ picture, by, selected, select, zoomTo }: Props) {
   };
   return (
     <Board
-      label={`Chunks of ${picture.array || "/"}: ${summary(picture)}. Arrow keys move, Enter selects.`}
+      label={`Chunks of ${picture.array || "/"}: ${summary(picture)}${since}. Arrow keys move, Enter selects.`}
       options={options}
       paint={paint}
       point={(at) => setCursor(at && placeAt(picture, at))}
       pick={() => pick(shown)}
       onKeyDown={onKeyDown}
-      readout={shown ? said(picture, shown) : hint(picture, chosen)}
+      readout={shown ? said(picture, shown) + (changes ? ` · ${changeSaid(changes, shown)}` : "") : hint(picture, chosen)}
     />
   );
 }

@@ -7,6 +7,8 @@ import { Blank } from "../shared/parts.tsx";
 import { Waited } from "./asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Kind } from "../shared/wire.ts";
+import { fitting } from "./changecells.ts";
+import { ChangeLegend, Comparison } from "./changes.tsx";
 import { FAILED, LOOKS, placeOf, targetName, type By } from "./cells.ts";
 import { ChunkBoard, domainOf, ramp } from "./chunkboard.tsx";
 import { Choice, Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
@@ -17,12 +19,18 @@ import type { ExplorerSession } from "./session.ts";
 export function Chunks({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);
   const { grid, gridError } = useStore(session.maps);
-  const [by, setBy] = useState<By>("target");
+  const { changes } = useStore(session.comparing);
+  const [chosen, setBy] = useState<By | null>(null);
+  const looks = Object.entries(LOOKS).filter(([look]) => look !== "change" || changes !== null);
+  const by = looks.some(([look]) => look === chosen) ? chosen! : changes ? "change" : "target";
   const wanted = item?.array?.path ?? null;
   useEffect(() => {
     if (grid === undefined || (wanted !== null && wanted !== grid?.array)) session.maps.showGrid(wanted);
     else if (grid && item?.chunk && placeOf(grid, item.chunk.index) === null) session.maps.showGrid(grid.array, grid.axes);
   }, [item]);
+  useEffect(() => {
+    if (grid) session.comparing.show(grid);
+  }, [grid, changes === null]);
   if (gridError !== null) return <Blank sentence={gridError} retry={() => session.maps.showGrid(wanted)} />;
   if (grid === undefined) {
     return <><Blank sentence="Counting the chunks …" /><Waited waiting={session.maps.counting} /></>;
@@ -35,7 +43,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
     <>
       <Waited waiting={session.maps.counting} />
       <Heading grid={grid} />
-      <Controls grid={grid} by={by} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
+      <Controls grid={grid} by={by} looks={looks} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
       {grid.rows * grid.columns === 0 ? (
         <Blank sentence={`${array || "/"} has a length of 0: there are no chunks.`} />
       ) : (
@@ -45,13 +53,15 @@ export function Chunks({ session }: { session: ExplorerSession }) {
             key={array}
             picture={grid}
             by={by}
+            changes={changes && fitting(changes, grid)}
             selected={selected}
             select={(key) => session.run(session.reveal(key))}
             zoomTo={(spans) => redraw(deeper(grid, spans, window))}
           />
-          <Legend grid={grid} by={by} />
+          {by === "change" ? changes && <ChangeLegend changes={changes} /> : <Legend grid={grid} by={by} />}
         </>
       )}
+      <Comparison comparing={session.comparing} grid={grid} />
     </>
   );
 }
@@ -94,11 +104,12 @@ function named({ dimensions }: GridPicture, axis: number): boolean {
 interface ControlsProps {
   grid: GridPicture;
   by: By;
+  looks: [string, string][];
   setBy(by: By): void;
   show(array: string, axes?: number[] | null, window?: Span[] | null): void;
 }
 
-function Controls({ grid, by, setBy, show }: ControlsProps) {
+function Controls({ grid, by, looks, setBy, show }: ControlsProps) {
   const { array, arrays, axes, dimensions, window } = grid;
   const centre = (axis: number) => (window[axis]![0] + window[axis]![1]) / 2;
   const zoom = (factor: number) =>
@@ -114,7 +125,7 @@ function Controls({ grid, by, setBy, show }: ControlsProps) {
       {arrays.length > 1 && (
         <Choice label="Array" value={array} options={choices(arrays, array)} choose={(path) => show(path)} />
       )}
-      <Choice label="Colour by" value={by} options={Object.entries(LOOKS)} choose={(look) => setBy(look as By)} />
+      <Choice label="Colour by" value={by} options={looks} choose={(look) => setBy(look as By)} />
       {axes.length === 2 && ["Down", "Across"].map((label, place) => (
         <Choice
           key={label}

@@ -1,4 +1,5 @@
 import { mount } from "../shared/mount.tsx";
+import changes from "../styles/changes.css";
 import data from "../styles/data.css";
 import derivation from "../styles/derivation.css";
 import explorer from "../styles/explorer.css";
@@ -9,5 +10,5 @@ import tree from "../styles/tree.css";
 import { Explorer } from "./explorer.tsx";
 
 /** For Panel's JSComponent, which looks for the name; anywidget takes the default export. */
-export const render = mount(Explorer, explorer + tree + inspector + derivation + hex + data + maps);
+export const render = mount(Explorer, explorer + tree + inspector + derivation + hex + data + maps + changes);
 export default { render };

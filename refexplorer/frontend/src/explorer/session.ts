@@ -5,6 +5,7 @@ import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
 import type { Count, Hello, Item, Kind, Note, Row } from "../shared/wire.ts";
+import { Comparing } from "./comparing.ts";
 import { KeyDetails } from "./keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "./maps.ts";
@@ -81,9 +82,12 @@ const START: ExplorerState = {
 
 export class ExplorerSession extends Store<ExplorerState> {
   readonly rows: RowWindow<Row>;
+  /** Changes with the rows, which only the tree and the search draw. */
+  readonly listing = new Store<object>({});
   readonly maps: Maps;
   readonly preview: Preview;
   readonly details: KeyDetails;
+  readonly comparing: Comparing;
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking: Waiting;
   readonly describing: Waiting;
@@ -110,9 +114,10 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.seeking = new Waiting(this.wire);
     this.describing = new Waiting(this.wire);
     this.details = new KeyDetails(this.wire);
+    this.comparing = new Comparing(this.wire);
     this.rows = new RowWindow(
       (start, n) => this.wire.request<RowsReply<Row>>("tree.rows", { start, n }).finally(() => this.first.open()),
-      () => this.set({}),
+      () => this.listing.set({}),
     );
     this.offs = [
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
@@ -131,6 +136,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.describing.close();
     this.maps.close();
     this.details.close();
+    this.comparing.close();
     this.wire.close();
   }
 
@@ -195,6 +201,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.maps.forget();
     this.preview.forget();
     this.details.look("");
+    this.comparing.forget();
     await this.open();
   }
 

@@ -71,7 +71,9 @@ def open_references(
     return _opened(read, limits, templates, storage_options, trusted, progress)
 
 
-def open_guarded(source: str, policy: AccessPolicy, limits: Limits) -> ReferenceSet:
+def open_guarded(
+    source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
+) -> ReferenceSet:
     """Open a set that somebody else chose: a URL is read only as far as a policy allows.
 
     Parameters
@@ -83,6 +85,8 @@ def open_guarded(source: str, policy: AccessPolicy, limits: Limits) -> Reference
         What may be read.
     limits
         What the set may cost.
+    progress
+        As for `open_references`.
 
     Raises
     ------
@@ -94,7 +98,7 @@ def open_guarded(source: str, policy: AccessPolicy, limits: Limits) -> Reference
     from refexplorer.data.sources import guarded
 
     locate = guarded(policy, limits.document_bytes)
-    return _opened(read_source(source, None, limits, locate), limits)
+    return _opened(read_source(source, None, limits, locate), limits, progress=progress)
 
 
 def _opened(

@@ -110,6 +110,7 @@ class Frame(JSComponent):
     title = param.String(doc="Name of the set that is open; empty if there is none.")
     sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
     opening = param.String(doc="What is being opened.")
+    opened = param.List(item_type=int, doc="Of it, the bytes that were read and all; or nothing.")
     problem = param.String(doc="Why the last one could not be opened.")
     largest = param.Integer(doc="Bytes of a file that may be dropped.")
 

@@ -11,6 +11,7 @@ from refexplorer import demo
 from refexplorer.app.upload import LARGEST
 from refexplorer.data.access import AccessPolicy, InternetPolicy
 from refexplorer.errors import AccessError
+from refexplorer.formats.compression import Progress
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded, open_references
 from refexplorer.referenceset import ReferenceSet
@@ -63,8 +64,8 @@ class Library:
             self._homes.add(references.source.location)
         return name
 
-    def open(self, source: str) -> ReferenceSet:
-        """Open what somebody chose or typed.
+    def open(self, source: str, progress: Progress | None = None) -> ReferenceSet:
+        """Open what somebody chose or typed; `progress` is that of `open_references`.
 
         Raises
         ------
@@ -76,9 +77,9 @@ class Library:
         if offer := self.offers.get(source):
             return offer.open()
         if "://" in source:
-            return open_guarded(source, InternetPolicy(self._allow), VISITOR)
+            return open_guarded(source, InternetPolicy(self._allow), VISITOR, progress)
         self._check(source)
-        return open_references(source, limits=VISITOR)
+        return open_references(source, limits=VISITOR, progress=progress)
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
         """Say what the targets of a set may be read from: its own folder, too, if it is ours."""

@@ -16,6 +16,7 @@ from refexplorer import demo
 from refexplorer.app.address import Address, is_shareable
 from refexplorer.app.components import EditorView, ExplorerView, Frame, View
 from refexplorer.app.library import VISITOR, Library
+from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.upload import Upload
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.editor import EditorController
@@ -25,6 +26,8 @@ from refexplorer.views.wire import sentence
 _TEMPLATE = Path(__file__).with_suffix(".html")
 _EDITABLE_CHARS = 1_000_000
 _EDITED = "Edited text"
+Opening = Callable[..., ReferenceSet]
+"""Opens a set; takes `progress`, as `open_references` does."""
 START, EXPLORER = "start", "explorer"
 OTHER_VIEWS = ("editor", "exercises")
 """Views beside the explorer; an address names them in its `view`."""
@@ -139,18 +142,22 @@ class Page:
         self._upload = None
         await self._open(upload.name, partial(upload.open, VISITOR), Address())
 
-    async def _open(self, name: str, opening: Callable[[], ReferenceSet], place: Address) -> None:
+    async def _open(self, name: str, opening: Opening, place: Address) -> None:
         """Open a set on a thread and show it, unless the person gave up or chose another."""
         self._attempt = attempt = object()
-        self._frame.param.update(opening=name, problem="")
+        self._frame.param.update(opening=name, opened=[], problem="")
+        watch = OpeningWatch(self._tell_opened, lambda: self._attempt is attempt)
         try:
-            references = await asyncio.to_thread(opening)
+            references = await asyncio.to_thread(opening, progress=watch)
         except Exception:
             if self._attempt is attempt:
                 raise
             return
         if self._attempt is attempt:
             self.show(references, place.source, place)
+
+    def _tell_opened(self, done: int, size: int) -> None:
+        self._frame.opened = [done, size]
 
     def _stand(self, place: Address) -> None:
         """Show the place that an address names, without another step in the history."""

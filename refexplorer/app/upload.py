@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.formats.compression import Progress
 from refexplorer.limits import Limits
 from refexplorer.markup import escape, size_text
 from refexplorer.opening import open_references
@@ -65,8 +66,8 @@ class Upload:
             raise RefexplorerError(f"{self.name} is longer than it said: drop it again.")
         self._content += piece
 
-    def open(self, limits: Limits) -> ReferenceSet:
+    def open(self, limits: Limits, progress: Progress | None = None) -> ReferenceSet:
         """Open what has come; its relative targets lead nowhere, since it has no folder here."""
-        references = open_references(bytes(self._content), limits=limits)
+        references = open_references(bytes(self._content), limits=limits, progress=progress)
         references.source = replace(references.source, name=self.name)
         return references

@@ -91,12 +91,20 @@ def _opened(icechunk: Any, path: Path, version: str) -> tuple[dict[str, Any], li
         storage = icechunk.local_filesystem_storage(str(path))
         repository = icechunk.Repository.open(storage, config)
         session = _session(repository, version)
-        nodes = json.loads(repository.inspect_snapshot(session.snapshot_id))["nodes"]
+        nodes = _inspected(repository, session)
         keys = [f"{node['path'].strip('/')}/zarr.json".lstrip("/") for node in nodes]
         with ThreadPoolExecutor(1) as executor:  # a notebook has a loop of its own already
             return executor.submit(asyncio.run, _metadata(session, keys)).result(), nodes
     finally:
         icechunk.set_logs_filter(None)
+
+
+def _inspected(repository: Repository, session: Session) -> list[dict[str, Any]]:
+    """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict."""
+    told: Any = repository.inspect_snapshot(session.snapshot_id)
+    snapshot: dict[str, Any] = json.loads(told) if isinstance(told, str) else told
+    nodes: list[dict[str, Any]] = snapshot["nodes"]
+    return nodes
 
 
 def _session(repository: Repository, version: str) -> Session:

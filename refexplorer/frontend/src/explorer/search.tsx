@@ -19,6 +19,7 @@ interface Props {
 
 export function SearchBox({ session, kinds }: Props) {
   const { search, searching, capped, searchError, trouble, absent, hello } = useStore(session);
+  useStore(session.listing);
   const wrong = searchError ?? trouble;
   const toggle = (kind: Kind) =>
     session.find({

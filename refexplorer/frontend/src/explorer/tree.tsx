@@ -17,6 +17,7 @@ const ABSENT = "absent";
 
 export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
   const { active, selection, searching, revealed } = useStore(session);
+  useStore(session.listing);
   const id = useId();
   const handle = useRef<RowsHandle>(null);
   const [menu, setMenu] = useState<Place | null>(null);

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 
+import { bytes } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
 import { Sentence } from "../shared/parts.tsx";
 import { Drop } from "./drop.tsx";
@@ -40,14 +41,18 @@ export function Start({ host }: { host: Host }) {
 /** What is being opened, and the way to wait no longer. */
 export function Opening({ host }: { host: Host }) {
   const opening = useShared<string>(host, "opening");
+  const [done, size] = useShared<number[]>(host, "opened");
   return (
-    <p class="quiet said" role="status">
-      {opening !== "" && (
+    <div class="quiet opening">
+      <span role="status">{opening !== "" && `Opening ${opening} …`}</span>
+      {opening !== "" && size !== undefined && (
         <>
-          Opening {opening} … <button class="button" onClick={() => host.send({ op: "stop" })}>Cancel</button>
+          <progress max={size} value={done} aria-label={`Opening ${opening}`} />
+          <span>{bytes(done ?? 0)} of {bytes(size)}</span>
         </>
       )}
-    </p>
+      {opening !== "" && <button class="button" onClick={() => host.send({ op: "stop" })}>Cancel</button>}
+    </div>
   );
 }
 

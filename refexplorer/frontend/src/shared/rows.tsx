@@ -48,10 +48,9 @@ export function Rows<R>({ rows, handle, attributes, kept, header, footer, childr
   const scroller = useRef<HTMLDivElement>(null);
   const height = Math.max(0, useHeight(scroller) - ROW_HEIGHT);
   const geometry = { total: rows.total, rowHeight: ROW_HEIGHT, height };
-  const { top, moveTo } = usePosition(scroller, geometry);
+  const { top, moveTo } = usePosition(scroller, geometry, (at) => rows.want(...virtual.visible(at, geometry)));
   const [start, end] = virtual.visible(top, geometry);
 
-  // Before the browser paints: the rows are on their way a frame earlier.
   useLayoutEffect(() => rows.want(start, end), [rows, start, end, rows.total]);
   const heightBefore = useRef(height);
   useLayoutEffect(() => {
@@ -83,10 +82,19 @@ export function Rows<R>({ rows, handle, attributes, kept, header, footer, childr
   );
 }
 
-/** Position of the rows, px: the scroll bar's own, or finer than it when the list is scaled. */
-function usePosition(scroller: RefObject<HTMLDivElement | null>, geometry: virtual.Geometry) {
+/**
+ * Position of the rows, px: the scroll bar's own, or finer than it when the list is scaled.
+ * Where the scroll bar was moved is asked for before it is drawn: the rows are on their way earlier.
+ */
+function usePosition(
+  scroller: RefObject<HTMLDivElement | null>,
+  geometry: virtual.Geometry,
+  ask: (top: number) => void,
+) {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const now = useRef({ top: 0, scrollTop: 0, geometry });
+  const asking = useRef(ask);
+  asking.current = ask;
   now.current.geometry = geometry;
   now.current.top = Math.min(now.current.top, virtual.farthest(geometry));
 
@@ -107,6 +115,7 @@ function usePosition(scroller: RefObject<HTMLDivElement | null>, geometry: virtu
       if (Math.abs(element.scrollTop - scrollTop) < 1) return;
       now.current.top = virtual.fromScroll(element.scrollTop, shape);
       now.current.scrollTop = element.scrollTop;
+      asking.current(now.current.top);
       redraw(0);
     };
     const onWheel = (event: WheelEvent) => {

@@ -8,7 +8,7 @@ export interface RowsReply<R> {
   rows: R[];
 }
 
-const PAGE = 100;
+const PAGE = 60;
 const KEPT = 2_000;
 
 /** Keeps fetched rows by index. One request is in flight, and the newest wish is asked for next. */
@@ -96,7 +96,7 @@ export class RowWindow<R> {
   private missing(): number | null {
     const [start, end] = this.wish;
     for (let index = start; index < Math.min(end, this.total); index++) {
-      if (this.stale || !this.rows.has(index)) return Math.max(0, index - PAGE / 4);
+      if (this.stale || !this.rows.has(index)) return Math.max(0, index - PAGE / 6);
     }
     return null;
   }

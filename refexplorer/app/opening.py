@@ -1,0 +1,51 @@
+"""How far the opening of a set is: told to the page, and stopped when nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextvars import copy_context
+
+from refexplorer.errors import RefexplorerError
+
+BETWEEN = 0.2
+"""Seconds between two messages about it."""
+
+Tell = Callable[[int, int], None]
+
+
+class OpeningWatch:
+    """What `open_references` calls as its `progress`, from the thread that opens.
+
+    Made on the event loop of the page, where `tell` is called.
+
+    Parameters
+    ----------
+    tell
+        Takes the bytes that were read, and those of the file.
+    is_wanted
+        Asked each time; what nobody waits for is stopped.
+    """
+
+    def __init__(self, tell: Tell, is_wanted: Callable[[], bool]) -> None:
+        self._tell = tell
+        self._is_wanted = is_wanted
+        self._told = time.monotonic()
+        self._loop = asyncio.get_running_loop()
+        self._context = copy_context()  # it holds the session that the page belongs to
+
+    def __call__(self, done: int, size: int) -> None:
+        """Tell it now and then.
+
+        Raises
+        ------
+        RefexplorerError
+            If nobody waits for it any more.
+        """
+        if not self._is_wanted():
+            raise RefexplorerError("The opening was stopped.")
+        now = time.monotonic()
+        if now - self._told >= BETWEEN:
+            self._told = now
+            self._loop.call_soon_threadsafe(self._tell, done, size, context=self._context.copy())

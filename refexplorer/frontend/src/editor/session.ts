@@ -24,6 +24,11 @@ export interface EditorState {
   reader: string;
 }
 
+/** Characters of a text of which all but the rows waits until typing pauses. */
+const LONG = 100_000;
+/** Milliseconds without a key. */
+const PAUSE = 400;
+
 export class EditorSession extends Store<EditorState> {
   readonly rows: RowWindow<EditorRow>;
   readonly tracing: Tracing;
@@ -39,6 +44,10 @@ export class EditorSession extends Store<EditorState> {
   private asked = "";
   /** What `document` was last told, to know its echo. */
   private told: string | null = null;
+  /** What `document` is still to be told. */
+  private untold: string | null = null;
+  private telling: ReturnType<typeof setTimeout> | undefined;
+  private remarking: ReturnType<typeof setTimeout> | undefined;
   private busy = false;
   private readonly tried = new Newest<Record<string, string>>((templates) => this.ask(templates));
   private readonly remarked = new Newest<string>((text) => this.remark(text));
@@ -75,6 +84,9 @@ export class EditorSession extends Store<EditorState> {
   }
 
   close(): void {
+    clearTimeout(this.telling);
+    clearTimeout(this.remarking);
+    this.tellNow();
     for (const off of this.offs) off();
     this.shortening.close();
     this.wire.close();
@@ -194,8 +206,21 @@ export class EditorSession extends Store<EditorState> {
     }
   }
 
-  /** Only after the answer: Python then holds this very text, and does not take it for news. */
+  /**
+   * Only after the answer: Python then holds this very text, and does not take it for news. A long
+   * one waits until typing pauses, since it travels once more.
+   */
   private tell(text: string): void {
+    clearTimeout(this.telling);
+    this.untold = text;
+    if (text.length < LONG) this.tellNow();
+    else this.telling = setTimeout(() => this.tellNow(), PAUSE);
+  }
+
+  private tellNow(): void {
+    const text = this.untold;
+    this.untold = null;
+    if (text === null) return;
     this.told = text;
     if (this.host.get("document") !== text) this.host.set("document", text);
   }
@@ -210,7 +235,10 @@ export class EditorSession extends Store<EditorState> {
     this.set({ reply, text });
     this.tasks.take(reply);
     this.show(reply.version, reply.shown);
-    if (text === this.text) void this.remarked.ask(text);
+    clearTimeout(this.remarking);
+    const ask = () => text === this.text && void this.remarked.ask(text);
+    if (text.length < LONG) ask();
+    else this.remarking = setTimeout(ask, PAUSE);
   }
 
   /** Asks what there is to say about a text, which takes longer than its rows. */

@@ -194,7 +194,7 @@ class ReadableSet(Mapping[str, Reference]):
         options = self._options(storage_options)
         auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
         manner = Manner(decode, scheduler, workers, results, resume, watch)
-        return audit(self.source.name, self.opened, auditor, manner)
+        return audit(self.source.name, self.opened, self.error_count, auditor, manner)
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

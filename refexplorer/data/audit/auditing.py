@@ -76,7 +76,7 @@ class Manner:
     watch: Watch = lambda progress: True
 
 
-def audit(source: str, opened: OpenedSet, auditor: Auditor, manner: Manner) -> Audit:
+def audit(source: str, opened: OpenedSet, errors: int, auditor: Auditor, manner: Manner) -> Audit:
     """Audit a set.
 
     Parameters
@@ -85,6 +85,8 @@ def audit(source: str, opened: OpenedSet, auditor: Auditor, manner: Manner) -> A
         The name of the set.
     opened
         Its references.
+    errors
+        Keys that opening left out.
     auditor
         What may be read, and how.
     manner
@@ -117,7 +119,8 @@ def audit(source: str, opened: OpenedSet, auditor: Auditor, manner: Manner) -> A
         pass
     finally:
         store.clear()
-    return report(source, store, shelves.count, grids, tuple(work.given_up))
+    left_out = errors + shelves.left_out
+    return report(source, store, shelves.count, left_out, grids, tuple(work.given_up))
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

@@ -15,7 +15,7 @@ from refexplorer.data.background import Stopped
 from refexplorer.data.decoding import Step, said, steps
 from refexplorer.data.fetching import fetch_many
 from refexplorer.data.targets import Targets
-from refexplorer.errors import AccessError, LimitError, RefexplorerError
+from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.refset.columns import BASE64, INLINE, URL
 from refexplorer.spec.arrays import ArrayMeta
@@ -86,8 +86,7 @@ def decoded(
             if isinstance(data, bytes):
                 yield _of_bytes(data, chunk.path, steps_of)
             else:
-                state = FORBIDDEN if isinstance(data, AccessError) else UNREADABLE
-                yield Outcome(state, message=str(data))
+                yield Outcome(_state(data), message=str(data))
 
 
 def checksum(values: np.ndarray) -> str:
@@ -148,6 +147,13 @@ def _batches(chunks: Iterable[_Chunk], most: int) -> Iterator[list[_Chunk]]:
         held += size
     if batch:
         yield batch
+
+
+def _state(error: RefexplorerError) -> int:
+    """Return the state of a chunk without bytes; its target was there when it was asked."""
+    if isinstance(error, AccessError):
+        return FORBIDDEN
+    return UNDECODABLE if isinstance(error, DecodeError) else UNREADABLE
 
 
 def _fetched(

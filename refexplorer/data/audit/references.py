@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
+from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.blocks import BLOCK, block_of
 from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.columns import RANGE, URL
 from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.record_part import RecordPart
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table
 from refexplorer.refset.tree import prefix
 from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.diagnostics import Findings
 
 _INT64 = 2**63 - 1
 
@@ -35,11 +38,14 @@ class Block:
         shape ``(n,)`` int32.
     chunks
         The number of the chunk in its grid, C order; -1 for none, or one outside, ``(n,)`` int64.
+    left_out
+        Keys besides these that have no reference, since their template or record fails.
     """
 
     table: Table
     arrays: np.ndarray
     chunks: np.ndarray
+    left_out: int = 0
 
     def __len__(self) -> int:
         return self.table.count
@@ -50,14 +56,19 @@ class Block:
         rows = np.flatnonzero((kinds == RANGE) | (kinds == URL) | (self.chunks >= 0))
         if len(rows) == len(self):
             return self
-        return Block(self.table.select(rows), self.arrays[rows], self.chunks[rows])
+        return replace(
+            self, table=self.table.select(rows), arrays=self.arrays[rows], chunks=self.chunks[rows]
+        )
 
 
 def blocks(opened: OpenedSet) -> Iterator[Block]:
     """Yield all references of a set, some 10^5 at a time; gen items are evaluated as it goes."""
+    stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
         if isinstance(part, Records):
-            yield from _of_records(opened, part)
+            # read apart from the set, which would keep it and note what is odd once more
+            apart = replace(part.store, findings=Findings())
+            yield from _of_records(opened, part, stores.setdefault(id(part.store), apart))
         elif isinstance(part, Generated):
             yield from _of_generated(opened, part)
         else:
@@ -77,12 +88,17 @@ def _of_table(opened: OpenedSet) -> Iterator[Block]:
         yield Block(block_of(table, start, stop), arrays[start:stop], chunks[start:stop])
 
 
-def _of_records(opened: OpenedSet, part: Records) -> Iterator[Block]:
+def _of_records(opened: OpenedSet, part: Records, store: ParquetStore) -> Iterator[Block]:
     place = opened.arrays.paths.index(part.array.path)
-    for start in range(0, part.count, BLOCK):
-        numbers, columns = part.between(start, start + BLOCK)
-        table = Table(chunk_keys(part.array, numbers), columns, part.origin)
-        yield Block(table, np.full(len(numbers), place, np.int32), numbers)
+    for number in store.record_numbers(part.array):
+        record = RecordPart(store, part.array, number)
+        for start in range(0, record.count, BLOCK):
+            stop = min(start + BLOCK, record.count)
+            rows = record.usable(np.arange(start, stop))
+            chunks = record.start + record.held.rows_at(rows)
+            table = Table(chunk_keys(part.array, chunks), record.columns.select(rows))
+            arrays = np.full(len(chunks), place, np.int32)
+            yield Block(table, arrays, chunks, stop - start - len(chunks))
 
 
 def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[Block]:
@@ -92,12 +108,13 @@ def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[Block]:
         if _may_meet(part, path) and (array := opened.arrays.get(path)) is not None
     ]
     for start in range(0, part.count, BLOCK):
-        table = block_of(part, start, min(start + BLOCK, part.count))
+        stop = min(start + BLOCK, part.count)
+        table = block_of(part, start, stop)
         arrays, chunks = _nowhere(table.count)
         for place, array in near:
             rows, indices = _chunks_among(table, array)
             arrays[rows], chunks[rows] = place, numbers_of_chunks(array, indices)
-        yield Block(table, arrays, chunks)
+        yield Block(table, arrays, chunks, stop - start - table.count)
 
 
 def _may_meet(part: Segment, path: str) -> bool:

@@ -147,6 +147,7 @@ def report(
     source: str,
     store: ResultStore,
     references: int,
+    left_out: int,
     grids: Mapping[str, tuple[int, ...]],
     unfinished: tuple[str, ...],
 ) -> Audit:
@@ -160,6 +161,8 @@ def report(
         The finished parts.
     references
         How many the set has.
+    left_out
+        Keys that errors of the set leave out.
     grids
         The grid of chunks of each array.
     unfinished
@@ -173,6 +176,7 @@ def report(
         source=source,
         references=references,
         audited=tally.audited,
+        left_out=left_out,
         bytes=tally.bytes,
         targets=tally.targets(),
         states=tally.states(),

@@ -15,9 +15,9 @@ from refexplorer.formats.arrow import number_column, text_column
 from refexplorer.refset.columns import BASE64, INLINE
 from refexplorer.refset.listing import code_targets
 
-SORTED_ROWS = 1_000_000
+SORTED_ROWS = 500_000
 """References that are sorted together, and written."""
-SHELF_TARGETS = 1024
+SHELF_TARGETS = 512
 """Targets whose references are read back together."""
 _INT64 = 2**63 - 1
 
@@ -51,10 +51,13 @@ class Shelves:
     ----------
     count
         References taken so far.
+    left_out
+        Keys that have none, since they fail.
     """
 
     def __init__(self, folder: Path, sample: Sample) -> None:
         self.count = 0
+        self.left_out = 0
         self._folder = folder
         self._sample = sample
         self._codes: dict[str | None, int] = {}
@@ -71,6 +74,7 @@ class Shelves:
     def put(self, block: Block) -> None:
         """Take references in."""
         self.count += len(block)
+        self.left_out += block.left_out
         self._held.append(self._rows(block))
         self._held_rows += len(block)
         if self._held_rows >= SORTED_ROWS:
@@ -105,7 +109,7 @@ class Shelves:
 
     def shelves(self) -> Iterator[pa.Table]:
         """Yield all references, those of some targets at a time, by target, offset and length."""
-        files = [pa.memory_map(str(self._path(number))) for number in range(self._files)]
+        files = [pa.OSFile(str(self._path(number))) for number in range(self._files)]
         readers = [pa.ipc.open_file(file) for file in files]
         try:
             for shelf in sorted(self._places):

@@ -74,17 +74,23 @@ class ResultStore:
         shutil.rmtree(self.folder / _SORTING, ignore_errors=True)
 
     def has(self, part: Part) -> bool:
-        """Say whether a part was finished, with the same references and all of them allowed."""
+        """Say whether a part was finished, with the same references and all of them allowed.
+
+        What is there of it otherwise is removed.
+        """
+        path = self._path(part.number)
         try:
-            file = pq.ParquetFile(self._path(part.number))
-            written = (file.schema_arrow.metadata or {}).get(_FINGERPRINT)
-            same = written == part.fingerprint.encode() and file.metadata.num_rows == part.count
-            refused = same and _REDONE in file.read(["state"])["state"].unique().to_pylist()
+            with pq.ParquetFile(path) as file:
+                written = (file.schema_arrow.metadata or {}).get(_FINGERPRINT)
+                has = written == part.fingerprint.encode()
+                has = has and _REDONE not in file.read(["state"])["state"].unique().to_pylist()
         except (OSError, pa.ArrowException):
-            return False
-        if same and not refused:
+            has = False
+        if has:
             self.finished.add(part.number)
-        return same and not refused
+        else:
+            path.unlink(missing_ok=True)
+        return has
 
     def write(self, part: Part, results: pa.Table) -> None:
         """Keep the results of a part."""
@@ -103,7 +109,8 @@ class ResultStore:
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Yield the results of the finished parts, in order."""
         for number in sorted(self.finished):
-            yield pq.ParquetFile(self._path(number)).read(columns)
+            with pq.ParquetFile(self._path(number)) as file:
+                yield file.read(columns)
 
     def _refusal(self, error: OSError) -> SourceError:
         said = (error.strerror or str(error)).lower()

@@ -78,6 +78,8 @@ class AuditSummary:
         The name of the set.
     references, audited
         How many the set has (chunks, and other keys with a target), and how many were audited.
+    left_out
+        Keys that errors of the set leave out, so that they read as the fill value.
     bytes
         Bytes of the audited byte ranges; what several share counts for each.
     targets
@@ -101,6 +103,7 @@ class AuditSummary:
     source: str
     references: int
     audited: int
+    left_out: int
     bytes: int
     targets: Mapping[str, int]
     states: Mapping[str, int]
@@ -116,7 +119,8 @@ class AuditSummary:
     @property
     def good(self) -> bool:
         """Whether all references were audited and nothing is wrong with them or their targets."""
-        return self.audited == self.references and not self.problem_count and not self.partly
+        wrong = self.problem_count + self.partly + self.left_out
+        return self.audited == self.references and not wrong
 
     def sentences(self) -> Iterator[str]:
         """Yield the counts as sentences."""
@@ -127,6 +131,8 @@ class AuditSummary:
         yield f"{counted(self.audited, 'reference')}: {', '.join(parts) or 'nothing audited'}."
         if self.audited < self.references:
             yield f"{counted(self.references - self.audited, 'reference')} not audited."
+        if self.left_out:
+            yield f"{counted(self.left_out, 'key')} left out by errors; see `diagnostics`."
         yield (
             f"{size_text(self.bytes)} referenced, {size_text(self.decoded_bytes)} of values "
             "decoded."

@@ -12,6 +12,7 @@ from bokeh.server.server import Server
 from bokeh.server.urls import per_app_patterns
 from bokeh.server.views.ws import WSHandler
 from bokeh.util.warnings import BokehUserWarning
+from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
 from refexplorer.app.library import Library
@@ -122,9 +123,11 @@ def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Li
 def _listening(
     make: Callable[[], panel.Template], port: int, address: str, origins: list[str], prefix: str
 ) -> Server:
+    loop = IOLoop()  # without one Panel asks for the current loop, and there is none yet
     try:
         return panel.io.server.get_server(
             {"/": make},
+            loop=loop,
             port=port,
             address=address,
             websocket_origin=origins,
@@ -135,6 +138,7 @@ def _listening(
             verbose=False,
         )
     except OSError as error:
+        loop.close()
         raise RefexplorerError(
             f"Port {port} at {address} cannot be used: {error.strerror or error}. "
             "Pick another one, or 0 for any that is free."

@@ -248,11 +248,11 @@ def _folder(location: str, given: Options, asynchronous: bool) -> _Raw:
     """Return the expression for the folder of the reference file, which targets start from."""
     protocol = protocol_of(location) or "file"
     options = given.of(parse(resolve(location, None)))[1]
-    inner = _system(protocol, options, asynchronous)
-    if not isinstance(inner, _Raw):
-        inner = _Raw(_call("fsspec.filesystem", [protocol], inner))
     mode = ", asynchronous=True" if asynchronous else ""
-    return _Raw(f"DirFileSystem({location!r}, fs={inner!r}{mode})")
+    inner = _call("fsspec.filesystem", [protocol], _options(protocol, options, asynchronous))
+    if protocol not in _ASYNCHRONOUS:  # fsspec before 2026.9 awaits what is inside, always
+        inner = f"AsyncFileSystemWrapper({inner}{mode})"
+    return _Raw(f"DirFileSystem({location!r}, fs={inner}{mode})")
 
 
 def _add_imports(recipe: _Recipe) -> None:

@@ -91,7 +91,11 @@ class FsspecDefault(_Fsspec):
 
     def generate(self, survey: Survey, tally: Tally) -> None:
         """Drop ``gen``."""
-        drop_gen(survey, tally, "no `gen` is read without `simple_templates=False`, silently.")
+        drop_gen(
+            survey,
+            tally,
+            "since 2026.6 no `gen` is read without `simple_templates=False`, silently.",
+        )
 
 
 class FsspecJinja(_Fsspec):

@@ -1,4 +1,4 @@
-"""VirtualiZarr's `KerchunkJSONParser`: the rules of version 2.5.
+"""VirtualiZarr's `KerchunkJSONParser`: the rules of version 2.5, and what later ones changed.
 
 It reads ``refs`` alone: arrays directly below the root, whose Zarr v2 metadata is text.
 """
@@ -96,7 +96,10 @@ def check_metadata(refs: Mapping[str, object]) -> set[str]:
     """Return the arrays that are read; raises `Refusal` if the metadata of one is not read."""
     for key in refs:
         if "/" not in str(key) and key not in _ROOT:
-            raise Refusal(f"The root has a key `{key}` that is no group metadata (ValueError).")
+            later = "; 2.8 reads Zarr 3" if key == "zarr.json" else ""
+            raise Refusal(
+                f"The root has a key `{key}` that is no group metadata (ValueError){later}."
+            )
     for key in _ROOT:
         _metadata(key, refs)
     arrays = _arrays(refs)
@@ -146,7 +149,9 @@ def _check_array(name: str, refs: Mapping[str, object]) -> None:
         if field not in array:
             raise Refusal(f"`{name}/.zarray` has no `{field}` (KeyError).")
     if isinstance(array.get("compressor"), Mapping) and array["compressor"]:
-        raise Refusal(f"`{name}/.zarray` has a `compressor`; only `filters` are read (TypeError).")
+        raise Refusal(
+            f"`{name}/.zarray` has a `compressor`; before 2.8 only `filters` are read (TypeError)."
+        )
 
 
 def _check_ranks(refs: Mapping[str, object], arrays: set[str]) -> None:
@@ -162,13 +167,17 @@ def _check_ranks(refs: Mapping[str, object], arrays: set[str]) -> None:
 def _chunk(entry: Entry, tally: Tally) -> Theirs:
     form, value = entry.form, entry.value
     if isinstance(value, str):
-        raise Refusal(f"`{entry.key}` holds its data itself (NotImplementedError).")
+        raise Refusal(
+            f"`{entry.key}` holds its data itself, which is read since 2.7 (NotImplementedError)."
+        )
     if not isinstance(value, list) or len(value) not in (1, 3):
         raise Refusal(f"`{entry.key}` is no list of one or three elements.")
     if form.link in (Link.NULL, Link.ODD):
         raise Refusal(f"`{entry.key}` has no text as its URL (TypeError).")
     if not all(isinstance(number, int) and number >= 0 for number in value[1:]):
         raise Refusal(f"`{entry.key}` has an offset or length that is no whole number.")
+    if value[2:] == [0]:
+        tally.note("Since 2.8 a range of no bytes is refused.")
     if form.shape is Shape.WHOLE:
         tally.note("Opening asks the target of each [url] for its size, and fails without it.")
     return _linked(entry)

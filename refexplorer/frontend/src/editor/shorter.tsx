@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
-import { Blank, Sentence } from "../shared/parts.tsx";
+import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Shorter, Shortening } from "./shortening.ts";
 

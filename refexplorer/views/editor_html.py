@@ -22,8 +22,9 @@ def editor_html(controller: EditorController) -> str:
     """Return the document and the rows that it makes; no script, no style needed."""
     refs = controller.references
     keys = "no keys yet" if refs is None else counted(refs.count, "key")
+    more = "" if controller.sentence == keys else f". {shown(controller.sentence)}"
     parts = [
-        f"<p><b>Template editor</b>: {keys}. {shown(controller.sentence)}</p>",
+        f"<p><b>Template editor</b>: {keys}{more}</p>",
         _document(controller.document),
         "" if refs is None else notes_html(refs.diagnostics),
         _rows(controller.window(0, ROWS), 0 if refs is None else refs.count),

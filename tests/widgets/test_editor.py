@@ -100,6 +100,7 @@ def test_a_saved_notebook_keeps_the_document_and_the_rows() -> None:
     assert "&lt;script&gt;" in html
     assert "<script" not in html
     assert "<i>" not in html
+    assert html.count("2 keys") == 1
     assert data["text/plain"] == "template editor: 2 keys"
 
 

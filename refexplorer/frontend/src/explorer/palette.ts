@@ -24,26 +24,29 @@ export interface Inks {
 
 /** The colours of the theme around an element, which a canvas cannot look up by itself. */
 export function inksOf(element: Element): Inks {
-  const style = getComputedStyle(element);
-  const of = (name: string) => style.getPropertyValue(name).trim();
-  const [paper, hatch] = [resolved(element, "--bg"), resolved(element, "--ink2")];
-  return { paper, hatch, ink: of("--ink"), accent: of("--acc"), bad: of("--bad"), of };
+  const of = (name: string) => resolved(element, name);
+  return { paper: of("--bg"), hatch: of("--ink2"), ink: of("--ink"), accent: of("--acc"), bad: of("--bad"), of };
 }
 
-/** A custom property that is computed from others, as a colour. */
+/** A custom property as a colour: it may be computed from others, or be one of the system's. */
 function resolved(element: Element, name: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${name})`;
+  probe.style.setProperty("forced-color-adjust", "none");
   element.append(probe);
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
 }
 
-/** What the n-th of a series is drawn with: seven colours, then the same with patterns. */
+/**
+ * What the n-th of a series is drawn with: seven colours, then the same with patterns; neighbours
+ * differ by pattern, too, where the system keeps to few colours.
+ */
 export function series(number: number): Ink {
   if (number < 0) return { colour: "#8a919c", pattern: 0 };
-  return { colour: SERIES[number % SERIES.length]!, pattern: Math.floor(number / SERIES.length) % 4 };
+  const turn = matchMedia("(forced-colors: active)").matches ? number : Math.floor(number / SERIES.length);
+  return { colour: SERIES[number % SERIES.length]!, pattern: turn % STROKES.length };
 }
 
 /** What a kind is drawn with; small cells have no room for its letter. */

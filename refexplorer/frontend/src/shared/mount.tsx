@@ -3,6 +3,7 @@
 import { render, type ComponentType } from "preact";
 
 import baseCss from "../styles/base.css";
+import contrastCss from "../styles/contrast.css";
 import "./escaping.ts";
 import { adapt, type Host, type Model, type Off } from "./host.ts";
 import { watchTheme } from "./theme.ts";
@@ -26,13 +27,14 @@ export function mount(View: ComponentType<ViewProps>, css: string): Render {
     frame.dataset["place"] = host.place;
     const root = frame.attachShadow({ mode: "open" });
     const style = document.createElement("style");
-    style.textContent = baseCss + css;
+    style.textContent = baseCss + css + contrastCss;
     const body = document.createElement("div");
     body.className = "rx";
     root.append(style, body);
     el.append(frame);
     body.addEventListener("keydown", keepFromNotebook);
-    const offTheme = watchTheme((theme) => {
+    const offTheme = watchTheme((theme, strong) => {
+      body.dataset["contrast"] = strong ? "more" : "";
       body.dataset["theme"] = theme;
     });
     render(<View host={host} root={root} />, body);

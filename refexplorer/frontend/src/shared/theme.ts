@@ -1,23 +1,31 @@
-/** Light or dark: what the surroundings say, then what the system says. */
+/** Light or dark, and how strong: what the surroundings say, then what the system says. */
 
 import type { Off } from "./host.ts";
 
 export type Theme = "light" | "dark";
 
-export function watchTheme(callback: (theme: Theme) => void): Off {
+/** Calls with the theme, and whether contrasts are to be high, at once and after each change. */
+export function watchTheme(callback: (theme: Theme, strong: boolean) => void): Off {
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const tell = () => callback(surroundings() ?? (system.matches ? "dark" : "light"));
+  const contrast = matchMedia("(prefers-contrast: more)");
+  const tell = () => callback(surroundings() ?? (system.matches ? "dark" : "light"), isStrong() || contrast.matches);
   const observer = new MutationObserver(tell);
-  const attributeFilter = ["class", "style", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"];
+  const attributeFilter = ["class", "style", "data-theme", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
   for (const element of [document.documentElement, document.body]) {
     observer.observe(element, { attributes: true, attributeFilter });
   }
-  system.addEventListener("change", tell);
+  for (const query of [system, contrast]) query.addEventListener("change", tell);
   tell();
   return () => {
     observer.disconnect();
-    system.removeEventListener("change", tell);
+    for (const query of [system, contrast]) query.removeEventListener("change", tell);
   };
+}
+
+/** Whether JupyterLab or VS Code shows one of its themes of high contrast. */
+function isStrong(): boolean {
+  const { jpThemeName = "", vscodeThemeKind = "" } = document.body.dataset;
+  return /high.?contrast/i.test(`${jpThemeName} ${vscodeThemeKind}`);
 }
 
 function surroundings(): Theme | null {

@@ -1,0 +1,63 @@
+"""Themes of high contrast, the system's and JupyterLab's: no state is told by a tint alone."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.conftest import EXPLORE, open_on_page
+from tests.ui.hosts import Lab, PanelPage
+
+_BADGE = "(badge) => [getComputedStyle(badge).color, getComputedStyle(badge).backgroundColor]"
+_COLOURS = """(canvas) => {
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const seen = new Map();
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] < 255) continue;
+    const colour = data.slice(at, at + 3).join();
+    seen.set(colour, (seen.get(colour) ?? 0) + 1);
+  }
+  return [...seen].filter(([, n]) => n > 200).map(([colour]) => colour);
+}"""
+
+
+def outline(element: Locator) -> str:
+    return str(element.evaluate("(each) => getComputedStyle(each).outlineStyle"))
+
+
+def test_the_few_colours_of_the_system(panel_page: PanelPage, page: Page) -> None:
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    tree = page.get_by_role("treegrid")
+    tree.get_by_role("gridcell", name="sst", exact=True).click()
+    selected = tree.locator("[aria-selected=true]")
+    assert outline(selected) == "solid"
+    assert outline(page.get_by_role("tab", selected=True)) == "solid"
+    letter, ground = tree.locator(".badge i").first.evaluate(_BADGE)
+    assert letter != ground
+    page.get_by_role("tab", name="Chunks").click()
+    picture = page.get_by_role("application")
+    expect(picture).to_be_visible()
+    assert len(picture.locator("canvas").evaluate(_COLOURS)) >= 3  # targets, ground and hatching
+    page.keyboard.press("Tab")  # only who uses the keyboard sees a ring
+    picture.focus()
+    assert outline(picture) == "solid"
+
+
+def test_the_theme_of_jupyterlab(lab: Lab, page: Page) -> None:
+    lab.open(page, "contrast", [EXPLORE])
+    tree = page.get_by_role("treegrid")
+    tree.get_by_role("gridcell", name="sst", exact=True).click()
+    expect(tree.locator("[aria-selected=true]")).to_have_count(1)
+    page.evaluate(
+        "window.jupyterapp.commands.execute('apputils:change-theme', "
+        "{theme: 'JupyterLab Dark High Contrast'})"
+    )
+    view = page.locator(".rx")
+    expect(view).to_have_attribute("data-contrast", "more")
+    expect(view).to_have_attribute("data-theme", "dark")
+    assert outline(tree.locator("[aria-selected=true]")) == "solid"
+    page.evaluate(
+        "window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})"
+    )
+    expect(view).to_have_attribute("data-contrast", "")

@@ -14,11 +14,13 @@ import pyarrow as pa
 
 def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
     """Make a column of texts; they must not hold lone surrogates."""
-    encoded = [text.encode() for text in texts]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    joined = "".join(texts)
+    # where a character is a byte, no text needs to be encoded by itself
+    sized = texts if joined.isascii() else [text.encode() for text in texts]
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, sized), np.int64, len(texts)), out=offsets[1:])
     return pa.LargeStringArray.from_buffers(
-        len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
+        len(texts), pa.py_buffer(offsets), pa.py_buffer(joined.encode())
     )
 
 

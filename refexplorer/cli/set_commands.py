@@ -39,8 +39,8 @@ def infer(
     if target is not None and target.exists() and not overwrite:
         raise SourceError(f"{str(target)!r} exists; choose another name or pass --overwrite.")
     refs = open_set(source)
-    with output.waiting(f"Looking for progressions in {refs.source.name}"):
-        found = infer_from(refs)
+    with output.counting(f"Looking for progressions in {refs.source.name}") as count:
+        found = infer_from(refs, progress=count)
     if target is not None:
         found.to_json(target)
     if as_json:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from refexplorer.display.inference import part_rows, parts_sentence, size_sentence
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_writing import json_text
 from refexplorer.inferring import Inference, infer
 from refexplorer.limits import DEFAULT_LIMITS
@@ -17,7 +16,7 @@ from refexplorer.markup import counted
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.catalogue import Severity
-from refexplorer.views.jobs import Jobs, Report
+from refexplorer.views.jobs import Jobs, Report, go_on
 from refexplorer.views.wire import Buffers, Message, Operation
 
 if TYPE_CHECKING:
@@ -111,18 +110,14 @@ def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, s
         raise RefexplorerError(
             f"{counted(errors, 'mistake')} in the text would be left out: mend the text first."
         )
-    found = infer(refs, progress=_reporting(report))
+
+    def tell(done: int, of: int) -> None:
+        go_on(report, done, of, f"{100 * done // max(of, 1)} % looked at and proved")
+
+    found = infer(refs, progress=tell)
     document = _shorter_text(found, text)
     size = found.size_before if document is None else len(document.encode("utf-8", "replace"))
     return _told(replace(found, size_after=size), document is not None), document
-
-
-def _reporting(report: Report) -> Progress:
-    def tell(done: int, of: int) -> None:
-        if not report(done, of, f"{100 * done // max(of, 1)} % looked at and proved"):
-            raise RefexplorerError("It was stopped.")
-
-    return tell
 
 
 def _told(found: Inference, better: bool) -> Shorter:

@@ -6,8 +6,11 @@ import json
 import queue
 from typing import Any
 
+import pytest
+
 import refexplorer as rx
 from refexplorer.views.editor import EditorController
+from refexplorer.views.shortening import shortened
 from refexplorer.views.wire import Message
 
 REGULAR: dict[str, Any] = {f"x/{i}": [f"s3://b/{i}.nc", 8, 100 * i] for i in range(50)}
@@ -67,6 +70,19 @@ def test_a_text_that_changed_or_has_mistakes_is_left_alone() -> None:
     bad = {**REGULAR, "b": ["url", -1, 5]}
     assert "mend the text first" in Host(json.dumps(bad)).find()["error"]
     assert "line 1" in Host("{").find()["error"]
+
+
+def test_a_search_is_stopped_on_the_way() -> None:
+    refs = rx.open_references(TEXT.encode())
+    told: list[int] = []
+
+    def report(done: int, of: int, label: str) -> bool:
+        told.append(of)
+        return len(told) < 2
+
+    with pytest.raises(rx.RefexplorerError, match="stopped"):
+        shortened(refs, TEXT, report)
+    assert told == [102, 102]
 
 
 def test_a_large_text_gives_way_to_a_short_one() -> None:

@@ -57,6 +57,7 @@ EXAMPLES = {
         "refexplorer serve combined.json": "the page on one set",
         "refexplorer serve --allow . --no-browser": "sets and targets of this folder, too",
         "refexplorer serve --address 0.0.0.0 --origin data.example.org": "for others, by a proxy",
+        "refexplorer serve combined.json --no-browser --json": "the address for a program",
     },
     "demo": {
         "refexplorer demo": "needs no network",

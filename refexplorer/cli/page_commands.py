@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import app, open_set
+from refexplorer.cli.commands import AsJson, app, open_set
 
 MEGABYTE = 1_000_000
 Port = Annotated[int, typer.Option(help="0 takes a free one.")]
@@ -32,6 +34,7 @@ def serve(
     prefix: Annotated[str, typer.Option(help="Path below which the page lies.")] = "",
     upload: Annotated[float, typer.Option(min=0, help="MB of a file that is dropped.")] = 50,
     no_browser: NoBrowser = False,
+    as_json: AsJson = False,
 ) -> int:
     """Open the page on a set in the browser; /healthz answers proxies."""
     from refexplorer.app import serve as serve_page
@@ -45,19 +48,28 @@ def serve(
         origins=origin or [],
         prefix=prefix,
         largest_upload=int(upload * MEGABYTE),
-        ready=_announce,
+        ready=_announcer(as_json),
     )
     return 0
 
 
 @app.command()
-def demo(port: Port = 0, no_browser: NoBrowser = False) -> int:
+def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False) -> int:
     """Open the page on the shipped sets in the browser; needs no network."""
     from refexplorer.app import serve as serve_page
 
-    serve_page(port=port, open_browser=not no_browser, ready=_announce)
+    serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))
     return 0
 
 
-def _announce(url: str) -> None:
-    output.write_line(f"refexplorer is at {url} (Ctrl+C stops it)")
+def _announcer(as_json: bool) -> Callable[[str], None]:
+    """Return what prints the address; a pipe gets it at once, since the page goes on."""
+
+    def announce(url: str) -> None:
+        if as_json:
+            output.write_lines([{"url": url}])
+        else:
+            output.write_line(f"refexplorer is at {url} (Ctrl+C stops it)")
+        sys.stdout.flush()
+
+    return announce

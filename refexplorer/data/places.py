@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import posixpath
 import re
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
@@ -165,8 +166,19 @@ def _ascii_host(parts: SplitResult) -> str:
     if re.search(r"[\\\s]", parts.netloc):
         raise ValueError("its host has a blank or a backslash in it")
     if parts.hostname.isascii():
-        return parts.hostname.rstrip(".")
-    return parts.hostname.encode("idna").decode()
+        return _undisguised(parts.hostname.rstrip("."))
+    return _undisguised(parts.hostname.encode("idna").decode())
+
+
+def _undisguised(host: str) -> str:
+    """Refuse an address such as ``127.1``: not all that look at it see an address there."""
+    try:
+        address = socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return host
+    if address != host:
+        raise ValueError(f"write its host as {address}")
+    return host
 
 
 def _plain_path(url: str, parts: SplitResult) -> str:

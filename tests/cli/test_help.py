@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,18 @@ def test_an_example_of_a_page_serves(
         assert served.url.startswith("http://")
 
 
+def test_a_program_is_told_the_address_of_the_page() -> None:
+    command = [sys.executable, "-m", "refexplorer", "demo", "--no-browser", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        try:
+            told = json.loads(served.stdout.readline())
+            with urllib.request.urlopen(f"{told['url']}healthz", timeout=30) as answer:
+                assert answer.status == 200
+        finally:
+            served.terminate()
+
+
 def test_every_command_has_examples_in_its_help() -> None:
     names = [command.callback.__name__ for command in load_app().registered_commands
              if command.callback is not None]  # fmt: skip
@@ -57,6 +71,7 @@ def test_every_command_has_examples_in_its_help() -> None:
     for name in names:
         shown = run(name, "--help").out
         assert all(line in shown for line in EXAMPLES[name])
+        assert "--json" in shown
 
 
 def test_the_shell_completes_commands_and_options() -> None:

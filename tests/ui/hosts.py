@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -110,7 +111,7 @@ def running_page(*arguments: str) -> Iterator[PanelPage]:
     try:
         line = process.stdout.readline()
         assert "http://" in line, f"no address in {line!r}"
-        yield PanelPage("http://" + line.split("http://")[1].split()[0])
+        yield PanelPage("http://" + re.split(r'[\s"]', line.split("http://")[1])[0])
     finally:
         _stop(process)
         process.stdout.close()

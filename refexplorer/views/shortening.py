@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LISTED = 50
 """Keys that stay explicit, of which so many are named."""
+_UNREAD = ("unknown-field", "unknown-top-level-key")
 _SECTIONS = ("templates", "gen", "refs")
 
 
@@ -117,14 +118,16 @@ def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, s
     found = infer(refs, progress=tell)
     document = _shorter_text(found, text)
     size = found.size_before if document is None else len(document.encode("utf-8", "replace"))
-    return _told(replace(found, size_after=size), document is not None), document
+    unread = sum(note.count for note in refs.diagnostics if note.code in _UNREAD)
+    return _told(replace(found, size_after=size), document is not None, unread), document
 
 
-def _told(found: Inference, better: bool) -> Shorter:
+def _told(found: Inference, better: bool, unread: int) -> Shorter:
+    left_out = f" What is in {counted(unread, 'field')} that no reader knows is left out."
     return Shorter(
         better,
         size_sentence(found),
-        parts_sentence(found) if better else "",
+        parts_sentence(found) + left_out * bool(unread) if better else "",
         tuple(part_rows(found)) if better else (),
         tuple(found.explicit_keys(0, LISTED)) if better else (),
         found.kept_explicit,

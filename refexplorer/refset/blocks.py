@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
 
+from refexplorer.formats.arrow import numbers_of
 from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.joining import joined_columns
+from refexplorer.refset.opened import COMPARED_KEYS, is_within
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
@@ -19,10 +22,38 @@ BLOCK = 100_000
 
 
 def tables(parts: Iterable[Segment]) -> Iterator[Table]:
-    """Yield all references of segments, in order; generated ones that fail are left out."""
+    """Yield all references of segments, in order; generated ones that fail are left out.
+
+    Of equal keys that were not known before the last one counts. Only where there may be such
+    keys, all references are held at once.
+    """
+    parts = list(parts)
+    if _may_repeat(parts):
+        parts = [_distinct(concatenated(list(_blocks(parts))))]
+    yield from _blocks(parts)
+
+
+def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
     for part in parts:
         for start in range(0, part.count, BLOCK):
             yield block_of(part, start, min(start + BLOCK, part.count))
+
+
+def _may_repeat(parts: Iterable[Segment]) -> bool:
+    """Say whether there are gen items whose keys were not all compared when they were opened."""
+    made = [part for part in parts if isinstance(part, Generated)]
+    large = [part.folder for part in made if part.count > COMPARED_KEYS]
+    return not all(part.item.certain for part in made) or any(
+        is_within(one, other) or is_within(other, one) for one, other in combinations(large, 2)
+    )
+
+
+def _distinct(table: Table) -> Table:
+    """Return the last row of each key, at the place of the first."""
+    codes = numbers_of(table.keys.dictionary_encode().indices)
+    rows = np.zeros(codes.max(initial=-1) + 1, np.int64)
+    rows[codes] = np.arange(len(codes))
+    return table if len(rows) == len(codes) else table.select(rows)
 
 
 def block_of(part: Segment, start: int, stop: int) -> Table:

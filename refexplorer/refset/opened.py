@@ -27,6 +27,7 @@ from refexplorer.spec.document import Document
 from refexplorer.spec.references import Reference, V0Value
 
 COMPARED_KEYS = 100_000
+"""Of two gen items with more keys each, equal keys are not looked for."""
 
 
 class OpenedSet:
@@ -247,7 +248,7 @@ def could_make(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
 
 def _hide_remade(segment: Generated, made: Generated, findings: Findings) -> Generated:
     """Hide the keys of an earlier gen item that a later one makes again."""
-    if not (_is_within(segment.folder, made.folder) or _is_within(made.folder, segment.folder)):
+    if not (is_within(segment.folder, made.folder) or is_within(made.folder, segment.folder)):
         return segment
     if segment.count <= min(made.count, COMPARED_KEYS):
         keys = (segment.key_at(row) for row in range(segment.count))
@@ -264,7 +265,8 @@ def _hide_remade(segment: Generated, made: Generated, findings: Findings) -> Gen
     return Generated(segment.item, tuple(sorted(numbers)))
 
 
-def _is_within(path: str, folder: str) -> bool:
+def is_within(path: str, folder: str) -> bool:
+    """Say whether a path is a folder or inside it."""
     return prefix(path).startswith(prefix(folder))
 
 

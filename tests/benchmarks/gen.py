@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.benchmarks.measuring import Case, Watch, checksum
@@ -37,6 +38,46 @@ def columns_ours(watch: Watch, path: Path) -> object:
         made = [list(generated_tables(part)) for part in parts]
     rows = [entry for tables in made for entry in tables[0].iterate(0, len(wanted))]
     return checksum(f"{key} {found.to_v0()}" for key, found in rows if key in wanted)
+
+
+def json_ours(watch: Watch, path: Path) -> object:
+    """Write all keys to a file as V0 JSON."""
+    from refexplorer import open_references
+
+    refs = open_references(path)
+    with TemporaryDirectory() as folder, watch.running():
+        refs.to_json(Path(folder) / "refs.json")
+    return None
+
+
+def parquet_ours(watch: Watch, path: Path) -> object:
+    """Write all keys to a parquet store."""
+    from refexplorer import open_references
+
+    refs = open_references(path)
+    with TemporaryDirectory() as folder, watch.running():
+        refs.to_parquet(Path(folder) / "refs.parquet")
+    return None
+
+
+def columns_of_one_dimension(watch: Watch, path: Path) -> object:
+    """Make columns of a million keys with a URL for each, as in the specification's example."""
+    from refexplorer import open_references
+    from refexplorer.refset.generated import generated_tables
+    from refexplorer.refset.segments import Generated
+
+    (part,) = open_references(_one_dimension(MILLION)).opened.segments
+    assert isinstance(part, Generated)
+    with watch.running():
+        list(generated_tables(part))
+    return None
+
+
+def one_dimension_fsspec(watch: Watch, path: Path) -> object:
+    """Expand the first thousand of them; the time is that of a million."""
+    _fsspec(watch, _one_dimension(1000))
+    watch.seconds *= MILLION / 1000
+    return None
 
 
 def expand_fsspec(watch: Watch, path: Path) -> object:
@@ -104,6 +145,14 @@ def _one_item(path: Path) -> dict[str, Any]:
     return {**document, "gen": document["gen"][:1], "refs": {}}
 
 
+def _one_dimension(stop: int) -> dict[str, Any]:
+    item = {
+        "key": "x/{{i}}", "url": "{{u}}/f_{{i}}.nc", "offset": "{{(i + 1) * 1000}}",
+        "length": "1000", "dimensions": {"i": {"stop": stop}},
+    }  # fmt: skip
+    return {"version": 1, "templates": {"u": "s3://bucket"}, "refs": {}, "gen": [item]}
+
+
 def _count(document: dict[str, Any]) -> int:
     total = 0
     for item in document["gen"]:
@@ -141,6 +190,16 @@ CASES = (
         "gen-formatted",
         MILLION,
     ),
+    Case(
+        "gen to columns, one dimension",
+        "≥ 5,000 times",
+        columns_of_one_dimension,
+        (one_dimension_fsspec,),
+        "gen",
+        MILLION,
+    ),
+    Case("gen to a JSON file", "≤ 1 s", json_ours, (), "gen", MILLION),
+    Case("gen to a parquet store", "≤ 1 s", parquet_ours, (), "gen", MILLION),
     Case(
         "keystroke and 50 rows", "≥ 1 key of fsspec", preview_ours, (render_fsspec,), "gen", 10**5
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,24 @@ def test_json_reads_back_to_the_same_set(tmp_path: Path) -> None:
     refs.to_json(tmp_path / "set.json")
     assert dict(rx.open_references(tmp_path / "set.json")) == dict(refs)
     assert [path.name for path in tmp_path.iterdir()] == ["set.json"]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [("x/{{i % 1000}}", 150_000)],
+        [("x/{{i}}", 100_010), ("x/{{i + 100000}}", 100_010)],
+    ],
+)
+def test_keys_that_are_too_many_to_compare_are_written_once(
+    items: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    gen = [
+        {"key": key, "url": f"h{number}/{{{{i}}}}", "dimensions": {"i": {"stop": stop}}}
+        for number, (key, stop) in enumerate(items)
+    ]
+    refs = rx.open_references({"version": 1, "gen": gen})
+    refs.to_json(path := tmp_path / "refs.json")
+    text, v0 = path.read_text(), refs.to_v0()
+    assert json.loads(text) == v0
+    assert text.count('"x/') == len(v0)

@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.notebooks.running import NOTEBOOKS, Notebook, code_cells, read
 from tests.ui.hosts import Lab
 
-SHOWN = {
+SHOWN: dict[str, dict[str, str]] = {
+    "compare_and_convert": {"Chunks of dict": "1 without a reference"},
     "debugging": {
         "Targets of shifted.json": "1 overlap of 10 B",
         "Targets of copied.json": "1 overlap of 9.14 kB",

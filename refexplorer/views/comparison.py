@@ -15,7 +15,7 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.differences.comparing import CHANGES
 from refexplorer.spec.references import Reference
-from refexplorer.views.jobs import Jobs, Report
+from refexplorer.views.jobs import Jobs, Report, go_on
 from refexplorer.views.wire import Buffers, Message, Operation, floats
 
 WORDS = {
@@ -120,8 +120,11 @@ class Comparison:
     def _compare(self, source: str, report: Report) -> tuple[Message, Buffers]:
         if not self._named_here:
             raise RefexplorerError("Another set cannot be named here.")
-        report(0, 0, f"Opening {source[:_TEXT]}")
-        other = open_references(source) if source else None
+
+        def tell(done: int, size: int) -> None:
+            go_on(report, done, size, f"Opening {source[:_TEXT]}")
+
+        other = open_references(source, progress=tell) if source else None
         with self._lock:
             self._other, self._found, self._kept = other, None, None
         return {}, []

@@ -71,7 +71,8 @@ def complete(controller: ExplorerController) -> None:
     """Find what `still_html` leaves out of a large set, which would hold up its first look."""
     refs = controller.references
     _ = refs.diagnostics
-    controller.comparison.difference()
+    with suppress(RefexplorerError):
+        controller.comparison.difference()
     with suppress(RefexplorerError):
         _draw_chunks(controller)
     with suppress(RefexplorerError):

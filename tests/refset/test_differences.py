@@ -109,6 +109,23 @@ def test_grid_of_changes() -> None:
         rx.diff(BASE, after).grid("nope")
 
 
+def test_grid_of_what_both_generate_and_of_a_single_chunk() -> None:
+    meta = json.loads(BASE["x/.zarray"])
+    refs = {
+        "x/.zarray": json.dumps({**meta, "shape": [6], "chunks": [1]}),
+        "s/.zarray": json.dumps({**meta, "shape": [], "chunks": []}),
+        "x/4": ["s3://b/4"],
+        "s/0": "abcd",
+    }
+    made = {"key": "x/{{i}}", "url": "s3://b/{{i}}", "dimensions": {"i": {"stop": 4}}}
+    before = {"version": 1, "gen": [made], "refs": refs}
+    after = {**before, "refs": refs | {"x/4": ["s3://c/4"], "s/0": "abce"}}
+    found = rx.diff(before, after)
+    assert found.grid("x").tolist() == [0, 0, 0, 0, 3, -1]
+    assert found.grid("s").tolist() == 8
+    assert rx.diff(before, before).grid("s").tolist() == 0
+
+
 def test_pages_come_in_order() -> None:
     after = changed(_0_0=None, _1_0=["s3://b", 1, 2]) | {"new": "1"}
     found = rx.diff(BASE, after)

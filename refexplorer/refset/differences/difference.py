@@ -10,6 +10,7 @@ import numpy as np
 
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
+from refexplorer.refset.blocks import tables
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.differences.comparing import (
     ADDED,
@@ -25,7 +26,8 @@ from refexplorer.refset.differences.comparing import (
 from refexplorer.refset.differences.fields import FieldChange, field_changes
 from refexplorer.refset.differences.matching import Matched, match
 from refexplorer.refset.differences.renames import Rename, Shift, find_renames, find_shifts
-from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.opened import OpenedSet, is_within
+from refexplorer.refset.segments import Segment
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.lint import parse_metadata
@@ -67,7 +69,7 @@ class Differences:
     def counts(self) -> Mapping[str, int]:
         """Keys by their change, in the order of `CHANGES`; changes of no key are left out."""
         found = np.bincount(self.compared.changes, minlength=len(CHANGES))
-        found[SAME] += self.matched.alike
+        found[SAME] += sum(segment.count for segment in self.matched.alike)
         found[REMOVED], found[ADDED] = len(self.matched.removed), len(self.matched.added)
         return {name: int(n) for name, n in zip(CHANGES, found, strict=True) if n}
 
@@ -164,6 +166,8 @@ class Differences:
             )
         grid = np.full(array.grid, ABSENT, np.int8)
         matched = self.matched
+        for alike in tables(one for one in matched.alike if _are_near(one, array)):
+            _mark(grid, array, alike, np.arange(alike.count), SAME)
         _mark(grid, array, matched.before, matched.pairs[0], self.compared.changes)
         _mark(grid, array, matched.before, matched.removed, REMOVED)
         _mark(grid, array, matched.after, matched.added, ADDED)
@@ -185,11 +189,20 @@ def _parsed(reference: Reference | None) -> object:
     return parse_metadata(reference.data.decode(errors="replace"))
 
 
+def _are_near(segment: Segment, array: ArrayMeta) -> bool:
+    """Say whether a segment may have chunks of an array."""
+    folder = array.folder.rstrip("/")
+    return is_within(folder, segment.folder) or is_within(segment.folder, folder)
+
+
 def _mark(
     grid: np.ndarray, array: ArrayMeta, table: Table, rows: np.ndarray, changes: np.ndarray | int
 ) -> None:
     """Write changes of rows of a table into the places of their chunks."""
     if not grid.ndim:
+        row = table.find(array.chunk_key(()))
+        for place in np.flatnonzero(rows == (-1 if row is None else row)):
+            grid[()] = changes if isinstance(changes, int) else changes[place]
         return
     start, rank = array.folder + array.prefix, grid.ndim
     places, indices = chunk_indices(table.keys, rows, start, array.separator, rank)

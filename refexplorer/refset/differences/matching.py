@@ -30,7 +30,7 @@ class Matched:
     removed, added
         Rows of `before` and of `after` whose keys the other one has not.
     alike
-        Keys of gen items that both have, which are not expanded.
+        Gen items that both have, which are not expanded.
     """
 
     before: Table
@@ -38,7 +38,7 @@ class Matched:
     pairs: np.ndarray
     removed: np.ndarray
     added: np.ndarray
-    alike: int
+    alike: tuple[Segment, ...]
 
 
 def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
@@ -53,7 +53,7 @@ def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
     first = _written_out(before.parts, {place for place, _ in alike}, limits)
     second = _written_out(after.parts, {place for _, place in alike}, limits)
     pairs, removed, added = _joined(first, second)
-    shared = sum(before.segments[pair[0]].count for pair in alike)
+    shared = tuple(before.segments[place] for place, _ in alike)
     return Matched(first, second, pairs, removed, added, shared)
 
 

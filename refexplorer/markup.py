@@ -26,7 +26,7 @@ def escape(text: str, limit: int | None = None) -> str:
     """
     if limit is not None and len(text) > limit:
         text = f"{text[: limit - 1]}…"
-    return _UNSEEN.sub(_escaped, text)
+    return text if text.isprintable() else _UNSEEN.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from refexplorer.data.access import AccessPolicy
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 TEXT_SHOWN = 64 * 1024
 RAW_SHOWN = 4096
+ATTRIBUTES = 300
+"""Attributes that are listed; how many there are is said."""
 _ATTRIBUTE_SHOWN = 2000
 
 
@@ -71,7 +74,8 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> Array:
         _plain(meta.fill_value),
         meta.dimensions,
         meta.zarr_format,
-        tuple((name, _json(value)) for name, value in meta.attributes.items()),
+        tuple((name, _json(value)) for name, value in islice(meta.attributes.items(), ATTRIBUTES)),
+        len(meta.attributes),
         meta.chunk_count,
         max(meta.chunk_count - summary.missing, 0),
         summary.bytes,

@@ -61,6 +61,7 @@ class Array:
     dimensions: tuple[str, ...] | None
     zarr_format: int
     attributes: tuple[tuple[str, str], ...]
+    attribute_count: int
     chunk_count: int
     present: int
     bytes: int | None

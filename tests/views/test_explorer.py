@@ -250,3 +250,12 @@ def test_what_goes_wrong_is_one_sentence(op: str, fields: dict[str, Any], error:
 def test_reading_what_is_no_array_is_one_sentence() -> None:
     message, _ = Host({"a": "b"}).read("a", None)
     assert message["error"] == "There is no array at 'a'."
+
+
+def test_of_very_many_attributes_the_first_are_told() -> None:
+    attributes = json.dumps({f"a{n}": n for n in range(10_000)})
+    array = Host(raw_set("abcd") | {"x/.zattrs": attributes}).ask("key.show", path="x")["item"][
+        "array"
+    ]
+    assert array["attributes"][:2] == [["a0", "0"], ["a1", "1"]]
+    assert len(array["attributes"]) < array["attribute_count"] == 10_000

@@ -229,6 +229,9 @@ function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null
               <Line key={name} name={name}>{unquoted(text)}</Line>
             ))}
           </dl>
+          {array.attribute_count > array.attributes.length && (
+            <p class="quiet">and {count(array.attribute_count - array.attributes.length)} more</p>
+          )}
         </>
       )}
     </section>

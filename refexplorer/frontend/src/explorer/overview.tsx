@@ -28,20 +28,28 @@ export function Overview({ session, hello }: Props) {
       <section>
         <h3>What this is</h3>
         <p class="prose">
-          <b>{hello.title}</b> is {FORMS[hello.form]}. It maps {counted(facts.keys, "key")} of{" "}
-          {counted(facts.arrays, "array")} to {bytes(facts.bytes)} in{" "}
-          {counted(facts.targets, "target")}. Nothing is read from them until you ask.
+          <b>{hello.title}</b> is {FORMS[hello.form]}. {extent(facts)}
         </p>
       </section>
-      <section>
-        <h3>How the keys hold their data</h3>
-        <KindTable facts={facts} />
-      </section>
+      {Number(facts.keys) > 0 && (
+        <section>
+          <h3>How the keys hold their data</h3>
+          <KindTable facts={facts} />
+        </section>
+      )}
       <SetNotes session={session} hello={hello} />
       <Dataset session={session} />
-      <p class="quiet hint">Select a key in the tree to see its reference and its data.</p>
+      {Number(facts.keys) > 0 && <p class="quiet hint">Select a key in the tree to see its reference and its data.</p>}
     </>
   );
+}
+
+/** How much there is, in a sentence or two. */
+function extent({ keys, arrays, targets, bytes: size }: Facts): string {
+  if (Number(keys) === 0) return "It has no keys.";
+  const what = counted(keys, "key") + (Number(arrays) > 0 ? ` of ${counted(arrays, "array")}` : "");
+  if (Number(targets) === 0) return `It maps ${what} to ${bytes(size)}, all of it in the set itself.`;
+  return `It maps ${what} to ${bytes(size)} in ${counted(targets, "target")}. Nothing is read from them until you ask.`;
 }
 
 /** What is odd about the set: each note leads to the key that it names, or shows its text. */
@@ -119,7 +127,7 @@ function KindTable({ facts }: { facts: Facts }) {
             <th scope="row"><Badge kind={kind} named /></th>
             <td class="number">{count(facts.kinds[kind])}</td>
             <td class="share" title={`${KIND_NAMES[kind]}: ${count(facts.kinds[kind])} keys`}>
-              <span style={{ width: `${(100 * Number(facts.kinds[kind])) / all}%` }} />
+              <span hidden={Number(facts.kinds[kind]) === 0} style={{ width: `${(100 * Number(facts.kinds[kind])) / all}%` }} />
             </td>
           </tr>
         ))}

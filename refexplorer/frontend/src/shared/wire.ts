@@ -73,7 +73,9 @@ export interface ArrayItem {
   fill: unknown;
   dimensions: string[] | null;
   zarr_format: number;
+  /** The first ones. */
   attributes: [string, string][];
+  attribute_count: number;
   chunk_count: Count;
   present: Count;
   bytes: Count;

@@ -49,6 +49,8 @@ class ReadableSet(Mapping[str, Reference]):
     limits: Limits
     storage_options: dict[str, Any]
     _findings: Findings
+    audited: Audit | None = None
+    """What the last `audit` found; the maps of the set show it."""
 
     @property
     def error_count(self) -> int:
@@ -178,8 +180,8 @@ class ReadableSet(Mapping[str, Reference]):
         Returns
         -------
         Audit
-            ``summary`` (which `print` shows), ``tables()``, ``grid(array)``, ``to_parquet``,
-            ``to_html``.
+            ``summary`` (which `print` shows), ``tables()``, ``targets()``, ``grid(array)``,
+            ``to_parquet``, ``to_html``. The maps of this set show it, too.
 
         Raises
         ------
@@ -194,7 +196,9 @@ class ReadableSet(Mapping[str, Reference]):
         options = self._options(storage_options)
         auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
         manner = Manner(decode, scheduler, workers, results, resume, watch)
-        return audit(self.source.name, self.opened, self.error_count, auditor, manner)
+        found = audit(self.source.name, self.opened, self.error_count, auditor, manner)
+        self.audited = found
+        return found
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

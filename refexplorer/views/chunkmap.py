@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from refexplorer.data.audit.states import DECODED
 from refexplorer.data.grid import Index
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
-from refexplorer.refset.chunkgrid import STATES, ChunkGrid
-from refexplorer.refset.gridview import GridView
+from refexplorer.refset.chunkgrid import DENSE_CHUNKS, STATES, ChunkGrid
+from refexplorer.refset.gridview import GridView, reduce
 from refexplorer.views.jobs import Report, go_on, unheard
 from refexplorer.views.map_models import Grid, MapTarget
 from refexplorer.views.outcomes import Outcomes
 from refexplorer.views.wire import Buffers, Message, floats
 
 if TYPE_CHECKING:
+    from refexplorer.data.audit.report import Audit
     from refexplorer.referenceset import ReferenceSet
 
 CELLS = 120
@@ -46,6 +48,7 @@ class ChunkMap:
         self._outcomes = outcomes
         self.last: tuple[Grid, Buffers] | None = None
         self._kept: tuple[str, ChunkGrid] | None = None
+        self._audit: tuple[Audit, str, np.ndarray] | None = None
 
     def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
         """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
@@ -87,8 +90,16 @@ class ChunkMap:
 
     def _counts(self, grid: ChunkGrid, view: GridView) -> np.ndarray:
         """Return the chunks of each state, those that failed taken out of their own."""
+        audited = self._audited(grid)
         counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
+        if audited is not None:
+            bad = grid.chunks.select(audited[tuple(grid.chunks.indices.T)] > DECODED)
+            failed = reduce(bad, view.sides, view.window, len(STATES)).counts
+            counts[:-1] -= failed
+            counts[-1] += failed.sum(axis=0)
         for index in self._outcomes.failed(grid.array.path):
+            if audited is not None and audited[index] > DECODED:
+                continue
             reference = self._refs.get(grid.array.chunk_key(index))
             state = STATES.index("absent" if reference is None else reference.kind)
             cell = _cell(view, index)
@@ -96,6 +107,15 @@ class ChunkMap:
                 counts[state][cell] -= 1
                 counts[-1][cell] += 1
         return counts
+
+    def _audited(self, grid: ChunkGrid) -> np.ndarray | None:
+        """Return the state of each chunk in the last audit, as `Audit.grid`; None without one."""
+        audit, array = self._refs.audited, grid.array
+        if audit is None or not grid.complete or array.chunk_count > DENSE_CHUNKS:
+            return None
+        if self._audit is None or self._audit[:2] != (audit, array.path):
+            self._audit = audit, array.path, audit.grid(array.path)
+        return self._audit[2]
 
     def _model(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from refexplorer.data.check_results import TargetCheck
 from refexplorer.data.checking import check_targets
@@ -16,6 +17,7 @@ from refexplorer.views.map_models import Layout, MapArray, MapRange, TargetRow
 from refexplorer.views.wire import Buffers, Message, floats
 
 if TYPE_CHECKING:
+    from refexplorer.data.audit.report import Audit
     from refexplorer.referenceset import ReferenceSet
 
 ROWS = 1000
@@ -25,6 +27,14 @@ RANGES_SHOWN = 400
 WHOLE_KEYS_SHOWN = 20
 _ARRAYS_NAMED = 4
 _GRANTS_NAMED = 8
+
+
+class Known(NamedTuple):
+    """What a check or an audit found of a target."""
+
+    size: int | None
+    state: str
+    message: str | None
 
 
 class TargetMap:
@@ -40,6 +50,7 @@ class TargetMap:
         self._refs = refs
         self._targets = targets
         self._checked: dict[str | None, TargetCheck] = {}
+        self._audit: tuple[Audit, dict[str | None, Known]] | None = None
         self.last: tuple[Layout, Buffers] | None = None
 
     def rows(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
@@ -51,7 +62,7 @@ class TargetMap:
         return {"start": start, "total": index.count, "rows": rows}, []
 
     def _row(self, target: TargetSummary) -> TargetRow:
-        known = self._checked.get(target.url)
+        known = self._checked.get(target.url) or self._audited().get(target.url)
         return TargetRow(
             target.url,
             target.ranges,
@@ -64,6 +75,15 @@ class TargetMap:
             "unknown" if known is None else known.state,
             None if known is None else known.message,
         )
+
+    def _audited(self) -> Mapping[str | None, Known]:
+        """Return what the last audit found of each target."""
+        audit = self._refs.audited
+        if audit is not None and (self._audit is None or self._audit[0] is not audit):
+            columns = ("target", "target_size", "state", "message")
+            urls, *facts = (audit.targets()[name].to_pylist() for name in columns)
+            self._audit = audit, dict(zip(urls, map(Known, *facts), strict=True))
+        return {} if self._audit is None else self._audit[1]
 
     def check(self, report: Report) -> tuple[Message, Buffers]:
         """Answer ``targets.check``: ask each target that may be read for its size."""

@@ -17,7 +17,9 @@ from refexplorer.data.audit.auditor import RESULTS
 from refexplorer.data.audit.states import STATES
 from refexplorer.data.audit.store import ResultStore
 from refexplorer.data.audit.summary import AuditSummary
-from refexplorer.data.audit.tally import COUNTED, Tally, coded, places_of
+from refexplorer.data.audit.tally import COUNTED, Tally
+from refexplorer.data.audit.targets import TARGET_COLUMNS, target_table
+from refexplorer.data.audit.words import coded, places_of
 from refexplorer.errors import LimitError
 from refexplorer.formats.atomic import write_blocks, writing
 from refexplorer.markup import shown
@@ -73,6 +75,10 @@ class Audit:
     def tables(self) -> Iterator[pa.Table]:
         """Yield the results a part at a time, a row for each reference, by target and offset."""
         return self._store.tables()
+
+    def targets(self) -> pa.Table:
+        """Return a row for each target; see `refexplorer.data.audit.targets.target_table`."""
+        return target_table(self._store.tables(TARGET_COLUMNS))
 
     def grid(self, path: str) -> np.ndarray:
         """Return the state of each chunk of the array at a path.

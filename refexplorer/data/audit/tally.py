@@ -18,6 +18,7 @@ from refexplorer.data.audit.states import (
     TARGET_STATES,
 )
 from refexplorer.data.audit.summary import ArrayAudit, Problem
+from refexplorer.data.audit.words import coded, places_of
 
 KEPT_PROBLEMS = 1000
 KEPT_GRANTS = 100
@@ -141,21 +142,6 @@ class Tally:
             )
         granted = results["grant"].combine_chunks().dictionary.to_pylist()
         self.grants.update(dict.fromkeys(granted[: KEPT_GRANTS - len(self.grants)]))
-
-
-def coded(column: pa.ChunkedArray) -> tuple[list[str | None], np.ndarray]:
-    """Return the words of a column of words, None the last, and the place of each row's word."""
-    words = column.combine_chunks()
-    codes = words.indices.fill_null(len(words.dictionary)).to_numpy(zero_copy_only=False)
-    return [*words.dictionary.to_pylist(), None], codes.astype(np.int64)
-
-
-def places_of(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
-    """Return the places of the words of a column without nulls in `names`, int64."""
-    words, codes = coded(column)
-    table = np.array([-1 if word is None else names.index(word) for word in words], np.int64)
-    found: np.ndarray = table[codes]
-    return found
 
 
 def _problem(results: pa.Table, row: int, count: int) -> Problem:

@@ -49,7 +49,7 @@ export interface TargetRow {
   array_count: number;
   /** Of the whole target; null until it is known. */
   size: Count | null;
-  state: "unknown" | "good" | "short" | "unreachable" | "not allowed";
+  state: "unknown" | "good" | "short" | "unreachable" | "not allowed" | "damaged" | "changed";
   message: string | null;
 }
 

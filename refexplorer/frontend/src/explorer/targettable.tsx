@@ -97,6 +97,8 @@ const STATES: Record<TargetRow["state"], string> = {
   short: "✕ too short",
   unreachable: "✕ unreachable",
   "not allowed": "– not allowed",
+  damaged: "✕ damaged",
+  changed: "≠ changed",
 };
 
 function Cells({ row }: { row: TargetRow }) {

@@ -1,0 +1,67 @@
+"""The maps show what the last audit of the set found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refexplorer as rx
+from refexplorer.data.access import AccessPolicy
+from refexplorer.data.audit import parts
+from refexplorer.data.targets import Targets
+from refexplorer.views.chunkmap import ChunkMap
+from refexplorer.views.outcomes import Outcomes
+from refexplorer.views.targetmap import TargetMap
+
+WHOLE: dict[str, Any] = {"array": "sst", "axes": None, "window": None}
+
+
+@pytest.fixture
+def refs(demo: Path) -> rx.ReferenceSet:
+    return rx.open_references(demo / "broken.json")
+
+
+def counts(chunk_map: ChunkMap) -> dict[str, int]:
+    answer, buffers = chunk_map.show(WHOLE)
+    grid: Any = answer["map"]
+    cells = np.frombuffer(buffers[0]).reshape(len(grid.states), -1)
+    assert cells.sum(axis=1).tolist() == list(grid.counts)
+    return {name: n for name, n in zip(grid.states, grid.counts, strict=True) if n}
+
+
+def test_chunks_that_an_audit_found_wanting_are_failed(refs: rx.ReferenceSet) -> None:
+    outcomes = Outcomes()
+    chunk_map = ChunkMap(refs, outcomes)
+    assert counts(chunk_map) == {"absent": 5, "range": 13}
+    refs.audit(decode="all")
+    assert counts(chunk_map) == {"absent": 5, "range": 10, "failed": 3}
+    outcomes.note("sst", (1, 0, 0), "it was read, too")
+    assert counts(chunk_map) == {"absent": 5, "range": 10, "failed": 3}
+    refs.audit(decode="none")
+    assert counts(chunk_map) == {"absent": 5, "range": 11, "failed": 2}
+
+
+def test_targets_have_the_states_of_an_audit(
+    refs: rx.ReferenceSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "PART_COST", 400)  # a target has several parts
+    target_map = TargetMap(refs, Targets(AccessPolicy(), None, refs.limits))
+    audit = refs.audit(decode="all")
+    answer, _ = target_map.rows({"start": 0, "n": 10})
+    rows: Any = answer["rows"]
+    assert {row.url: row.state for row in rows} == {
+        "sst_2025-07.nc": "damaged", "sst_2025-08.nc": "good", "sst_2025-09.nc": "good",
+        "sst_2025-10.nc": "unreachable", "land.bin": "good",
+    }  # fmt: skip
+    table = {row["target"]: row for row in audit.targets().to_pylist()}
+    assert {url: row["references"] for url, row in table.items()} == {
+        row.url: row.ranges + row.whole for row in rows
+    }
+    assert table["land.bin"]["target_size"] == 18_432
+
+
+def test_a_set_without_targets_has_none_in_its_audit() -> None:
+    assert rx.open_references({".zgroup": "{}"}).audit().targets().num_rows == 0

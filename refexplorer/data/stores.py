@@ -110,9 +110,9 @@ def _named(codec: object) -> str:
 
 def store(view: ReferenceView) -> FsspecStore:
     """Wrap the file system as a read-only Zarr store."""
-    from refexplorer.data.zarr_store import ReferenceStore
+    from refexplorer.data.zarr_store import reference_store
 
-    return ReferenceStore.from_mapper(view.get_mapper(""), read_only=True)
+    return reference_store(view)
 
 
 def to_zarr(

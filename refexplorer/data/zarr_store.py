@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import Any
 
 from zarr.storage import FsspecStore
 
+from refexplorer.data.filesystem import ReferenceView
 from refexplorer.errors import RefexplorerError
+
+_THREADS = 64
 
 
 class ReferenceStore(FsspecStore):
@@ -39,6 +45,27 @@ class ReferenceStore(FsspecStore):
             if ours is None:
                 raise
             raise _first(ours) from None
+
+
+def reference_store(view: ReferenceView) -> FsspecStore:
+    """Return the store of a set.
+
+    Its reads have threads of their own: those that fsspec would take are few, and share them with
+    all else, so that far targets would be asked a handful at a time.
+    """
+    store = ReferenceStore.from_mapper(view.get_mapper(""), read_only=True)
+
+    async def cat_file(*arguments: Any, **options: Any) -> bytes:
+        read = partial(view.cat_file, *arguments, **options)
+        return await asyncio.get_running_loop().run_in_executor(_readers(), read)
+
+    store.fs._cat_file = cat_file
+    return store
+
+
+@cache
+def _readers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="refexplorer-read")
 
 
 def _first(error: BaseException) -> BaseException:

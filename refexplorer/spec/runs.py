@@ -109,8 +109,12 @@ def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_Part]:
 
 def fails(item: GenItem, combinations: np.ndarray) -> bool:
     """Say whether the templates fail for one of some combinations of the `varying` dimensions."""
-    run = _run(item, combinations, values_at(item.varying, combinations), combinations.shape)
-    return len(run.keys) < len(combinations)
+    scopes = item.scopes(values_at(item.varying, combinations))
+    scopes.check(item.key)
+    scopes.check(item.url)
+    for field in ("offset", "length"):
+        _whole(field, scopes, getattr(item, field))
+    return not scopes.good(combinations.shape).all()
 
 
 def entries(

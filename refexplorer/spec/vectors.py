@@ -60,13 +60,23 @@ class Scopes:
         TooMuchText
             If they take too much memory; as all that is rendered here.
         """
-        if self._is_bounded(template):
-            pieces = self._pieces(template)
-            chars = sum(map(longest, pieces))
-            if chars <= self.limits.template_chars:
-                _check_chars(chars * count(pieces))
-                return join(pieces)
-        return self._each(template.names, template.render)
+        pieces = self._bounded_pieces(template)
+        if pieces is None:
+            return self._each(template.names, template.render)
+        _check_chars(sum(map(longest, pieces)) * count(pieces))
+        return join(pieces)
+
+    def check(self, template: Template) -> None:
+        """Note where a template fails, and put no texts together for it; errors as `texts`."""
+        if self._bounded_pieces(template) is None:
+            self._each(template.names, template.render)
+
+    def _bounded_pieces(self, template: Template) -> list[Piece] | None:
+        """Return what a template's texts are put together from; None if they may be too long."""
+        if not self._is_bounded(template):
+            return None
+        pieces = self._pieces(template)
+        return pieces if sum(map(longest, pieces)) <= self.limits.template_chars else None
 
     def expression(self, part: Expression) -> np.ndarray:
         """Render one expression of a template, as `texts`.

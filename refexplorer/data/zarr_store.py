@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache, partial
 from typing import Any
 
@@ -56,7 +57,7 @@ def reference_store(view: ReferenceView) -> FsspecStore:
     store = ReferenceStore.from_mapper(view.get_mapper(""), read_only=True)
 
     async def cat_file(*arguments: Any, **options: Any) -> bytes:
-        read = partial(view.cat_file, *arguments, **options)
+        read = partial(copy_context().run, view.cat_file, *arguments, **options)
         return await asyncio.get_running_loop().run_in_executor(_readers(), read)
 
     store.fs._cat_file = cat_file

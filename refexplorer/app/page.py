@@ -24,7 +24,9 @@ from refexplorer.views.exercises import ExercisesController
 from refexplorer.views.wire import sentence
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
-_EDITABLE_CHARS = 1_000_000
+_SHOWN_CHARS = 10_000_000
+"""Of a document that the editor shows, a part at a time if it is large; of more, each look at it
+takes longer than a second."""
 _EDITED = "Edited text"
 Opening = Callable[..., ReferenceSet]
 """Opens a set; takes `progress`, as `open_references` does."""
@@ -221,9 +223,9 @@ def page(references: ReferenceSet | None = None, library: Library | None = None)
 
 
 def _editable(references: ReferenceSet) -> str | None:
-    """Return the text of a set, if it has one that is not too long to be edited."""
+    """Return the text of a set, if it has one that is not too long to be shown."""
     text = references.source.text
-    return None if text is None or len(text) > _EDITABLE_CHARS else text
+    return None if text is None or len(text) > _SHOWN_CHARS else text
 
 
 def _example() -> str:

@@ -184,6 +184,8 @@ def to_wire(value: Any) -> Any:
     null; lone surrogates become escapes; a trailing underscore is not part of a name.
     """
     if isinstance(value, str):
+        if type(value) is str and value.isascii():
+            return value
         return str(value).encode("utf-8", "backslashreplace").decode()
     if value is None or isinstance(value, bool):
         return value

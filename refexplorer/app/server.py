@@ -123,7 +123,7 @@ def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Li
 def _listening(
     make: Callable[[], panel.Template], port: int, address: str, origins: list[str], prefix: str
 ) -> Server:
-    loop = IOLoop(make_current=False)  # without one Panel asks for the current loop, and there is none yet
+    loop = IOLoop(make_current=False)  # Panel would ask for the current one, which is not there
     try:
         return panel.io.server.get_server(
             {"/": make},

@@ -4,81 +4,14 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
-import type { Count, Hello, Item, Kind, Note, Row } from "../shared/wire.ts";
+import type { Count, Hello, Item, Note, Row } from "../shared/wire.ts";
 import { Comparing } from "./comparing.ts";
 import { KeyDetails } from "./keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "./maps.ts";
 import { Preview } from "./preview.ts";
+import { START, TABS, type DatasetView, type ExplorerState, type Part, type Search, type Tab } from "./state.ts";
 import { Waiting } from "./waiting.ts";
-
-export const TABS = { overview: "Overview", key: "Key", data: "Data", chunks: "Chunks", targets: "Targets" };
-export type Tab = keyof typeof TABS;
-/** What a widget shows: the explorer, or one part of it by itself. */
-export type Part = "explorer" | "tree" | Exclude<Tab, "overview">;
-export type Mode = "glob" | "substring" | "regex";
-
-export interface Search {
-  text: string;
-  mode: Mode;
-  kinds: Kind[];
-}
-
-/** HTML of xarray, or why there is none. */
-export interface DatasetView {
-  html: string | null;
-  sentence: string | null;
-}
-
-export interface ExplorerState {
-  hello: Hello | null;
-  failure: string | null;
-  tab: Tab;
-  selection: string;
-  item: Item | null;
-  itemError: string | null;
-  /** The row that the keyboard is on. */
-  active: number;
-  search: Search;
-  searching: boolean;
-  /** Whether chunks without a reference are among the rows. */
-  absent: boolean;
-  capped: boolean;
-  searchError: string | null;
-  /** Why the last move in the tree failed. */
-  trouble: string | null;
-  /** Python that does what was done last. */
-  code: string;
-  /** Null until it was asked for. */
-  dataset: DatasetView | null;
-  /** Why the notes are not known. */
-  notesError: string | null;
-  /** Where along each dimension of the values the drawn slice is. */
-  steps: number[];
-  /** Counts up whenever the active row should be scrolled to. */
-  revealed: number;
-}
-
-const START: ExplorerState = {
-  hello: null,
-  failure: null,
-  tab: "overview",
-  selection: "",
-  item: null,
-  itemError: null,
-  active: 0,
-  search: { text: "", mode: "glob", kinds: [] },
-  searching: false,
-  absent: false,
-  capped: false,
-  searchError: null,
-  trouble: null,
-  code: "",
-  dataset: null,
-  notesError: null,
-  steps: [],
-  revealed: 0,
-};
 
 export class ExplorerSession extends Store<ExplorerState> {
   readonly rows: RowWindow<Row>;

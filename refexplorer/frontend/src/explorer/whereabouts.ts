@@ -1,7 +1,8 @@
 /** Tab, key and slice as text: on the page they are part of its address, and follow it. */
 
 import type { Host, Off } from "../shared/host.ts";
-import { TABS, type ExplorerSession, type ExplorerState, type Tab } from "./session.ts";
+import { type ExplorerSession } from "./session.ts";
+import { TABS, type ExplorerState, type Tab } from "./state.ts";
 
 /** Keeps `address` of the host and the state of the explorer the same; a notebook has none. */
 export function followAddress(host: Host, session: ExplorerSession): Off {

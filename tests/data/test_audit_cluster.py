@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -163,6 +166,46 @@ def test_a_part_that_ends_its_worker_is_given_up() -> None:
             lambda: True,
         )
     assert ended == [(0, "KilledWorker")]
+
+
+@contextmanager
+def scheduler_of_its_own(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Start a scheduler and a worker as programs, the way they are started by hand."""
+    place = folder / "scheduler.json"
+    options = ["--no-dashboard", "--scheduler-file", str(place)]
+    parts = {"scheduler": ["--host", "127.0.0.1", "--port", "0"], "worker": ["--nthreads", "1"]}
+    started = []
+    try:
+        for name, more in parts.items():
+            command = [sys.executable, "-m", f"distributed.cli.dask_{name}", *options, *more]
+            started.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+            while not place.exists():
+                assert started[0].poll() is None
+                time.sleep(0.05)
+        yield started[0], json.loads(place.read_text())["address"]
+    finally:
+        for program in started:
+            program.kill()
+            program.wait()
+
+
+def test_a_scheduler_that_goes_away_leaves_what_is_finished(
+    server: RangeServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refs, folder, asked = many(server, 40), tmp_path / "kept", iter(range(POLLS))
+    with scheduler_of_its_own(tmp_path) as (scheduler, address):
+
+        def watch(progress: AuditProgress) -> bool:
+            if progress.audited:
+                scheduler.kill()
+            return next(asked, None) is not None
+
+        with pytest.raises(RefexplorerError, match=f"The scheduler at {address} went away"):
+            refs.audit(allow=[server.url], scheduler=address, results=folder, watch=watch)
+    assert "Traceback" not in capfd.readouterr().err
+    server.requests.clear()
+    assert refs.audit(allow=[server.url], results=folder, resume=True).good
+    assert "/0" not in server.requests
 
 
 def test_no_scheduler_is_one_sentence(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
@@ -12,7 +13,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -51,12 +52,15 @@ class Crew:
         What is run for a part.
     repeats
         Whether a part that takes long may be given to a second worker.
+    check
+        Raises `RefexplorerError` if nothing that was handed out will ever come back.
     """
 
     executor: Executor
     threads: int
     do: Callable[[Part], pa.Table]
     repeats: bool
+    check: Callable[[], None] = lambda: None
 
 
 @contextmanager
@@ -72,6 +76,7 @@ def threads_of(auditor: Auditor, count: int) -> Iterator[Crew]:
             yield Crew(executor, count, do, repeats=False)
         finally:
             ended.set()
+            executor.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
@@ -98,11 +103,20 @@ def workers_of(auditor: Auditor, scheduler: object) -> Iterator[Crew]:
             raise RefexplorerError(
                 f"The scheduler at {_address(client)} has no worker; start one and try again."
             ) from error
+        address = _address(client)
+
+        def check() -> None:
+            if client.status == "closed":
+                raise RefexplorerError(
+                    f"The scheduler at {address} went away; what is finished is kept."
+                )
+
         executor = client.get_executor(pure=False)
         try:
-            yield Crew(executor, max(threads, 1), auditor.audit, repeats=True)
+            yield Crew(executor, max(threads, 1), auditor.audit, True, check)
         finally:
-            executor.shutdown(wait=False)
+            with suppress(Exception):  # of a cluster that is gone nothing can be taken back
+                executor.shutdown(wait=False)
 
 
 @contextmanager
@@ -124,7 +138,7 @@ def _client(scheduler: object) -> Iterator[Any]:
         raise RefexplorerError(
             f"No Dask scheduler answers at {scheduler}: {_first_line(error)}."
         ) from None
-    with client:
+    with distributed.utils.silence_logging_cmgr(logging.CRITICAL), client:
         yield client
 
 
@@ -150,15 +164,15 @@ def run(crew: Crew, parts: Iterator[Part], finished: Finished, keep_on: Callable
     ------
     Stopped
         If `keep_on` returned False.
+    RefexplorerError
+        If the cluster goes away.
     """
     work = _Work(crew, finished)
-    try:
-        while work.hand_out(parts):
-            if not keep_on():
-                raise Stopped
-            work.take_in()
-    finally:
-        work.cancel()
+    while work.hand_out(parts):
+        if not keep_on():
+            raise Stopped
+        crew.check()
+        work.take_in()
 
 
 @dataclass
@@ -200,11 +214,6 @@ class _Work:
             self._longest = max(self._longest, monotonic() - mine.begun)
             self._drop(mine.part.number)
             self._finished(mine.part, _outcome(future))
-
-    def cancel(self) -> None:
-        """Take back what is not done."""
-        for future in self._tries:
-            future.cancel()
 
     def _give(self, part: Part) -> None:
         try:

@@ -79,7 +79,7 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
     setTimeout(() => say(null), 1600);
   };
   return (
-    <button class="button" onClick={copy} disabled={text === ""}>
+    <button class="button" aria-label={said ?? label} onClick={copy} disabled={text === ""}>
       <span role="status">{said ?? label}</span>
     </button>
   );

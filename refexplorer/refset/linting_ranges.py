@@ -41,6 +41,8 @@ def lint_ranges(opened: OpenedSet, base: str, findings: Findings) -> None:
 def _sorted_rows(columns: Columns) -> np.ndarray:
     """Return the rows of byte ranges in order, int32."""
     rows = np.flatnonzero((columns.kinds == RANGE) & (columns.lengths > 0)).astype(np.int32)
+    if len(_pairs(columns, rows, _out_of_order)):  # often the targets alone, and that is cheap
+        rows = rows[np.argsort(columns.targets[rows], kind="stable")]
     if len(_pairs(columns, rows, _out_of_order)):
         ranges = _at(columns, rows)
         rows = rows[np.lexsort((ranges.lengths, ranges.offsets, ranges.targets))]

@@ -157,13 +157,15 @@ class AuditSummary:
         for array in self.arrays:
             name = "(other keys)" if array.path is None else array.path or "(the root array)"
             states = ", ".join(f"{n:,} {state}" for state, n in array.states.items())
-            yield name, f"{array.chunks:,}", f"{array.references:,}", states
+            chunks = "" if array.path is None else f"{array.chunks:,}"
+            yield name, chunks, f"{array.references:,}", states
 
     def __str__(self) -> str:
         lines = [f"{escape(self.source, _CHARS)}: {'good' if self.good else 'not as it should be'}"]
         lines += [f"  {sentence}" for sentence in self.sentences()]
         for name, chunks, references, states in self.array_rows():
-            lines.append(f"  {escape(name, 40):<24} {references:>15} of {chunks}: {states}")
+            share = f"{references} of {chunks}" if chunks else references
+            lines.append(f"  {escape(name, 40):<24}  {share:<20}  {states}")
         lines += [f"  {note}" for note in self.notes()]
         return "\n".join(lines)
 

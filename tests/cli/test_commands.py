@@ -189,3 +189,14 @@ def test_dialects_tell_what_readers_make_of_a_set(demo: Path) -> None:
 def test_schema_is_json_schema_of_either_version() -> None:
     v0, v1 = json.loads(run("schema", "--v0").out), json.loads(run("schema").out)
     assert (v0["title"], v1["title"]) == ("Reference set, version 0", "Reference set, version 1")
+
+
+def test_a_listing_loads_nothing_that_it_does_not_need(demo: Path) -> None:
+    heavy = ("fsspec", "pandas", "panel", "rich", "xarray", "zarr")
+    program = (
+        f"import sys; from refexplorer.cli import main; main(['ls', {str(demo / 'sst.v1.json')!r}])"
+        f"; sys.stderr.write(' '.join(set({heavy!r}) & sys.modules.keys()))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "sst" in ran.stdout

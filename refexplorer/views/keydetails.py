@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -96,8 +97,12 @@ class KeyDetails:
         return {"origin": explanation.origin, "steps": steps_of(explanation)}, []
 
     def _code(self, message: Message, advance: Advance) -> Answer:
-        policy = self._targets.policy
-        return {"code": self._refs.code(str(message["path"]), allow=policy.granted)}, []
+        policy, location = self._targets.policy, self._refs.source.location
+        text = self._refs.code(str(message["path"]), allow=policy.granted)
+        if policy.served and location is not None and "://" not in location:
+            folder = repr(location)[1:-1]  # where the server keeps it is nobody else's business
+            text = text.replace(folder + os.sep, "").replace(folder, ".")
+        return {"code": text}, []
 
     def _bytes(self, message: Message, advance: Advance) -> Answer:
         key = self._key(message)

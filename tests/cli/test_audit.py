@@ -58,7 +58,7 @@ def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_pat
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not list(folder.glob("part-*")):
+    while not list(folder.glob("part-*.parquet")):
         assert started.poll() is None
         time.sleep(0.05)
     started.send_signal(signal.SIGINT)

@@ -259,6 +259,8 @@ def test_codecs_of_zarr_3(tmp_path: Path, name: str) -> None:
     np.testing.assert_array_equal(found.values, values)
 
 
+# Zarr 3.1.0 warns of a codec that the specification did not have yet.
+@pytest.mark.filterwarnings("ignore:The codec `vlen-utf8` is currently not part in the Zarr")
 def test_texts_and_single_values_of_zarr_3(tmp_path: Path) -> None:
     array = zarr.create_array(str(tmp_path / "s"), shape=(3,), chunks=(3,), dtype=str)
     array[...] = np.array(["ab", "ç", ""], dtype=object)

@@ -251,7 +251,8 @@ def _folder(location: str, given: Options, asynchronous: bool) -> _Raw:
     mode = ", asynchronous=True" if asynchronous else ""
     inner = _call("fsspec.filesystem", [protocol], _options(protocol, options, asynchronous))
     if protocol not in _ASYNCHRONOUS:  # fsspec before 2026.9 awaits what is inside, always
-        inner = f"AsyncFileSystemWrapper({inner}{mode})"
+        # said also where it is False: in a notebook, where a loop runs, the default is True
+        inner = f"AsyncFileSystemWrapper({inner}, asynchronous={asynchronous})"
     return _Raw(f"DirFileSystem({location!r}, fs={inner}{mode})")
 
 

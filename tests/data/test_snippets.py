@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
@@ -22,9 +23,16 @@ BYTES = np.array([1, 2], "<i2").tobytes()
 
 
 def run(refs: rx.ReferenceSet, key: str | None = None) -> dict[str, Any]:
-    """Run the code; what it needs besides is the set where it came from no file."""
+    """Run the code as a notebook does, where an event loop is running.
+
+    What it needs besides is the set where it came from no file.
+    """
     names: dict[str, Any] = {"refs": refs}
-    exec(refs.code(key), names)
+
+    async def cell() -> None:
+        exec(refs.code(key), names)
+
+    asyncio.run(cell())
     return names
 
 

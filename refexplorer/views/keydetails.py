@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,10 +16,10 @@ from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.derivation import steps_of
+from refexplorer.views.jobs import Jobs, Report
 from refexplorer.views.key_models import Bytes, Ladder, Rung
 from refexplorer.views.libraries import load_array_libraries
-from refexplorer.views.models import to_wire
-from refexplorer.views.wire import Buffers, Message, Operation, Post, failure
+from refexplorer.views.wire import Buffers, Message, Operation
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -43,15 +42,14 @@ class KeyDetails:
         The opened set.
     targets
         Reads the bytes.
-    post
-        Takes the answers and how far a reading is.
+    jobs
+        Runs what is asked, and tells how far a reading is.
     """
 
-    def __init__(self, refs: ReferenceSet, targets: Targets, post: Post) -> None:
+    def __init__(self, refs: ReferenceSet, targets: Targets, jobs: Jobs) -> None:
         self._refs = refs
         self._targets = targets
-        self._post = post
-        self._jobs: dict[str, threading.Event] = {}
+        self._jobs = jobs
 
     @property
     def operations(self) -> dict[str, Operation]:
@@ -64,33 +62,14 @@ class KeyDetails:
         }
         return {name: partial(self._start, ask) for name, ask in asks.items()}
 
-    def cancel(self, message: Message) -> None:
-        """Stop what was asked with this id; requests to targets end."""
-        if job := self._jobs.get(str(message["job"])):
-            job.set()
-
     def _start(self, ask: Ask, message: Message) -> None:
-        self._jobs[str(message["id"])] = threading.Event()
-        name = f"refexplorer-{message['op']}-{message['id']}"
-        threading.Thread(target=self._run, args=[message, ask], name=name, daemon=True).start()
+        def answered(report: Report) -> Answer:
+            def advance(now: FetchProgress) -> bool:
+                return report(now.bytes, now.byte_count, _label(now))
 
-    def _run(self, message: Message, ask: Ask) -> None:
-        job = self._jobs[str(message["id"])]
+            return ask(message, advance)
 
-        def advance(progress: FetchProgress) -> bool:
-            if not job.is_set():
-                self._post({"ev": "progress", "id": message["id"], **_told(progress)}, [])
-            return not job.is_set()
-
-        try:
-            fields, buffers = ask(message, advance)
-            if job.is_set():
-                raise RefexplorerError("The reading was stopped.")
-            self._post({"id": message["id"], **to_wire(fields)}, buffers)
-        except Exception as error:
-            self._post(failure(message, error), [])
-        finally:
-            self._jobs.pop(str(message["id"]), None)
+        self._jobs.start(message, answered)
 
     def _explain(self, message: Message, advance: Advance) -> Answer:
         explanation = self._refs.explain(self._key(message))
@@ -166,11 +145,7 @@ class KeyDetails:
         return key
 
 
-def _told(progress: FetchProgress) -> Message:
+def _label(progress: FetchProgress) -> str:
     """Say how many bytes have come; of a whole file their number is not known before."""
     of = f" of {size_text(progress.byte_count)}" if progress.byte_count else ""
-    return {
-        "done": progress.bytes,
-        "of": progress.byte_count,
-        "label": f"{size_text(progress.bytes)}{of}",
-    }
+    return f"{size_text(progress.bytes)}{of}"

@@ -114,5 +114,5 @@ def test_a_slow_reading_can_be_stopped(server: RangeServer) -> None:
     host.ask("cancel", job="t:9")
     while "error" not in event:
         event, _ = host.posted.get(timeout=30)
-    assert event["error"] == "The reading was stopped."
+    assert event["error"] == "It was stopped."
     assert server.hung_up.wait(timeout=30)

@@ -1,26 +1,22 @@
-"""Chunks and small arrays as values, and what became of each chunk."""
+"""Chunks as values, and what became of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.grid import Index, check_size, chunk_indices, is_small, region
+from refexplorer.data.grid import Index, check_size, region
 from refexplorer.data.opened import Opened
 from refexplorer.data.stores import DecodedView, store
 from refexplorer.data.targets import Targets
-from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
+from refexplorer.errors import AccessError, DecodeError, RefexplorerError
 
 if TYPE_CHECKING:
     import numpy as np
     import zarr
 
     from refexplorer.spec.arrays import ArrayMeta
-
-Progress = Callable[[int, int], bool]
-"""Called with the chunks done and their number; False stops."""
 
 
 class State(StrEnum):
@@ -83,90 +79,27 @@ def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Readi
     if not array.contains(index):
         raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")
     try:
-        return _Decoder(refs, array, targets).chunk(index)
+        return _decoded(refs, array, index, targets)
     except AccessError:
         raise
     except RefexplorerError as error:
         return Reading(index, None, State.FAILED, str(error), {index: State.FAILED})
 
 
-def read_array(
-    refs: Opened,
-    path: str,
-    targets: Targets,
-    progress: Progress = lambda done, of: True,
-) -> Reading:
-    """Read a small array chunk by chunk, so that what fails does not hide the rest.
+def _decoded(refs: Opened, array: ArrayMeta, index: Index, targets: Targets) -> Reading:
+    import numpy as np
 
-    Parameters
-    ----------
-    refs, path, targets
-        As in `read_chunk`.
-    progress
-        Called with the chunks done and their number after each; False stops.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    AccessError
-        If a target may not be read yet.
-    LimitError
-        If the array is not small.
-    """
-    array = refs.array(path)
-    if not is_small(array):
-        raise LimitError(
-            f"{path or 'the root array'} has {array.chunk_count:,} chunks; read one of them."
-        )
+    check_size(array, refs.limits)
+    opened = _open(refs, array, targets)
+    key = array.chunk_key(index)
+    state = State.FETCHED if key in refs else State.FILL
     try:
-        return _Decoder(refs, array, targets).whole(progress)
-    except AccessError:
+        values = np.asarray(opened[region(array, index)])
+    except RefexplorerError:
         raise
-    except RefexplorerError as error:
-        return Reading(None, None, State.FAILED, str(error))
-
-
-class _Decoder:
-    """Decodes one array with Zarr, a chunk at a time."""
-
-    def __init__(self, refs: Opened, array: ArrayMeta, targets: Targets) -> None:
-        check_size(array, refs.limits)
-        self._refs = refs
-        self._array = array
-        self._zarr = _open(refs, array, targets)
-
-    def chunk(self, index: Index) -> Reading:
-        key = self._array.chunk_key(index)
-        state = State.FETCHED if key in self._refs else State.FILL
-        try:
-            values = self._zarr[region(self._array, index)]
-        except RefexplorerError:
-            raise
-        except Exception as error:
-            raise DecodeError(f"{key} could not be decoded: {_plain(error)}.") from error
-        fill = self._zarr.fill_value
-        return Reading(index, _as_array(values), state, None, {index: state}, fill)
-
-    def whole(self, progress: Progress) -> Reading:
-        import numpy as np
-
-        array, states, message = self._array, dict[Index, State](), None
-        values = np.zeros(array.shape, dtype=self._zarr.dtype)
-        for done, index in enumerate(chunk_indices(array), 1):
-            try:
-                part = self.chunk(index)
-                values[region(array, index)] = part.values
-                states[index] = part.state
-            except AccessError:
-                raise
-            except RefexplorerError as error:
-                message = message or str(error)
-                states[index] = State.FAILED
-            if not progress(done, array.chunk_count):
-                break
-        fill = self._zarr.fill_value
-        return Reading(None, values, overall(states), message, states, fill)
+    except Exception as error:
+        raise DecodeError(f"{key} could not be decoded: {_plain(error)}.") from error
+    return Reading(index, values, state, None, {index: state}, opened.fill_value)
 
 
 def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:
@@ -183,12 +116,6 @@ def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:
         raise DecodeError(
             f"Zarr cannot open {array.path or 'the root array'}: {_plain(error)}."
         ) from error
-
-
-def _as_array(values: Any) -> np.ndarray[Any, Any]:
-    import numpy as np
-
-    return np.asarray(values)
 
 
 def overall(states: dict[Index, State]) -> State:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from refexplorer.data.grid import Index, chunk_indices
 from refexplorer.data.opened import Opened
 from refexplorer.data.places import Place, protocol_of
 from refexplorer.data.ranges import Wanted, merged
@@ -49,15 +48,6 @@ class Estimate:
     targets: tuple[str, ...]
     label: str
     chunks: int = 0
-
-
-def estimate(refs: Opened, array: ArrayMeta, index: Index | None = None) -> Estimate:
-    """Say what reading one chunk, or the whole array, takes.
-
-    The whole of an array that `is_small` refuses is counted chunk by chunk: ask that first.
-    """
-    indices = [index] if index is not None else chunk_indices(array)
-    return estimate_keys(refs, map(array.chunk_key, indices))
 
 
 def estimate_selection(

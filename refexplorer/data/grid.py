@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import DecodeError, LimitError
@@ -30,11 +28,6 @@ def region(array: ArrayMeta, index: Index) -> tuple[slice, ...]:
         slice(place * step, min((place + 1) * step, extent))
         for place, step, extent in zip(index, array.chunks, array.shape, strict=True)
     )
-
-
-def chunk_indices(array: ArrayMeta) -> Iterator[Index]:
-    """Yield the index of every chunk in C order; the grid itself is never made."""
-    return itertools.product(*map(range, array.grid))
 
 
 def is_small(array: ArrayMeta) -> bool:

@@ -9,10 +9,10 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.data.access import AccessPolicy
-from refexplorer.data.chunks import Reading, State, read_array, read_chunk
-from refexplorer.data.estimates import estimate
+from refexplorer.data.chunks import Reading, State, read_chunk
+from refexplorer.data.estimates import estimate_selection
 from refexplorer.data.targets import Targets
-from refexplorer.errors import AccessError, DecodeError, LimitError
+from refexplorer.errors import AccessError, DecodeError
 from refexplorer.limits import Limits
 from tests.data.test_filesystem import DEMO, ZARRAY, raw_set
 from tests.servers import RangeServer
@@ -46,13 +46,11 @@ def test_the_last_chunk_is_cut_to_the_array(tmp_path: Path) -> None:
 def test_three_states_that_do_not_look_alike(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\1\0\2\0")
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], None, [f"{tmp_path}/g"]))
-    found = read_array(refs, "x", targets(refs, str(tmp_path)))
-    assert [found.count(state) for state in State] == [1, 1, 1]
-    assert found.states == {(0,): State.FETCHED, (1,): State.FILL, (2,): State.FAILED}
-    assert found.state is State.FETCHED
-    assert found.values is not None
-    assert found.values.tolist()[:4] == [1, 2, -1, -1]
-    assert "x/2 could not be read" in (found.message or "")
+    found = [chunk(refs, (index,), str(tmp_path)) for index in range(3)]
+    assert [each.state for each in found] == [State.FETCHED, State.FILL, State.FAILED]
+    values = [None if each.values is None else each.values.tolist() for each in found]
+    assert values == [[1, 2], [-1, -1], None]
+    assert "x/2 could not be read" in (found[2].message or "")
 
 
 def test_a_chunk_that_does_not_decode_names_its_key() -> None:
@@ -67,8 +65,6 @@ def test_reading_asks_before_it_touches_a_target(server: RangeServer) -> None:
     refs = rx.open_references(raw_set([f"{server.url}/f", 0, 4]))
     with pytest.raises(AccessError):
         chunk(refs, (0,))
-    with pytest.raises(AccessError):
-        read_array(refs, "x", targets(refs))
     assert server.requests == []
 
 
@@ -91,32 +87,12 @@ def test_an_index_outside_the_grid_is_no_chunk() -> None:
             chunk(refs, index)
 
 
-def test_only_small_arrays_are_read_as_a_whole() -> None:
-    refs = rx.open_references(raw_set(shape=[10**9]))
-    with pytest.raises(LimitError, match="500,000,000 chunks"):
-        read_array(refs, "x", targets(refs))
-
-
-def test_reading_an_array_can_be_stopped() -> None:
-    refs = rx.open_references(raw_set("abcd", "abcd", "abcd"))
-    steps: list[tuple[int, int]] = []
-
-    def progress(done: int, of: int) -> bool:
-        steps.append((done, of))
-        return done < 2
-
-    read_array(refs, "x", targets(refs), progress)
-    assert steps == [(1, 3), (2, 3)]
-
-
-def test_arrays_without_dimensions_and_without_elements() -> None:
+def test_a_chunk_of_an_array_without_dimensions() -> None:
     scalar = {"y/.zarray": json.dumps(ZARRAY | {"shape": [], "chunks": []}), "y/0": "ab"}
-    empty = {"z/.zarray": json.dumps(ZARRAY | {"shape": [0]})}
-    refs = rx.open_references(scalar | empty)
-    for path, shape in (("y", ()), ("z", (0,))):
-        found = read_array(refs, path, targets(refs))
-        assert found.values is not None
-        assert found.values.shape == shape
+    refs = rx.open_references(scalar)
+    found = read_chunk(refs, "y", (), targets(refs))
+    assert found.values is not None
+    assert found.values.shape == ()
 
 
 @pytest.mark.parametrize(
@@ -133,6 +109,6 @@ def test_arrays_without_dimensions_and_without_elements() -> None:
 )
 def test_what_a_read_takes_is_said_before(chunks: list[Any], label: str) -> None:
     refs = rx.open_references(raw_set(*chunks))
-    found = estimate(refs, refs.array("x"))
+    found = estimate_selection(refs, refs.array("x"))
     assert found.label == label
     assert found.requests == sum(isinstance(each, list) for each in chunks)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.data.test_filesystem import DEMO, raw_set
+from tests.data.test_filesystem import DEMO, ZARRAY, raw_set
 from tests.servers import RangeServer, range_server
 from tests.views.test_explorer import Host
 from tests.views.test_maps import show
@@ -142,3 +142,13 @@ def test_overview_and_reading_may_begin_together() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_arrays_without_dimensions_and_without_elements() -> None:
+    scalar = {"y/.zarray": json.dumps(ZARRAY | {"shape": [], "chunks": []}), "y/0": "ab"}
+    empty = {"z/.zarray": json.dumps(ZARRAY | {"shape": [0]})}
+    host = Host(scalar | empty)
+    for array, count in (("y", 1), ("z", 0)):
+        reading, values = host.read(array, None)
+        assert reading["chunks"] == {"fetched": count, "fill": 0, "failed": 0}
+        assert len(values) == count

@@ -112,6 +112,7 @@ class Frame(JSComponent):
     opening = param.String(doc="What is being opened.")
     opened = param.List(item_type=int, doc="Of it, the bytes that were read and all; or nothing.")
     problem = param.String(doc="Why the last one could not be opened.")
+    notice = param.String(doc="What the view that is shown cannot do with the set.")
     largest = param.Integer(doc="Bytes of a file that may be dropped.")
 
     def __init__(self, sets: Mapping[str, str], largest: int) -> None:

@@ -18,6 +18,7 @@ from refexplorer.app.components import EditorView, ExplorerView, Frame, View
 from refexplorer.app.library import VISITOR, Library
 from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.upload import Upload
+from refexplorer.markup import escape
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.editor import EditorController
 from refexplorer.views.exercises import ExercisesController
@@ -27,6 +28,10 @@ _TEMPLATE = Path(__file__).with_suffix(".html")
 _SHOWN_CHARS = 10_000_000
 """Of a document that the editor shows, a part at a time if it is large; of more, each look at it
 takes longer than a second."""
+_NO_TEXT = (
+    "{} is not here as JSON text of at most {:,} characters: the editor begins with the "
+    "specification's own example instead."
+)
 _EDITED = "Edited text"
 Opening = Callable[..., ReferenceSet]
 """Opens a set; takes `progress`, as `open_references` does."""
@@ -50,6 +55,7 @@ class Page:
         self._source = ""
         self._upload: Upload | None = None
         self._attempt: object = None
+        self._editor_notice = ""
         self._made: dict[str, View] = {}
         self._explorer: ExplorerView | None = None
         titles = {name: offer.title for name, offer in library.offers.items()}
@@ -179,13 +185,23 @@ class Page:
         for name, view in self._made.items():
             view.visible = name == chosen
         self._views.visible = chosen in self._made
+        self._frame.notice = self._editor_notice if chosen == "editor" else ""
         self._tell()
 
     def _make(self, view: str) -> View:
         if view == "exercises":
             return EditorView(ExercisesController(), self._explore_edited)
-        text = None if self._references is None else _editable(self._references)
-        return EditorView(EditorController(text or _example()), self._explore_edited)
+        return EditorView(EditorController(self._editable()), self._explore_edited)
+
+    def _editable(self) -> str:
+        """Return the text of the set, or an example and a notice of why it is one."""
+        self._editor_notice = ""
+        if (references := self._references) is not None:
+            text = references.source.text_within(_SHOWN_CHARS)
+            if text is not None:
+                return text
+            self._editor_notice = _NO_TEXT.format(escape(references.source.name), _SHOWN_CHARS)
+        return demo.path("spec.v1.json").read_text(encoding="utf-8")
 
     def _tell(self, *_: object) -> None:
         """Keep the address to where the person is."""
@@ -220,14 +236,3 @@ def page(references: ReferenceSet | None = None, library: Library | None = None)
     template = panel.Template(_TEMPLATE.read_text(encoding="utf-8"))
     template.add_panel("page", made.layout)
     return template
-
-
-def _editable(references: ReferenceSet) -> str | None:
-    """Return the text of a set, if it has one that is not too long to be shown."""
-    text = references.source.text
-    return None if text is None or len(text) > _SHOWN_CHARS else text
-
-
-def _example() -> str:
-    """Return the specification's own example."""
-    return demo.path("spec.v1.json").read_text(encoding="utf-8")

@@ -25,6 +25,8 @@ ZMETADATA = ".zmetadata"
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
 LARGE = 2**20
 LONG = 2**16
+_CHAR_BYTES = 4
+"""Most bytes of a character, or of a mark before them all."""
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
@@ -71,6 +73,16 @@ class Source:
             return None
         with self.content() as stream:
             return decode_text(stream.read())
+
+    def text_within(self, chars: int) -> str | None:
+        """Return the JSON text if there is one of at most `chars` characters; read little more."""
+        if self.content is None:
+            return None
+        most = (chars + 1) * _CHAR_BYTES
+        with self.content() as stream:
+            data = stream.read(most + 1)
+        text = decode_text(data) if len(data) <= most else None
+        return None if text is None or len(text) > chars else text
 
     @property
     def base(self) -> str:

@@ -55,6 +55,22 @@ def test_a_set_without_text_leaves_the_editor_an_example() -> None:
     editor = page._made["editor"]
     assert isinstance(editor, EditorView)
     assert editor.text == demo.path("spec.v1.json").read_text()
+    assert "sst.parq is not here as JSON text" in page._frame.notice
+    page._frame.view = "explorer"
+    assert page._frame.notice == ""
+
+
+def test_a_text_too_long_to_be_edited_is_replaced_with_a_notice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = Page(Library())
+    source = demo.path("sst.v1.json")
+    size = len(source.read_text())
+    for most, said in ((size, False), (size - 1, True)):
+        monkeypatch.setattr(sys.modules[Page.__module__], "_SHOWN_CHARS", most)
+        page.show(open_references(source))
+        page._frame.view = "editor"
+        assert ("sst.v1.json" in page._frame.notice) == said
 
 
 def test_what_cannot_be_opened_is_said_and_the_page_stays() -> None:

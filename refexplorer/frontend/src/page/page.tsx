@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
+import { Sentence } from "../shared/parts.tsx";
 import { watchTheme, type Theme } from "../shared/theme.ts";
 import { followAddress } from "./address.ts";
 import { useLost } from "./connection.ts";
@@ -15,6 +16,7 @@ type View = keyof typeof VIEWS | "start";
 
 export function Page({ host }: ViewProps) {
   const view = useShared<View>(host, "view");
+  const notice = useShared<string>(host, "notice");
   useEffect(() => followAddress(host), [host]);
   return (
     <div class={`page ${view}`}>
@@ -34,6 +36,7 @@ export function Page({ host }: ViewProps) {
           <button class="button" onClick={() => location.reload()}>Load it again</button>
         </p>
       )}
+      {notice !== "" && <p class="notice" role="status"><Sentence text={notice} /></p>}
       {view === "start" && <Start host={host} />}
     </div>
   );

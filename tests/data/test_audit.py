@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.data.audit import parts, sorting
+from refexplorer.data.audit import merging, parts, sorting
 from refexplorer.data.audit.auditing import AuditProgress
 from refexplorer.data.audit.decoded import checksum
-from refexplorer.data.audit.overlaps import OVERLAPS, overlaps
+from refexplorer.data.audit.overlaps import OVERLAPS, Meetings, overlaps
 from refexplorer.data.audit.report import Audit
 from refexplorer.data.audit.states import STATES
 from refexplorer.errors import LimitError, SourceError
@@ -33,7 +33,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have small sets take as many parts, files and shelves as large ones do."""
     monkeypatch.setattr(parts, "PART_COST", 400)
     monkeypatch.setattr(sorting, "SORTED_ROWS", 7)
-    monkeypatch.setattr(sorting, "SHELF_TARGETS", 2)
+    monkeypatch.setattr(sorting, "BATCH_ROWS", 2)
+    monkeypatch.setattr(merging, "STRETCH_BATCHES", 2)
 
 
 @pytest.fixture
@@ -295,6 +296,29 @@ def test_overlaps_are_those_of_every_pair(ranges: list[tuple[int, int, int]]) ->
     ordered = sorted((target, start, start + size) for target, start, size in ranges)
     found = overlaps(*np.array(ordered, np.int64).reshape(-1, 3).T)
     assert [OVERLAPS[code] for code in found] == list(_by_pairs(ordered))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.integers(0, 3)), max_size=40))
+def test_overlaps_are_found_across_stretches(ranges: list[tuple[int, int, int]]) -> None:
+    """Runs of five in batches of two, of which two are read together."""
+    batches, written = merging.Batches(2), list[pa.RecordBatch]()
+    schema = pa.schema(dict.fromkeys(("number", "offset", "length"), pa.int64()))
+    for start in range(0, max(len(ranges), 1), 5):
+        of_run = [dict(zip(schema.names, each, strict=True)) for each in ranges[start : start + 5]]
+        rows, places = merging.in_order(pa.Table.from_pylist(of_run, schema))
+        batches.add(places)
+        written += rows.to_batches(2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merging, "STRETCH_BATCHES", 2)
+        stretches = list(merging.merged(written.__getitem__, batches, schema))
+    meetings, found = Meetings(), list[tuple[Any, ...]]()
+    for rows, places, following in stretches:
+        codes = meetings.of(places, following).tolist()
+        columns = (rows[name].to_pylist() for name in schema.names)
+        found += zip(*columns, (OVERLAPS[code] for code in codes), strict=True)
+    ordered = sorted((target, start, start + size) for target, start, size in ranges)
+    meets = zip(ordered, _by_pairs(ordered), strict=True)
+    assert sorted(found) == sorted((t, a, b - a, how) for (t, a, b), how in meets)
 
 
 def _by_pairs(ranges: list[tuple[int, int, int]]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from refexplorer.data.audit.references import blocks
 from refexplorer.data.audit.report import Audit, report
 from refexplorer.data.audit.running import Crew, run, threads_of, workers_of
 from refexplorer.data.audit.sampling import Decode, Sample, wanted_of
-from refexplorer.data.audit.sorting import Shelves
+from refexplorer.data.audit.sorting import Sorter
 from refexplorer.data.audit.store import ResultStore
 from refexplorer.data.background import Stopped
 from refexplorer.errors import LimitError
@@ -109,8 +109,8 @@ def audit(source: str, opened: OpenedSet, errors: int, auditor: Auditor, manner:
     store = ResultStore(manner.results, manner.resume)
     arrays = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     grids = {array.path: array.grid for array in arrays}
-    shelves = Shelves(store.sorting(), Sample(arrays, wanted))
-    work = _Work(store, shelves, manner.watch)
+    sorter = Sorter(store.sorting(), Sample(arrays, wanted))
+    work = _Work(store, sorter, manner.watch)
     try:
         with _crew(auditor, manner) as crew:
             work.gather(opened)
@@ -119,8 +119,8 @@ def audit(source: str, opened: OpenedSet, errors: int, auditor: Auditor, manner:
         pass
     finally:
         store.clear()
-    left_out = errors + shelves.left_out
-    return report(source, store, shelves.count, left_out, grids, tuple(work.given_up))
+    left_out = errors + sorter.left_out
+    return report(source, store, sorter.count, left_out, grids, tuple(work.given_up))
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:
@@ -140,10 +140,10 @@ def _crew(auditor: Auditor, manner: Manner) -> AbstractContextManager[Crew]:
 class _Work:
     """One audit: what is finished, and what was given up."""
 
-    def __init__(self, store: ResultStore, shelves: Shelves, watch: Watch) -> None:
+    def __init__(self, store: ResultStore, sorter: Sorter, watch: Watch) -> None:
         self.given_up: list[str] = []
         self._store = store
-        self._shelves = shelves
+        self._sorter = sorter
         self._watch = watch
         self._audited = 0
         self._parts = 0
@@ -151,14 +151,14 @@ class _Work:
     def gather(self, opened: OpenedSet) -> None:
         """Put all references in the order of their targets."""
         for block in blocks(opened):
-            self._shelves.put(block.used())
-            if not self._watch(AuditProgress(self._shelves.count)):
+            self._sorter.put(block.used())
+            if not self._watch(AuditProgress(self._sorter.count)):
                 raise Stopped
-        self._shelves.write()
 
     def do(self, crew: Crew, arrays: list[ArrayMeta]) -> None:
         """Do what is not finished."""
-        run(crew, self._left(parts(self._shelves, arrays)), self._take, self._goes_on)
+        planned = parts(self._sorter.stretches(), self._sorter.urls, arrays)
+        run(crew, self._left(planned), self._take, self._goes_on)
         self._store.drop_others(self._parts)
 
     def _left(self, planned: Iterator[Part]) -> Iterator[Part]:
@@ -183,5 +183,5 @@ class _Work:
             self._audited += part.count
 
     def _goes_on(self) -> bool:
-        total = self._shelves.count
+        total = self._sorter.count
         return self._watch(AuditProgress(total, self._audited, total))

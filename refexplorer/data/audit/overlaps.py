@@ -34,6 +34,39 @@ def overlaps(targets: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.nd
     return found
 
 
+class Meetings:
+    """Finds the overlaps of very many ranges, a stretch after the other."""
+
+    def __init__(self) -> None:
+        self._before = np.empty((3, 0), np.int64)
+
+    def of(self, ranges: np.ndarray, following: np.ndarray) -> np.ndarray:
+        """Return how the next ranges meet all others, as `overlaps` does.
+
+        Parameters
+        ----------
+        ranges
+            Their targets, starts and ends, in order after those before, shape ``(3, n)`` int64.
+        following
+            The last of these once more if others have it too, and the next one after it, shape
+            ``(3, 1)`` or ``(3, 2)``.
+        """
+        among = np.concatenate([self._before, ranges, following], axis=1)
+        first = self._before.shape[1]
+        last = first + ranges.shape[1]
+        self._before = _summed_up(among[:, :last])
+        return overlaps(*among)[first:last]
+
+
+def _summed_up(ranges: np.ndarray) -> np.ndarray:
+    """Return two ranges that later ones meet as they meet these: the last, and one for the rest."""
+    target, start, _ = last = ranges[:, -1]
+    mine = ranges[:, ranges[0] == target]
+    others = mine[2, (mine != last[:, None]).any(axis=0)]
+    rest = target, start - 1, others.max(initial=start - 1)
+    return np.stack([rest, last], axis=1)
+
+
 def _shared(starts: np.ndarray, ends: np.ndarray, is_new: np.ndarray) -> np.ndarray:
     """Say which distinct ranges share bytes with another one of their target."""
     group = np.cumsum(is_new) - 1

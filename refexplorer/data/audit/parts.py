@@ -7,7 +7,7 @@ chunks it decodes: who does it need not open the set, which may take gigabytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.data.audit.overlaps import overlaps
-from refexplorer.data.audit.sorting import Shelves
+from refexplorer.data.audit.merging import Stretch
+from refexplorer.data.audit.overlaps import Meetings
 from refexplorer.formats.arrow import text_column
 from refexplorer.spec.arrays import ArrayMeta
 
@@ -24,7 +24,7 @@ PART_COST = 100_000
 """How much a part has to do: each reference counts one, what is asked or decoded more."""
 ASKING_COST = 100
 DECODING_COST = 100
-_FORM = 1
+_FORM = 2
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 
 
@@ -66,35 +66,31 @@ class Part:
         return digest.hexdigest()
 
 
-def parts(shelves: Shelves, arrays: Sequence[ArrayMeta]) -> Iterator[Part]:
+def parts(
+    stretches: Iterable[Stretch], urls: Sequence[str | None], arrays: Sequence[ArrayMeta]
+) -> Iterator[Part]:
     """Yield the parts of an audit, in order, made as they are taken.
 
     Parameters
     ----------
-    shelves
-        All references.
-    arrays
-        The arrays of the set, as the references number them.
+    stretches
+        All references, in order.
+    urls, arrays
+        The targets and the arrays of the set, as the references number them.
     """
-    urls, number = shelves.urls, 0
-    for shelf in shelves.shelves():
-        rows = shelf.append_column("overlap", _overlaps(shelf))
-        for start, stop in _cuts(shelf):
-            yield _part(number, rows.slice(start, stop - start), urls, arrays)
+    meetings, number = Meetings(), 0
+    for rows, ranges, following in stretches:
+        whole = rows.append_column("overlap", pa.array(meetings.of(ranges, following)))
+        for start, stop in _cuts(rows):
+            yield _part(number, whole.slice(start, stop - start), urls, arrays)
             number += 1
 
 
-def _overlaps(shelf: pa.Table) -> pa.Array:
-    numbers, starts, lengths = (shelf[name].to_numpy() for name in ("number", "offset", "length"))
-    ends = np.where(numbers < 0, starts, starts + lengths)
-    return pa.array(overlaps(numbers, starts, ends))
-
-
-def _cuts(shelf: pa.Table) -> Iterator[tuple[int, int]]:
-    """Yield stretches of about the same cost."""
-    numbers = shelf["number"].to_numpy()
+def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
+    """Yield where parts of about the same cost start and stop."""
+    numbers = rows["number"].to_numpy()
     is_new = np.append(True, numbers[1:] != numbers[:-1])
-    chosen = shelf["chosen"].to_numpy()
+    chosen = rows["chosen"].to_numpy()
     cost = np.cumsum(1 + ASKING_COST * is_new + DECODING_COST * chosen) // PART_COST
     bounds = np.flatnonzero(np.append(True, cost[1:] != cost[:-1])).tolist()
     yield from zip(bounds, [*bounds[1:], len(numbers)], strict=True)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from refexplorer.data.audit.auditor import RESULTS
 from refexplorer.data.audit.states import STATES
-from refexplorer.data.audit.store import ResultStore
+from refexplorer.data.audit.store import PARQUET, ResultStore
 from refexplorer.data.audit.summary import AuditSummary
 from refexplorer.data.audit.tally import COUNTED, Tally
 from refexplorer.data.audit.targets import TARGET_COLUMNS, target_table
@@ -121,7 +121,7 @@ class Audit:
         """
         with (
             writing(Path(path), as_it_is=True) as file,
-            pq.ParquetWriter(file, RESULTS, compression="zstd") as writer,
+            pq.ParquetWriter(file, RESULTS, **PARQUET) as writer,
         ):
             for results in self.tables():
                 writer.write_table(results.replace_schema_metadata(None))

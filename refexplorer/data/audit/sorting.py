@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from refexplorer.data.audit.merging import Batches, Stretch, in_order, merged
 from refexplorer.data.audit.references import Block
 from refexplorer.data.audit.sampling import Sample
 from refexplorer.errors import SourceError
-from refexplorer.formats.arrow import number_column, text_column
+from refexplorer.formats.arrow import text_column
 from refexplorer.refset.columns import BASE64, INLINE
 from refexplorer.refset.listing import code_targets
 
-SORTED_ROWS = 500_000
+SORTED_ROWS = 1_000_000
 """References that are sorted together, and written."""
-SHELF_TARGETS = 512
-"""Targets whose references are read back together."""
+BATCH_ROWS = 2048
+"""References that are read back at once; of each sorted million one batch may be held."""
 _INT64 = 2**63 - 1
 
 SORTED = pa.schema(
@@ -37,8 +39,8 @@ SORTED = pa.schema(
 """``number`` is that of the target, -1 without one; ``text`` is of inline chunks to be decoded."""
 
 
-class Shelves:
-    """Takes references in any order, and gives them back by target, some targets at a time.
+class Sorter:
+    """Takes references in any order, and gives them back by target, offset and length.
 
     Parameters
     ----------
@@ -58,13 +60,14 @@ class Shelves:
     def __init__(self, folder: Path, sample: Sample) -> None:
         self.count = 0
         self.left_out = 0
-        self._folder = folder
+        self._path = folder / "references.arrow"
         self._sample = sample
         self._codes: dict[str | None, int] = {}
         self._held: list[pa.Table] = []
         self._held_rows = 0
-        self._files = 0
-        self._places: dict[int, list[tuple[int, int]]] = {}
+        self._batches = Batches(BATCH_ROWS)
+        with self._writing():
+            self._writer = pa.ipc.new_file(str(self._path), SORTED)
 
     @property
     def urls(self) -> list[str | None]:
@@ -78,51 +81,32 @@ class Shelves:
         self._held.append(self._rows(block))
         self._held_rows += len(block)
         if self._held_rows >= SORTED_ROWS:
-            self.write()
+            self._write()
 
-    def write(self) -> None:
-        """Write what is still held; `shelves` gives only what was written."""
-        if not self._held_rows:
-            return
-        rows = pa.concat_tables(self._held).combine_chunks()
-        numbers = rows["number"].to_numpy()
-        own = -1 - self._files  # what has no target stays in the order of the set
-        shelf = np.where(numbers < 0, own, numbers // SHELF_TARGETS)
-        order = np.argsort(shelf, kind="stable")
-        self._write(rows.take(number_column(order)).combine_chunks(), shelf[order])
-        self._files += 1
+    def stretches(self) -> Iterator[Stretch]:
+        """Yield all references in order, some 10^5 at a time; no more can be put in."""
+        self._write()
+        with self._writing():
+            self._writer.close()
+        with pa.OSFile(str(self._path)) as file:
+            reader = pa.ipc.open_file(file)
+            yield from merged(reader.get_batch, self._batches, SORTED)
+
+    def _write(self) -> None:
+        """Write what is held, in order."""
+        rows, ranges = in_order(pa.concat_tables([SORTED.empty_table(), *self._held]))
         self._held, self._held_rows = [], 0
+        self._batches.add(ranges)
+        with self._writing():
+            self._writer.write_table(rows, self._batches.size)
 
-    def _write(self, rows: pa.Table, shelf: np.ndarray) -> None:
-        """Write one file, a batch for each shelf; `shelf` is ascending."""
-        bounds = np.flatnonzero(np.append(True, shelf[1:] != shelf[:-1])).tolist()
-        stretches = zip(bounds, [*bounds[1:], len(shelf)], strict=True)
-        path = self._path(self._files)
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         try:
-            with pa.ipc.new_file(str(path), SORTED) as writer:
-                for at, (start, stop) in enumerate(stretches):
-                    writer.write_table(rows.slice(start, stop - start))
-                    self._places.setdefault(int(shelf[start]), []).append((self._files, at))
+            yield
         except OSError as error:
             said = (error.strerror or str(error)).lower()
-            raise SourceError(f"{str(path)!r} cannot be written: {said}.") from None
-
-    def shelves(self) -> Iterator[pa.Table]:
-        """Yield all references, those of some targets at a time, by target, offset and length."""
-        files = [pa.OSFile(str(self._path(number))) for number in range(self._files)]
-        readers = [pa.ipc.open_file(file) for file in files]
-        try:
-            for shelf in sorted(self._places):
-                found = [readers[file].get_batch(at) for file, at in self._places[shelf]]
-                rows = pa.Table.from_batches(found, SORTED).combine_chunks()
-                names = ("length", "offset", "number") if shelf >= 0 else ()
-                yield rows.take(number_column(_order(rows, names))) if names else rows
-        finally:
-            for file in files:
-                file.close()
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{number}.arrow"
+            raise SourceError(f"{str(self._path)!r} cannot be written: {said}.") from None
 
     def _rows(self, block: Block) -> pa.Table:
         columns = block.table.columns
@@ -141,11 +125,6 @@ class Shelves:
             _texts(block, held & chosen),
         ]
         return pa.Table.from_arrays(arrays, schema=SORTED)
-
-
-def _order(rows: pa.Table, names: tuple[str, ...]) -> np.ndarray:
-    order: np.ndarray = np.lexsort([rows[name].to_numpy() for name in names])
-    return order
 
 
 def _texts(block: Block, needed: np.ndarray) -> pa.Array:

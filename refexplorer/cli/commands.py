@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -158,10 +158,10 @@ def check(
     return HAS_ERRORS if counts["error"] else 0
 
 
-def open_set(source: str) -> ReferenceSet:
+def open_set(source: str, templates: Mapping[str, str] | None = None) -> ReferenceSet:
     """Open a set, saying on stderr how far it is."""
     with output.reading(f"Opening {source}") as progress:
-        return open_references(source, progress=progress)
+        return open_references(source, templates=templates, progress=progress)
 
 
 def _total(refs: ReferenceSet, path: str) -> int:

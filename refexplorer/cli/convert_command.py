@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, Source, app, status_of
+from refexplorer.cli.commands import AsJson, Source, app, open_set, status_of
 from refexplorer.cli.set_commands import Allow, Overwrite
-from refexplorer.opening import open_references
 
 Pairs = list[str] | None
 
@@ -46,9 +45,7 @@ def convert(
     from refexplorer.converting import Conversion, form_of
     from refexplorer.converting import convert as convert_set
 
-    templates = dict(_pairs(template, "--template"))
-    with output.waiting(f"Opening {source}"):
-        refs = open_references(source, templates=templates)
+    refs = open_set(source, dict(_pairs(template, "--template")))
     how = Conversion(
         form=form,
         renames=_pairs(rename, "--rename"),

@@ -13,7 +13,7 @@ from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.joining import joined_columns
 from refexplorer.refset.opened import COMPARED_KEYS, is_within
-from refexplorer.refset.records import Records
+from refexplorer.refset.records import Loaded, Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
 
@@ -25,7 +25,7 @@ def tables(parts: Iterable[Segment]) -> Iterator[Table]:
     """Yield all references of segments, in order; generated ones that fail are left out.
 
     Of equal keys that were not known before the last one counts. Only where there may be such
-    keys, all references are held at once.
+    keys, all references are held at once; of a parquet store a record file or two.
     """
     parts = list(parts)
     if _may_repeat(parts):
@@ -35,8 +35,12 @@ def tables(parts: Iterable[Segment]) -> Iterator[Table]:
 
 def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
     for part in parts:
-        for start in range(0, part.count, BLOCK):
-            yield block_of(part, start, min(start + BLOCK, part.count))
+        if isinstance(part, Records):
+            for loaded in part.blocks(BLOCK):
+                yield _table_of_records(part, loaded)
+        else:
+            for start in range(0, part.count, BLOCK):
+                yield block_of(part, start, min(start + BLOCK, part.count))
 
 
 def _may_repeat(parts: Iterable[Segment]) -> bool:
@@ -62,11 +66,14 @@ def block_of(part: Segment, start: int, stop: int) -> Table:
         columns = part.columns.select(np.arange(start, stop))
         return Table(part.keys.slice(start, stop - start), columns, part.origin)
     if isinstance(part, Records):
-        numbers, columns = part.between(start, stop)
-        return Table(chunk_keys(part.array, numbers), columns, part.origin)
+        return _table_of_records(part, part.between(start, stop))
     if isinstance(part, Generated):
         return concatenated(list(generated_tables(part, start, stop)))
     return build_table(part.iterate(start, stop), part.origin)
+
+
+def _table_of_records(part: Records, loaded: Loaded) -> Table:
+    return Table(chunk_keys(part.array, loaded.numbers), loaded.columns, part.origin)
 
 
 def table_of(parts: Sequence[Segment]) -> Table:

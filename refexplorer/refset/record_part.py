@@ -13,6 +13,7 @@ from refexplorer.formats.parquet_records import BadRecords, Footer
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.record_rows import FAILED, failed_rows, read_rows
 from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.references import Reference
 
 _T = TypeVar("_T")
@@ -57,6 +58,11 @@ class RecordPart:
     ----------
     store, array, number
         The record file.
+
+    Attributes
+    ----------
+    bad
+        Why the file cannot be used, once it was tried.
     """
 
     def __init__(self, store: ParquetStore, array: ArrayMeta, number: int) -> None:
@@ -66,7 +72,7 @@ class RecordPart:
         self._array = array
         self._file = store.open_records(self.name)
         self._findings = store.findings
-        self._is_noted = False
+        self.bad: BadRecords | None = None
 
     @property
     def is_read(self) -> bool:
@@ -146,13 +152,18 @@ class RecordPart:
         columns = self.columns
         return None if columns.kinds[place] == FAILED else columns.reference_at(place)
 
+    def release(self) -> None:
+        """Forget the references; when they are read again, nothing is noted twice."""
+        self.__dict__.pop("columns", None)
+        self._findings = Findings()
+
     def _bad(self, why: str) -> BadRecords:
         return BadRecords(
             "parquet-unreadable", f"The record file `{self.name}` cannot be used: {why}."
         )
 
     def _note(self, bad: BadRecords, instead: _T) -> _T:
-        if not self._is_noted:
-            self._is_noted = True
+        if self.bad is None:
+            self.bad = bad
             self._findings.add(bad.code, self.name, str(bad))
         return instead

@@ -143,6 +143,22 @@ class Records:
             columns.append(part.columns.select(good))
         return Loaded(np.concatenate(numbers), joined_columns(columns))
 
+    def blocks(self, size: int) -> Iterator[Loaded]:
+        """Yield all references that can be used, those of `size` rows at a time.
+
+        A record file that was not read before is forgotten again, so few are held at once.
+        """
+        fresh = [
+            (end, part)
+            for end, part in zip(self._starts[1:], self.parts, strict=True)
+            if not part.is_read
+        ]
+        fresh.reverse()
+        for start in range(0, self.count, size):
+            yield self.between(start, start + size)
+            while fresh and fresh[-1][0] <= start + size:
+                fresh.pop()[1].release()
+
     def _place(self, row: int) -> tuple[RecordPart, int]:
         """Return the record file that a row is in, and its place there."""
         at = bisect_right(self._starts, row) - 1

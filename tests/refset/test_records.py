@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
+from refexplorer.refset.records import Records
 
 ROWS = 4
 ARRAY = {
@@ -109,3 +110,19 @@ def test_many_missing_record_files_cost_nothing(store: Path) -> None:
     missing = [d for d in refs.diagnostics if d.code == "parquet-missing-file"]
     assert missing[0].pointer == "x/refs.3.parq"
     assert sum(found.count for found in missing) == 10**15 // ROWS - 3
+
+
+def test_going_through_a_store_holds_no_more_than_a_file(store: Path) -> None:
+    write_records(store / "x" / "refs.1.parq", offset=-1)
+    refs = rx.open_references(store)
+    (records,) = refs.opened.segments
+    assert isinstance(records, Records)
+    kept = records.parts[2]
+    assert refs["x/8"] == rx.Range("s3://b/0", 10, 5)
+    for size in (3, 4, 100):
+        found = [number for part in records.blocks(size) for number in part.numbers.tolist()]
+        assert found == [0, 1, 3, 8, 9, 11]
+        assert [part.is_read for part in records.parts] == [False, False, True]
+    assert kept.is_read
+    assert errors(refs) == [("bad-offset", "x/refs.1.parq")]
+    assert refs.error_count == 3

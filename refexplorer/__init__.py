@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from refexplorer.spec.dialects import Dialects
     from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
     from refexplorer.spec.schema import schema
-    from refexplorer.widgets import (
+    from refexplorer.widgets.editor import TemplateEditor
+    from refexplorer.widgets.exercises import Exercises
+    from refexplorer.widgets.explorer import (
         ArrayPreview,
         ChunkGrid,
-        Exercises,
         Explorer,
         KeyInspector,
         KeyTree,
         TargetMap,
-        TemplateEditor,
         explore,
     )
 
@@ -64,15 +64,15 @@ _ROOMS = {
     "refexplorer.spec.dialects": ("Dialects",),
     "refexplorer.spec.schema": ("schema",),
     "refexplorer.spec.references": ("Base64", "Inline", "Kind", "Range", "Reference", "Url"),
-    "refexplorer.widgets": (
+    "refexplorer.widgets.editor": ("TemplateEditor",),
+    "refexplorer.widgets.exercises": ("Exercises",),
+    "refexplorer.widgets.explorer": (
         "ArrayPreview",
         "ChunkGrid",
-        "Exercises",
         "Explorer",
         "KeyInspector",
         "KeyTree",
         "TargetMap",
-        "TemplateEditor",
         "explore",
     ),
 }

@@ -19,6 +19,8 @@ from refexplorer.widgets.still import StillWidget
 from refexplorer.widgets.traits import ReferencesTrait
 
 _OPENING = tuple(inspect.signature(open_references).parameters)[1:]
+FIRST_ROWS = 60
+"""Rows that a view begins with."""
 
 
 class ReferencesWidget(StillWidget):
@@ -59,6 +61,7 @@ class ReferencesWidget(StillWidget):
     code = traitlets.Unicode("").tag(sync=True)
     references = ReferencesTrait()
     part = traitlets.Unicode(read_only=True).tag(sync=True)
+    first = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init__(
         self,
@@ -76,6 +79,8 @@ class ReferencesWidget(StillWidget):
         super().__init__(selection=selection, code=self._controller.code, references=references)
         self._controller.post = self.send
         self.on_msg(self._receive)
+        # The browser loads the front end meanwhile, since the widget is open there already.
+        self.set_trait("first", _asked_first(self._controller))
 
     @property
     def _esm(self) -> str:
@@ -94,6 +99,7 @@ class ReferencesWidget(StillWidget):
         super().save_static()
 
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
+        self.set_trait("first", {})
         for reply, attached in self._controller.handle(message, buffers):
             self.send(reply, attached)
         self.code = self._controller.code
@@ -101,6 +107,7 @@ class ReferencesWidget(StillWidget):
     @traitlets.observe("selection")
     def _follow(self, change: dict[str, Any]) -> None:
         if change["new"] != self._controller.selection:
+            self.set_trait("first", {})
             self._controller.selection = change["new"]
             self.code = self._controller.code
 
@@ -115,6 +122,7 @@ class ReferencesWidget(StillWidget):
         self._controller.post = self.send
         self.selection = ""
         self.code = self._controller.code
+        self.set_trait("first", {})
         self.send({"ev": "opened"})
 
 
@@ -178,6 +186,13 @@ def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
             f"The set is open already: pass {next(iter(options))} to open_references instead."
         )
     return source
+
+
+def _asked_first(controller: ExplorerController) -> dict[str, Any]:
+    """Return the answers to what every view asks first, so that the first one need not ask."""
+    asked = {"hello": {}, "tree.rows": {"start": 0, "n": FIRST_ROWS}}
+    answers = {op: controller.handle({"op": op, **fields})[0][0] for op, fields in asked.items()}
+    return {} if any("error" in answer for answer in answers.values()) else answers
 
 
 def _check_options(caller: str, options: Iterable[str]) -> None:

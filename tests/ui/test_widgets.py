@@ -112,7 +112,8 @@ def test_targets_say_what_they_are(parts: Page) -> None:
 
 def test_the_overview_has_the_dataset(explorer: Locator) -> None:
     frame = explorer.get_by_title("The dataset as xarray shows it").content_frame
-    expect(frame.get_by_text("xarray.Dataset", exact=True)).to_be_visible()
+    said = frame.get_by_text("xarray.Dataset", exact=True)
+    expect(said).to_be_visible(timeout=30_000)  # a busy machine imports xarray slowly
 
 
 def test_the_explorer_keeps_its_arrangement(explorer: Locator) -> None:

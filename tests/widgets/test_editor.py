@@ -7,7 +7,8 @@ import pytest
 from refexplorer import demo
 from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.widgets import Exercises, TemplateEditor
+from refexplorer.widgets.editor import TemplateEditor
+from refexplorer.widgets.exercises import Exercises
 
 
 def keys(references: ReferenceSet | None) -> list[str]:

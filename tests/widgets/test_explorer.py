@@ -5,7 +5,8 @@ import pytest
 from refexplorer import demo
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.opening import open_references
-from refexplorer.widgets import bundles, explore
+from refexplorer.widgets import bundles
+from refexplorer.widgets.explorer import explore
 
 
 def test_shows_a_set_that_is_open() -> None:
@@ -67,3 +68,23 @@ def test_bundle_that_was_not_built() -> None:
 def test_widgets_share_the_text_of_the_bundle() -> None:
     first, second = explore({"a": "1"}), explore({"b": "2"})
     assert first._esm is second._esm
+
+
+def test_what_a_view_asks_first_comes_with_the_widget() -> None:
+    explorer = explore(demo.path("sst.v0.json"))
+    asked = [{"op": "hello"}, {"op": "tree.rows", "start": 0, "n": 60}]
+    answers = [explorer._controller.handle(message)[0][0] for message in asked]
+    assert list(explorer.first.values()) == answers
+
+
+@pytest.mark.parametrize("change", ["message", "selection", "references"])
+def test_what_came_with_the_widget_is_dropped_once_it_may_be_old(change: str) -> None:
+    explorer = explore({"a/b": "text"})
+    assert explorer.first
+    if change == "message":
+        explorer._receive(None, {"id": "v:1", "op": "tree.toggle", "path": "a", "open": True}, [])
+    elif change == "selection":
+        explorer.selection = "a/b"
+    else:
+        explorer.references = open_references({"c": "text"})
+    assert explorer.first == {}

@@ -72,3 +72,13 @@ test("a refusal is kept as words, and asked again only when told to", async () =
   await asked[1]!.answer();
   assert.equal(rows.at(0), 0);
 });
+
+test("rows that come unasked are not asked for", async () => {
+  const { asked, fetch } = slowPython(100);
+  const rows = new RowWindow(fetch, () => undefined);
+  rows.fill({ start: 0, total: 100, rows: [0, 1, 2, 3] });
+  rows.want(0, 4);
+  assert.equal(asked.length, 0);
+  rows.want(0, 5);
+  assert.equal(asked.length, 1);
+});

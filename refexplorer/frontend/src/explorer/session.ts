@@ -76,15 +76,22 @@ export class ExplorerSession extends Store<ExplorerState> {
   async open(): Promise<void> {
     this.set({ failure: null });
     try {
-      const hello = await this.wire.request<Hello>("hello");
+      const first = this.host.get("first") as Partial<First> | undefined;
+      const hello = first?.hello ?? (await this.wire.request<Hello>("hello"));
       this.set({ hello, code: hello.code });
+      if (first?.["tree.rows"]) this.begin(first["tree.rows"]);
       // The tree has at least one row, or says that it has none.
-      this.rows.reset(1);
+      else this.rows.reset(1);
       if (this.part === "explorer" || this.part === "key") void this.seekNotes();
       if (hello.selection) await this.reveal(hello.selection);
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
+  }
+
+  private begin(rows: RowsReply<Row>): void {
+    this.rows.fill(rows);
+    this.first.open();
   }
 
   /** The set as xarray shows it; asked for once. */
@@ -272,6 +279,12 @@ export class ExplorerSession extends Store<ExplorerState> {
     const reply = await this.wire.request<RowsReply<Row>>("tree.rows", { start: index, n: 1 });
     return reply.rows[0];
   }
+}
+
+/** What Python sends with a widget, so that its first view need not ask: answers by what asks for them. */
+interface First {
+  hello: Hello;
+  "tree.rows": RowsReply<Row>;
 }
 
 /** A promise that is settled from outside. */

@@ -53,6 +53,15 @@ export class RowWindow<R> {
     void this.load();
   }
 
+  /** Forgets every row, and has some of those that take their places. */
+  fill(page: RowsReply<R>): void {
+    this.generation += 1;
+    this.error = null;
+    this.rows.clear();
+    this.take(page);
+    this.changed();
+  }
+
   /** Says which rows are looked at: from `start` up to and without `end`. */
   want(start: number, end: number): void {
     this.wish = [Math.max(0, start), Math.min(this.total, end)];

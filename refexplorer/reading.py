@@ -196,7 +196,7 @@ class ReadableSet(Mapping[str, Reference]):
         options = self._options(storage_options)
         auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
         manner = Manner(decode, scheduler, workers, results, resume, watch)
-        found = audit(self.source.name, self.opened, self.error_count, auditor, manner)
+        found = audit(self.source.name, self.opened, self._findings, auditor, manner)
         self.audited = found
         return found
 

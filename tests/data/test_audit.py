@@ -274,6 +274,38 @@ def test_keys_that_errors_leave_out_are_told(tmp_path: Path) -> None:
     assert not audit.good
 
 
+def test_record_files_without_references_are_named(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(bytes(40))
+    chunks = {f"x/{n}": [f"{tmp_path}/f", 4 * n, 4] for n in range(10)}
+    store = tmp_path / "set.parq"
+    refs = rx.open_references(
+        {".zgroup": '{"zarr_format": 2}', "x/.zarray": json.dumps(ARRAY)} | chunks
+    )
+    refs.to_parquet(store, record_size=3)
+    (store / "x" / "refs.1.parq").unlink()
+    audit = rx.open_references(store).audit(decode="all", allow=[str(tmp_path)])
+    assert audit.good
+    assert "good, but record files are missing" in str(audit)
+    (store / "x" / "refs.3.parq").write_text("<html>")
+    refs = rx.open_references(store)
+    audit = refs.audit(decode="all", allow=[str(tmp_path)])
+    assert not audit.good
+    missing, unreadable = audit.record_files().to_pylist()
+    assert missing == {
+        "file": "x/refs.1.parq", "array": "x", "state": "missing", "first": 3, "chunks": 3,
+        "message": "",
+    }  # fmt: skip
+    assert (unreadable["file"], unreadable["chunks"]) == ("x/refs.3.parq", 1)
+    assert "x/refs.3.parq" in unreadable["message"]
+    audit.to_html(tmp_path / "page.html")
+    for report in (str(audit), (tmp_path / "page.html").read_text()):
+        assert "x/refs.1.parq is missing. 3 chunks of x read as the fill value: 3 to 5." in report
+        assert "2 record files without references, 1 missing and 1 unreadable: 4 chunks" in report
+    assert json.loads(json.dumps(audit.to_dict()))["lost"]["files"][0]["file"] == "x/refs.1.parq"
+    assert refs.diagnostics
+    assert refs.audit(decode="all", allow=[str(tmp_path)]).summary == audit.summary
+
+
 def test_a_set_without_references_is_good() -> None:
     audit = rx.open_references({".zgroup": '{"zarr_format": 2}'}).audit()
     assert audit.good

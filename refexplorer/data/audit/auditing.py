@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from refexplorer.data.audit.auditor import Auditor
 from refexplorer.data.audit.parts import Part, parts
+from refexplorer.data.audit.recordfiles import LostFiles
 from refexplorer.data.audit.references import blocks
 from refexplorer.data.audit.report import Audit, report
 from refexplorer.data.audit.running import Crew, run, threads_of, workers_of
@@ -22,7 +23,10 @@ from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.records import Records
 from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.catalogue import Severity
+from refexplorer.spec.diagnostics import Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,9 @@ class Manner:
     watch: Watch = lambda progress: True
 
 
-def audit(source: str, opened: OpenedSet, errors: int, auditor: Auditor, manner: Manner) -> Audit:
+def audit(
+    source: str, opened: OpenedSet, findings: Findings, auditor: Auditor, manner: Manner
+) -> Audit:
     """Audit a set.
 
     Parameters
@@ -85,8 +91,8 @@ def audit(source: str, opened: OpenedSet, errors: int, auditor: Auditor, manner:
         The name of the set.
     opened
         Its references.
-    errors
-        Keys that opening left out.
+    findings
+        What opening it found.
     auditor
         What may be read, and how.
     manner
@@ -119,8 +125,8 @@ def audit(source: str, opened: OpenedSet, errors: int, auditor: Auditor, manner:
         pass
     finally:
         store.clear()
-    left_out = errors + sorter.left_out
-    return report(source, store, sorter.count, left_out, grids, tuple(work.given_up))
+    left_out = _left_out(opened, findings) + sorter.left_out
+    return report(source, store, sorter.count, left_out, grids, tuple(work.given_up), work.lost)
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:
@@ -131,6 +137,14 @@ def _check_count(opened: OpenedSet, limits: Limits) -> None:
         )
 
 
+def _left_out(opened: OpenedSet, findings: Findings) -> int:
+    """Count keys that opening left out; record files are read anew, and counted then."""
+    stores = [part.store for part in opened.parts if isinstance(part, Records)]
+    later = frozenset[str]().union(*(store.files for store in stores))
+    errors = (found for found in findings if found.severity is Severity.ERROR)
+    return sum(found.count for found in errors if found.pointer not in later)
+
+
 def _crew(auditor: Auditor, manner: Manner) -> AbstractContextManager[Crew]:
     if manner.scheduler is not None:
         return workers_of(auditor, manner.scheduler)
@@ -138,10 +152,11 @@ def _crew(auditor: Auditor, manner: Manner) -> AbstractContextManager[Crew]:
 
 
 class _Work:
-    """One audit: what is finished, and what was given up."""
+    """One audit: what is finished, what was given up, and which record files are lost."""
 
     def __init__(self, store: ResultStore, sorter: Sorter, watch: Watch) -> None:
         self.given_up: list[str] = []
+        self.lost = LostFiles()
         self._store = store
         self._sorter = sorter
         self._watch = watch
@@ -150,7 +165,7 @@ class _Work:
 
     def gather(self, opened: OpenedSet) -> None:
         """Put all references in the order of their targets."""
-        for block in blocks(opened):
+        for block in blocks(opened, self.lost):
             self._sorter.put(block.used())
             if not self._watch(AuditProgress(self._sorter.count)):
                 raise Stopped

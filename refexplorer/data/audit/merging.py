@@ -132,7 +132,8 @@ def merged(
 
 def _count_until(ranges: np.ndarray, bound: np.ndarray) -> int:
     """Return how many of some ranges in order do not come after a bound."""
-    start, stop = 0, ranges.shape[1]
+    start = 0
+    stop: int = ranges.shape[1]
     for numbers, number in zip(ranges, bound, strict=True):
         among = numbers[start:stop]  # where all numbers before are equal
         first, end = among.searchsorted(number, "left"), among.searchsorted(number, "right")

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from refexplorer.data.audit.recordfiles import LostFiles
 from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.blocks import BLOCK, block_of
 from refexplorer.refset.chunk_keys import chunk_keys
@@ -61,14 +62,22 @@ class Block:
         )
 
 
-def blocks(opened: OpenedSet) -> Iterator[Block]:
-    """Yield all references of a set, some 10^5 at a time; gen items are evaluated as it goes."""
+def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[Block]:
+    """Yield all references of a set, some 10^5 at a time.
+
+    Parameters
+    ----------
+    opened
+        The set; gen items are evaluated and record files read as it goes.
+    lost
+        Is told of record files that are missing or cannot be read.
+    """
     stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
         if isinstance(part, Records):
             # read apart from the set, which would keep it and note what is odd once more
             apart = replace(part.store, findings=Findings())
-            yield from _of_records(opened, part, stores.setdefault(id(part.store), apart))
+            yield from _of_records(opened, part, stores.setdefault(id(part.store), apart), lost)
         elif isinstance(part, Generated):
             yield from _of_generated(opened, part)
         else:
@@ -88,10 +97,17 @@ def _of_table(opened: OpenedSet) -> Iterator[Block]:
         yield Block(block_of(table, start, stop), arrays[start:stop], chunks[start:stop])
 
 
-def _of_records(opened: OpenedSet, part: Records, store: ParquetStore) -> Iterator[Block]:
+def _of_records(
+    opened: OpenedSet, part: Records, store: ParquetStore, lost: LostFiles
+) -> Iterator[Block]:
     place = opened.arrays.paths.index(part.array.path)
+    lost.note_missing(store, part.array)
     for number in store.record_numbers(part.array):
         record = RecordPart(store, part.array, number)
+        record.columns  # noqa: B018  reading tells whether it can be used
+        if record.bad is not None:
+            lost.note_unreadable(store, part.array, number, record.bad)
+            continue
         for start in range(0, record.count, BLOCK):
             stop = min(start + BLOCK, record.count)
             rows = record.usable(np.arange(start, stop))

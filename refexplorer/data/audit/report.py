@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.data.audit.auditor import RESULTS
+from refexplorer.data.audit.recordfiles import LostFiles
 from refexplorer.data.audit.states import STATES
 from refexplorer.data.audit.store import PARQUET, ResultStore
 from refexplorer.data.audit.summary import AuditSummary
@@ -25,6 +26,17 @@ from refexplorer.formats.atomic import write_blocks, writing
 from refexplorer.markup import shown
 from refexplorer.refset.chunkgrid import DENSE_CHUNKS
 
+FILES = pa.schema(
+    {
+        "file": pa.string(),
+        "array": pa.string(),
+        "state": pa.string(),
+        "first": pa.int64(),
+        "chunks": pa.int64(),
+        "message": pa.string(),
+    }
+)
+"""The columns of `Audit.record_files`."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -79,6 +91,16 @@ class Audit:
     def targets(self) -> pa.Table:
         """Return a row for each target; see `refexplorer.data.audit.targets.target_table`."""
         return target_table(self._store.tables(TARGET_COLUMNS))
+
+    def record_files(self) -> pa.Table:
+        """Return a row for each record file of a parquet store that is missing or unreadable.
+
+        Returns
+        -------
+        pyarrow.Table
+            As `refexplorer.data.audit.recordfiles.LostFile` has them; the first thousand.
+        """
+        return pa.Table.from_pylist([asdict(file) for file in self.summary.lost.files], FILES)
 
     def grid(self, path: str) -> np.ndarray:
         """Return the state of each chunk of the array at a path.
@@ -156,6 +178,7 @@ def report(
     left_out: int,
     grids: Mapping[str, tuple[int, ...]],
     unfinished: tuple[str, ...],
+    lost: LostFiles,
 ) -> Audit:
     """Count what is in a store.
 
@@ -173,6 +196,8 @@ def report(
         The grid of chunks of each array.
     unfinished
         Why parts are missing.
+    lost
+        Record files without references.
     """
     tally = Tally({path: prod(shape) for path, shape in grids.items()})
     for results in store.tables(COUNTED):
@@ -194,5 +219,6 @@ def report(
         problem_count=problem_count + tally.changed,
         grants=tuple(tally.grants),
         unfinished=unfinished,
+        lost=lost,
     )
     return Audit(store, summary, grids)

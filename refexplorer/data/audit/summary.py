@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from refexplorer.data.audit.recordfiles import LostFiles
 from refexplorer.data.audit.states import STATE_WORDS, TARGET_WORDS
 from refexplorer.markup import code, counted, escape, items, shown, size_text, table
 
@@ -98,6 +99,8 @@ class AuditSummary:
         What `allow` needs for what was not asked.
     unfinished
         A sentence for each part that was given up.
+    lost
+        Record files of a parquet store that are missing or cannot be read.
     """
 
     source: str
@@ -115,12 +118,24 @@ class AuditSummary:
     problem_count: int
     grants: tuple[str, ...]
     unfinished: tuple[str, ...]
+    lost: LostFiles = field(default_factory=LostFiles)
 
     @property
     def good(self) -> bool:
-        """Whether all references were audited and nothing is wrong with them or their targets."""
-        wrong = self.problem_count + self.partly + self.left_out
+        """Whether all references were audited and nothing is wrong with them or their targets.
+
+        A record file that is missing is not wrong by itself: writers make none for chunks that all
+        have no reference.
+        """
+        wrong = self.problem_count + self.partly + self.left_out + self.lost.unreadable
         return self.audited == self.references and not wrong
+
+    @property
+    def verdict(self) -> str:
+        """What to say of the set in a word or two."""
+        if not self.good:
+            return "not as it should be"
+        return "good, but record files are missing" if self.lost.missing else "good"
 
     def sentences(self) -> Iterator[str]:
         """Yield the counts as sentences."""
@@ -133,6 +148,7 @@ class AuditSummary:
             yield f"{counted(self.references - self.audited, 'reference')} not audited."
         if self.left_out:
             yield f"{counted(self.left_out, 'key')} left out by errors; see `diagnostics`."
+        yield from self.lost.sentences()
         yield (
             f"{size_text(self.bytes)} referenced, {size_text(self.decoded_bytes)} of values "
             "decoded."
@@ -144,6 +160,9 @@ class AuditSummary:
 
     def notes(self) -> Iterator[str]:
         """Yield the first problems as sentences, and what would have more audited."""
+        yield from map(str, self.lost.files[:_SHOWN])
+        if self.lost.count > _SHOWN:
+            yield f"… {self.lost.count - _SHOWN:,} more record files."
         yield from map(str, self.problems[:_SHOWN])
         if self.problem_count > _SHOWN:
             yield f"… {self.problem_count - _SHOWN:,} more problems."
@@ -161,7 +180,7 @@ class AuditSummary:
             yield name, chunks, f"{array.references:,}", states
 
     def __str__(self) -> str:
-        lines = [f"{escape(self.source, _CHARS)}: {'good' if self.good else 'not as it should be'}"]
+        lines = [f"{escape(self.source, _CHARS)}: {self.verdict}"]
         lines += [f"  {sentence}" for sentence in self.sentences()]
         for name, chunks, references, states in self.array_rows():
             share = f"{references} of {chunks}" if chunks else references
@@ -170,8 +189,7 @@ class AuditSummary:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        verdict = "good" if self.good else "not as it should be"
-        head = f"<p><b>{shown(self.source, _CHARS)}</b>: {verdict}</p>"
+        head = f"<p><b>{shown(self.source, _CHARS)}</b>: {self.verdict}</p>"
         cells = (
             (code(name, _CHARS), chunks, references, states)
             for name, chunks, references, states in self.array_rows()

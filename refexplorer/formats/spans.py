@@ -97,8 +97,7 @@ class Spans(NamedTuple):
         if not len(self.starts):
             return pa.array([], pa.large_string())
         bounds = np.stack([self.starts, self.ends], axis=1).ravel()
-        buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self.data)]
-        column = pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, buffers)
+        column = _column_between(bounds, pa.py_buffer(self.data))
         return column.take(number_column(np.arange(0, len(bounds), 2)))
 
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
@@ -155,6 +154,35 @@ def spans_of(column: pa.LargeStringArray) -> Spans:
     found = np.frombuffer(data, np.uint8, size, offsets[0]) if size else np.zeros(1, np.uint8)
     offsets = offsets - offsets[0]
     return Spans(found, offsets[:-1], offsets[1:])
+
+
+def runs_of(
+    column: pa.LargeStringArray, firsts: np.ndarray, ends: np.ndarray
+) -> pa.LargeStringArray:
+    """Return texts that follow each other as one text, where they lie.
+
+    Parameters
+    ----------
+    column
+        The texts.
+    firsts, ends
+        The first row of each run, in order, and the row after its last one, shape ``(n,)``.
+
+    Returns
+    -------
+    column
+        2 n - 1 texts: the runs, and what stands between one run and the next.
+    """
+    _, bounds, data = column.buffers()
+    if not len(firsts) or data is None:
+        return pa.array([""] * max(2 * len(firsts) - 1, 0), pa.large_string())
+    offsets = np.frombuffer(bounds, np.int64, len(column) + 1, column.offset * 8)
+    return _column_between(np.stack([offsets[firsts], offsets[ends]], axis=1).ravel(), data)
+
+
+def _column_between(bounds: np.ndarray, data: pa.Buffer) -> pa.LargeStringArray:
+    buffers = [None, pa.py_buffer(bounds), data]
+    return pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, buffers)
 
 
 def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, np.ndarray]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import flags_of, number_column
+from refexplorer.formats.arrow import number_column
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.generated import generated_tables
-from refexplorer.refset.grid_patterns import pattern_of_grid
+from refexplorer.refset.grid_counting import (
+    count_in_folder,
+    count_in_folders,
+    count_inside,
+    has_plain_names,
+    is_counted,
+)
+from refexplorer.refset.grid_patterns import pattern_of_names
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.tree import Folder, Tree, prefix
@@ -20,8 +26,8 @@ from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Base64, Inline
 
 LISTED_CHUNKS = 10_000
-MATCHED_RANK = 16
-"""Dimensions up to which a regular expression of the grid is small."""
+FEW_KEYS = 1_000
+"""Of arrays with no more keys each, those of the same grid are counted together."""
 
 
 class ArrayIndex:
@@ -130,12 +136,32 @@ class ArrayIndex:
         return self._counted[array.path]
 
     def _count_explicit(self, array: ArrayMeta) -> int:
-        folder = self._tree.folder(array.path)
-        if folder is None or not _is_matched(array):
+        folder, keys = self._tree.folder(array.path), self._tree.table.keys
+        if folder is None or not is_counted(array):
             _, indices = self.chunk_rows(array)
             return int(np.all(indices < np.array(array.grid, np.int64), axis=1).sum())
-        keys = self._tree.table.keys.take(number_column(self._tree.rows_below(folder)))
-        return _count_inside(keys, array)
+        if array.path and self._is_flat(array, folder):
+            return count_in_folder(keys, self._tree.rows_in(folder), array)
+        return count_inside(keys.take(number_column(self._tree.rows_below(folder))), array)
+
+    def _is_flat(self, array: ArrayMeta, folder: Folder) -> bool:
+        """Say whether all chunks of an array are directly in its folder, and no deeper key is."""
+        return has_plain_names(array) and self._tree.is_exact(folder)
+
+    def count(self, arrays: Iterable[ArrayMeta]) -> None:
+        """Count the explicit chunks of many small arrays, before each is asked for its own."""
+        alike: dict[str, list[tuple[ArrayMeta, np.ndarray]]] = {}
+        for array in arrays:
+            folder = self._tree.folder(array.path)
+            if folder is None or array.path in self._counted or not is_counted(array):
+                continue
+            rows = self._tree.rows_in(folder)
+            if len(rows) <= FEW_KEYS and self._is_flat(array, folder):
+                alike.setdefault(pattern_of_names(array), []).append((array, rows))
+        for group in alike.values():
+            members, rows_of = zip(*group, strict=True)
+            counts = count_in_folders(self._tree.table.keys, rows_of, members[0])
+            self._counted.update(zip((one.path for one in members), counts, strict=True))
 
     def below(self, folder: Folder) -> list[ArrayMeta]:
         """Return the arrays at a folder or below it."""
@@ -149,8 +175,8 @@ def _present_in(segment: Segment, array: ArrayMeta) -> int:
         return segment.present
     if segment.count > LISTED_CHUNKS:
         return segment.count
-    if isinstance(segment, Generated) and _is_matched(array):
-        return sum(_count_inside(table.keys, array) for table in generated_tables(segment))
+    if isinstance(segment, Generated) and is_counted(array):
+        return sum(count_inside(table.keys, array) for table in generated_tables(segment))
     indices = (array.chunk_index(key) for key, _ in segment.iterate())
     return sum(index is not None and array.contains(index) for index in indices)
 
@@ -172,13 +198,3 @@ def _present_among(segment: Segment, array: ArrayMeta) -> int:
         keys = (array.chunk_key(array.index_at(number)) for number in range(array.chunk_count))
         return sum(segment.find(key) is not None for key in keys)
     return min(segment.count, array.chunk_count)
-
-
-def _is_matched(array: ArrayMeta) -> bool:
-    return 0 < len(array.grid) <= MATCHED_RANK and 0 not in array.grid
-
-
-def _count_inside(keys: pa.LargeStringArray, array: ArrayMeta) -> int:
-    """Count the keys of chunks inside the grid; it must be one that is matched."""
-    inside = pc.match_substring_regex(keys, pattern_of_grid(array))
-    return int(np.count_nonzero(flags_of(inside)))

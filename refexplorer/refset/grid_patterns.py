@@ -9,8 +9,13 @@ from refexplorer.spec.arrays import ArrayMeta
 
 def pattern_of_grid(array: ArrayMeta) -> str:
     """Return what matches the keys of the chunks inside a grid without a length of 0, in RE2."""
+    return re.escape(array.folder) + pattern_of_names(array)
+
+
+def pattern_of_names(array: ArrayMeta) -> str:
+    """Return the same without the folder."""
     numbers = re.escape(array.separator).join(f"(?:{_below(size)})" for size in array.grid)
-    return f"^{re.escape(array.folder + array.prefix)}{numbers}$"
+    return re.escape(array.prefix) + numbers
 
 
 def _below(count: int) -> str:

@@ -17,6 +17,7 @@ _CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
 
 def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
     """Note what is odd about the chunks of every array, and chunks without an array."""
+    opened.arrays.count(opened.arrays.below(opened.tree.root))
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         assert array is not None

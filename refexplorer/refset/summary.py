@@ -92,6 +92,7 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
     arrays = opened.arrays.below(folder)
     below = opened.tree.folders[folder.number : folder.end]
     groups = sum(opened.tree.type_of(f) is NodeType.GROUP for f in below)
+    opened.arrays.count(arrays)
     present = sum(opened.arrays.present(array) for array in arrays)
     return Summary(
         path,

@@ -106,6 +106,10 @@ class Tree:
         """Return the rows of the table that are directly in a folder, in order."""
         return self._order[self._starts[folder.number] : self._starts[folder.number + 1]]
 
+    def is_exact(self, folder: Folder) -> bool:
+        """Say whether `rows_in` has nothing of folders so deep that they were not made."""
+        return folder.path.count("/") < MAX_DEPTH - 1
+
     def rows_below(self, folder: Folder) -> np.ndarray:
         """Return the rows of the table that are in a folder or in one below it."""
         return self._order[self._starts[folder.number] : self._starts[folder.end]]

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from refexplorer.formats.arrow import number_column
+from refexplorer.refset.array_metadata import array_at
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.grid_counting import (
@@ -20,10 +21,8 @@ from refexplorer.refset.grid_counting import (
 from refexplorer.refset.grid_patterns import pattern_of_names
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.refset.tree import Folder, Tree, prefix
-from refexplorer.spec.arrays import METADATA_NAMES, ArrayMeta, BadMetadata, read_array
-from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.refset.tree import Folder, Tree
+from refexplorer.spec.arrays import METADATA_NAMES, ArrayMeta
 
 LISTED_CHUNKS = 10_000
 FEW_KEYS = 1_000
@@ -47,30 +46,9 @@ class ArrayIndex:
     def get(self, path: str) -> ArrayMeta | None:
         """Return the metadata of the array at a path; None if there is none that can be read."""
         if path not in self._read:
-            self._read[path] = self._read_array(path)
+            there = self._tree.folder(path) is not None
+            self._read[path] = array_at(self._tree.table, path) if there else None
         return self._read[path]
-
-    def _read_array(self, path: str) -> ArrayMeta | None:
-        if self._tree.folder(path) is None:
-            return None
-        metadata = self._metadata(prefix(path) + ".zarray")
-        attributes = self._metadata(prefix(path) + ".zattrs")
-        if metadata is None:
-            metadata = self._metadata(prefix(path) + "zarr.json")
-            if metadata is None or metadata.get("node_type") != "array":
-                return None
-        try:
-            return read_array(path, metadata, attributes)
-        except BadMetadata:
-            return None
-
-    def _metadata(self, key: str) -> dict[str, object] | None:
-        row = self._tree.table.find(key)
-        reference = None if row is None else self._tree.table.reference_at(row)
-        if not isinstance(reference, Inline | Base64):
-            return None
-        found = parse_metadata(reference.data.decode(errors="replace"))
-        return None if found is None else dict(found)
 
     def of_key(self, key: str) -> tuple[ArrayMeta, tuple[int, ...]] | None:
         """Return the array that a key is a chunk of and the chunk's index, or None."""

@@ -11,12 +11,13 @@ from time import monotonic
 
 from refexplorer.data.background import POLL, Stopped, wait_for
 from refexplorer.data.local import LocalFile
+from refexplorer.data.pieces import Pieces
 from refexplorer.data.ranges import Request, Wanted, merged
 from refexplorer.data.targets import Targets, complete, explained, held
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.spec.references import Base64, Inline, Reference
 
-CONCURRENCY = 16
+CONCURRENCY = 32
 """Requests at a time: enough to hide the way to a server, few enough for a server to bear."""
 
 Fetched = dict[str, bytes | RefexplorerError]
@@ -145,7 +146,8 @@ class _Run:
 
     def _read_local(self, file: LocalFile, request: Request) -> None:
         try:
-            self._finish(request, file.read(request.start, request.end, self._targets.limit))
+            data = file.read(request.start, request.end, self._targets.limit)
+            self._finish(request, Pieces([data]))
         except (OSError, RefexplorerError) as error:
             self._fail(request, error)
         if monotonic() - self._told >= POLL:
@@ -174,7 +176,7 @@ class _Run:
             FetchProgress(len(self.fetched), self._count, self._bytes, self._known)
         )
 
-    def _finish(self, request: Request, data: bytes) -> None:
+    def _finish(self, request: Request, data: Pieces) -> None:
         for part in request.parts:
             try:
                 self._keep(part.key, complete(part, request.cut(data, part)))

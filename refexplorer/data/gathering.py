@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from refexplorer.data.pieces import Pieces
 from refexplorer.data.places import Place
 from refexplorer.data.ranges import Request, Wanted, merged
 
@@ -13,7 +14,7 @@ LINGER = 0.002
 """Seconds that a read waits for others: far less than a request takes, and enough for the threads
 of one selection to arrive."""
 
-Read = Callable[[Place, int, int | None], Awaitable[bytes]]
+Read = Callable[[Place, int, int | None], Awaitable[Pieces]]
 
 
 class Gathering:

@@ -6,8 +6,7 @@ import asyncio
 import random
 import re
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import aiohttp
@@ -19,11 +18,14 @@ from refexplorer.data.facts import Facts, Versions
 from refexplorer.data.failures import Passing, http_failure, too_long
 from refexplorer.data.guard import guarded_connector
 from refexplorer.data.options import Options
+from refexplorer.data.pieces import Pieces
 from refexplorer.data.places import Place
+from refexplorer.data.stalling import StallWatch
 from refexplorer.errors import FetchError
 
-TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
-"""In seconds without any byte; a large file over a slow line may take as long as it needs."""
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10)
+SILENCE = 30
+"""Seconds without any byte; a large file over a slow line may take as long as it needs."""
 ATTEMPTS = 4
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
 """Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
@@ -58,9 +60,10 @@ class HttpReader:
         self._policy = policy
         self._options = options
         self._versions = Versions()
-        self._sessions: dict[str, aiohttp.ClientSession] = {}
+        self._stalls = StallWatch(SILENCE)
+        self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
 
-    async def read(self, place: Place, start: int, end: int | None, limit: int) -> bytes:
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
         """Return the bytes from `start` to `end` (None: to the end of the file).
 
         What may pass (a busy server, a broken connection) is tried again, a little later each
@@ -87,16 +90,21 @@ class HttpReader:
         """
         return await _patiently(lambda: self._facts(place))
 
-    async def _read(self, place: Place, start: int, end: int | None, limit: int) -> bytes:
-        async with self._answer(place, start, end) as response:
+    async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+        async with (
+            self._stalls.reading() as heard,
+            await self._answer(place, start, end) as response,
+        ):
+            _refuse(response, start)
             begin = _begin(response, start)
             self._versions.check(place.url, _version(response))
             wanted = None if end is None else end - begin
-            return await _body(response, start - begin, wanted, limit)
+            return await _body(response, start - begin, wanted, limit, heard)
 
     async def _facts(self, place: Place) -> Facts:
         try:
-            async with self._answer(place, 0, 1) as response:
+            async with self._stalls.reading(), await self._answer(place, 0, 1) as response:
+                _refuse(response, 0)
                 headers = response.headers
                 total = headers.get("Content-Range", "").rpartition("/")[2]
                 size = response.content_length if response.status == 200 else None
@@ -107,23 +115,19 @@ class HttpReader:
         except _Empty:
             return Facts(0)
 
-    @asynccontextmanager
-    async def _answer(
-        self, place: Place, start: int, end: int | None
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _answer(self, place: Place, start: int, end: int | None) -> aiohttp.ClientResponse:
         """Ask for a range and follow redirects, each with the options that are meant for it."""
         asked = place
         for _ in range(REDIRECTS):
             redirected = asked.authority != place.authority
             session, options = self._session(asked, redirected)
-            options = options | {"headers": _headers(options, start, end)}
-            async with session.get(asked.url, allow_redirects=False, **options) as response:
-                location = response.headers.get("Location")
-                if response.status not in (301, 302, 303, 307, 308) or location is None:
-                    _refuse(response, start)
-                    yield response
-                    return
-                asked = self._policy.place(str(response.url.join(URL(location))))
+            headers = _headers(options, start, end)
+            response = await session.get(asked.url, **options | {"headers": headers})
+            location = response.headers.get("Location")
+            if response.status not in (301, 302, 303, 307, 308) or location is None:
+                return response
+            response.release()
+            asked = self._policy.place(str(response.url.join(URL(location))))
         raise FetchError("the server redirects without end")
 
     def _session(
@@ -136,9 +140,9 @@ class HttpReader:
             client.setdefault("cookie_jar", aiohttp.DummyCookieJar())
             session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
             weakref.finalize(self, _close, session)
-            self._sessions[name] = session
-        request = {key: value for key, value in options.items() if key != "client_kwargs"}
-        return self._sessions[name], request
+            request = {key: value for key, value in options.items() if key != "client_kwargs"}
+            self._sessions[name] = session, request | {"allow_redirects": False}
+        return self._sessions[name]
 
 
 class _Empty(FetchError):
@@ -175,7 +179,10 @@ def _begin(response: aiohttp.ClientResponse, start: int) -> int:
     """Return the offset of the first byte that comes: 0 if the server ignores ranges."""
     if response.status == 200:
         return 0
-    said = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", f"bytes {start}-"))
+    span = response.headers.get("Content-Range")
+    if span is None or span.startswith(f"bytes {start}-"):
+        return start
+    said = re.match(r"bytes (\d+)-", span)
     if said is None or int(said[1]) > start:
         raise FetchError("the server answered with another range than was asked for")
     return int(said[1])
@@ -186,9 +193,13 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 
 
 async def _body(
-    response: aiohttp.ClientResponse, skip: int, wanted: int | None, limit: int
-) -> bytes:
-    """Read `wanted` bytes and leave the rest, as a server that ignores ranges sends more.
+    response: aiohttp.ClientResponse,
+    skip: int,
+    wanted: int | None,
+    limit: int,
+    heard: Callable[[], None],
+) -> Pieces:
+    """Read `wanted` bytes and leave most of the rest: a server that ignores ranges sends more.
 
     The first `skip` bytes are thrown away.
     """
@@ -197,14 +208,14 @@ async def _body(
         raise too_long(announced, limit, ranges=response.status == 206 or not skip)
     pieces, count = list[bytes](), 0
     async for piece in response.content.iter_any():
+        heard()
         pieces.append(piece[max(skip - count, 0) :])
         count += len(piece)
         if wanted is not None and count >= wanted:
             break
         if count > limit:
             raise too_long(count, limit)
-    body = b"".join(pieces)
-    return body if wanted is None else body[: wanted - skip]
+    return Pieces(pieces)
 
 
 def _close(session: aiohttp.ClientSession) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from refexplorer.data.pieces import Pieces
 from refexplorer.data.places import Place, shown
 
 MERGE_GAP = 2**16
@@ -64,12 +65,10 @@ class Request:
             self.parts.append(wanted)
         return same
 
-    def cut(self, data: bytes, part: Wanted) -> bytes:
+    def cut(self, data: Pieces, part: Wanted) -> bytes:
         """Return the bytes of one part from all that came."""
-        if (part.start, part.end) == (self.start, self.end):
-            return data
         stop = None if part.end is None else part.end - self.start
-        return data[part.start - self.start : stop]
+        return data.cut(part.start - self.start, stop)
 
 
 def merged(wanted: Iterable[Wanted]) -> Iterator[Request]:

@@ -10,6 +10,7 @@ from refexplorer.data.access import AccessPolicy
 from refexplorer.data.facts import Facts
 from refexplorer.data.failures import too_long
 from refexplorer.data.options import Options
+from refexplorer.data.pieces import Pieces
 from refexplorer.data.places import OBJECT_STORES, Place
 
 
@@ -33,7 +34,7 @@ class RemoteReader:
         self._filesystems: dict[tuple[str, str], Any] = {}
         self._making = asyncio.Lock()
 
-    async def read(self, place: Place, start: int, end: int | None, limit: int) -> bytes:
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
         """Return the bytes from `start` to `end` (None: to the end of the file).
 
         Raises
@@ -51,7 +52,7 @@ class RemoteReader:
             data = await asyncio.to_thread(filesystem.cat_file, place.url, start=start, end=stop)
         if len(data) > limit:
             raise too_long(limit + 1, limit)
-        return data
+        return Pieces([data])
 
     async def facts(self, place: Place) -> Facts:
         """Return what the store says of a file."""

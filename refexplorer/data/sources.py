@@ -82,7 +82,8 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
         place = self._policy.place(path)
-        return io.BytesIO(self._asked(place, self._reader.read(place, 0, None, self._limit)))
+        data = self._asked(place, self._reader.read(place, 0, None, self._limit))
+        return io.BytesIO(data.cut())
 
     def _asked(self, place: Place, work: Coroutine[Any, Any, Answer]) -> Answer:
         try:

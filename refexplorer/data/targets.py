@@ -13,6 +13,7 @@ from refexplorer.data.gathering import Gathering
 from refexplorer.data.local import LocalReader
 from refexplorer.data.opened import Opened
 from refexplorer.data.options import Options, StorageOptions
+from refexplorer.data.pieces import Pieces
 from refexplorer.data.places import Place, shown
 from refexplorer.data.ranges import Wanted
 from refexplorer.errors import (
@@ -120,7 +121,7 @@ class Targets:
             )
         return Wanted(key, url, place, start, end)
 
-    async def read(self, place: Place, start: int, end: int | None) -> bytes:
+    async def read(self, place: Place, start: int, end: int | None) -> Pieces:
         """Return bytes of a target that is not local; runs on fsspec's event loop."""
         return await self._reader(place).read(place, start, end, self.limit)
 

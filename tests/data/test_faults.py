@@ -17,7 +17,7 @@ from refexplorer.data.access import AccessPolicy
 from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, FetchError, LimitError
 from refexplorer.limits import Limits
-from refexplorer.spec.references import Range
+from refexplorer.spec.references import Range, Url
 from tests.servers import RangeServer, range_server
 
 BODY = bytes(range(256)) * 8
@@ -102,6 +102,24 @@ def test_a_server_that_says_nothing_for_long() -> None:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         options = {"http": {"client_kwargs": {"timeout": timeout}}}
         assert "no answer came in time" in refusal(targets(url, options=options), f"{url}/f")
+
+
+def test_a_server_that_never_goes_on(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("refexplorer.data.http.SILENCE", 0.05)
+    server.files["/f"] = BODY
+    server.stalled.add("/f")
+    assert "no answer came in time" in refusal(targets(server.url), f"{server.url}/f")
+    assert len(server.requests) == 4
+
+
+def test_a_slow_server_may_take_as_long_as_it_needs(
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("refexplorer.data.http.SILENCE", 1)
+    server.files["/f"] = BODY * 40
+    server.dripping.add("/f")
+    assert targets(server.url).fetch("x/0", Url(f"{server.url}/f")) == BODY * 40
+    assert len(server.requests) == 1
 
 
 def test_a_redirect_inside_is_named_and_not_followed(

@@ -13,6 +13,7 @@ import refexplorer as rx
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.background import stoppable
 from refexplorer.data.fetching import FetchProgress, fetch_many
+from refexplorer.data.pieces import Pieces
 from refexplorer.data.places import parse
 from refexplorer.data.ranges import MERGE_BYTES, MERGE_GAP, Wanted, merged
 from refexplorer.data.targets import Targets
@@ -62,9 +63,16 @@ def test_every_range_is_cut_from_the_request_that_took_it(pairs: list[tuple[int,
     found = dict[str, bytes]()
     for request in merged(wanted):
         assert request.end is not None
-        data = BODY[request.start : request.end]
+        data = Pieces([BODY[request.start : request.end]])
         found |= {part.key: request.cut(data, part) for part in request.parts}
     assert found == {str(n): BODY[a : a + b] for n, (a, b) in enumerate(pairs)}
+
+
+@given(st.lists(st.binary(max_size=5), max_size=8), st.integers(0, 45), st.integers(0, 45))
+def test_parts_are_cut_from_pieces(pieces: list[bytes], start: int, stop: int) -> None:
+    whole = b"".join(pieces)
+    assert Pieces(pieces).cut(start, stop) == whole[start:stop]
+    assert Pieces(pieces).cut(start) == whole[start:]
 
 
 def test_a_hundred_chunks_are_one_request(server: RangeServer) -> None:

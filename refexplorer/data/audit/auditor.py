@@ -17,8 +17,8 @@ from refexplorer.data.audit.overlaps import OVERLAPS
 from refexplorer.data.audit.parts import Part
 from refexplorer.data.audit.states import FORBIDDEN, GOOD, PAST_END, STATES, UNREACHABLE
 from refexplorer.data.background import wait_for
+from refexplorer.data.checking import CONCURRENCY
 from refexplorer.data.facts import Facts
-from refexplorer.data.fetching import CONCURRENCY
 from refexplorer.data.targets import Targets
 from refexplorer.limits import Limits
 from refexplorer.refset.columns import RANGE, URL

@@ -17,6 +17,7 @@ from refexplorer.formats.atomic import write_blocks, writing
 from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.array_metadata import arrays_of
 from refexplorer.refset.blocks import BLOCK, concatenated, table_of, tables
 from refexplorer.refset.differences.comparing import SAME, compare
 from refexplorer.refset.inference.inferred import infer_table
@@ -141,7 +142,7 @@ class _Converter:
         if form == "parquet":
             write_parquet(
                 self._blocks("Writing"),
-                self._refs.opened.arrays,
+                arrays_of(self._refs.opened.table),
                 target,
                 how.record_size,
                 check=self._check,

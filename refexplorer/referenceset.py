@@ -16,6 +16,7 @@ from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.reading import ReadableSet
+from refexplorer.refset.array_metadata import arrays_of
 from refexplorer.refset.blocks import tables
 from refexplorer.refset.chunkgrid import ChunkGrid
 from refexplorer.refset.examples import example_urls
@@ -370,7 +371,7 @@ class ReferenceSet(ReadableSet):
         """
         check_expandable(self.count, self.limits)
         blocks = map(empty_as_text, tables(self._opened.parts))
-        write_parquet(blocks, self._opened.arrays, Path(path), record_size)
+        write_parquet(blocks, arrays_of(self._opened.table), Path(path), record_size)
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

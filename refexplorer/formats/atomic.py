@@ -40,16 +40,24 @@ def writing(path: Path, check: Check = unchecked, *, as_it_is: bool = False) -> 
     """
     partial = path.with_name(path.name + ".partial")
     suffix = "" if as_it_is else path.suffix
+    with refused(path):
+        try:
+            with partial.open("wb") as file, _compressed(file, suffix) as stream:
+                yield stream
+            check(partial)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def refused(path: Path) -> Iterator[None]:
+    """Say in a `SourceError` why the system refuses to write something."""
     try:
-        with partial.open("wb") as file, _compressed(file, suffix) as stream:
-            yield stream
-        check(partial)
-        partial.replace(path)
+        yield
     except OSError as error:
         said = (error.strerror or str(error)).lower()
         raise SourceError(f"{str(path)!r} cannot be written: {said}.") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @contextmanager

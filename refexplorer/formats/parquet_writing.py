@@ -62,32 +62,27 @@ def write_store(
     record_size: int = RECORD_SIZE,
     *,
     check: Check = unchecked,
-    overwrite: bool = False,
 ) -> None:
     """Write a store; the folder appears when all is written.
 
     Parameters
     ----------
     path
-        The folder to make.
+        The folder to make, in place of a store that is there.
     metadata
         Metadata keys; each must hold a JSON object.
     arrays
-        Each array with its chunks.
+        Each array with its chunks, or several times with those of some record files.
     record_size
         Rows of a record file.
     check
         Looks at what was written before it gets its name.
-    overwrite
-        Replace a store that is there.
 
     Raises
     ------
     RefexplorerError
-        If the folder exists, or a reference cannot be written so that fsspec reads it back.
+        If a reference cannot be written so that fsspec reads it back.
     """
-    if path.exists() and not (overwrite and (path / ZMETADATA).is_file()):
-        raise RefexplorerError(f"{str(path)!r} exists; choose another name or remove it first.")
     partial = path.with_name(path.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
@@ -104,13 +99,24 @@ def write_store(
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def check_free(path: Path, overwrite: bool) -> None:
+    """Refuse a folder that is there, unless it is a store and may be replaced."""
+    if path.exists() and not (overwrite and (path / ZMETADATA).is_file()):
+        raise RefexplorerError(f"{str(path)!r} exists; choose another name or remove it first.")
+
+
 @contextmanager
 def _aside(path: Path) -> Iterator[None]:
     """Put a store that is replaced aside, and away when the new one is in its place."""
     old = path.with_name(path.name + ".replaced")
     if path.exists():
         path.replace(old)
-    yield
+    try:
+        yield
+    except BaseException:
+        if old.exists():
+            old.replace(path)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 

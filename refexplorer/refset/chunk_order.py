@@ -1,0 +1,142 @@
+"""The references of a set by array and chunk, whatever order they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.refset.blocks import BLOCK
+from refexplorer.refset.chunk_names import chunk_indices
+from refexplorer.refset.columns import Columns
+from refexplorer.refset.spool import Spool
+from refexplorer.refset.table import Table
+from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.references import Reference
+
+Arrays = Mapping[str, ArrayMeta]
+"""By their paths."""
+
+
+class InOrder(NamedTuple):
+    """n references of an array.
+
+    Attributes
+    ----------
+    array
+        The array.
+    numbers
+        Of their chunks, ascending, int64, shape ``(n,)``.
+    columns
+        What they refer to.
+    """
+
+    array: ArrayMeta
+    numbers: np.ndarray
+    columns: Columns
+
+
+class ChunkOrder:
+    """Takes the references of a set, and gives those of each array in the order of its chunks.
+
+    Those of chunks wait in a file, so that no more are held than a record file has, or a few
+    small ones.
+
+    Parameters
+    ----------
+    arrays
+        The arrays that the references belong to.
+    record_size
+        Chunks of a record file.
+    spool
+        Where they wait.
+
+    Attributes
+    ----------
+    metadata
+        The references of metadata keys.
+    """
+
+    def __init__(self, arrays: Arrays, record_size: int, spool: Spool) -> None:
+        self.metadata: dict[str, Reference] = {}
+        self._arrays = arrays
+        self._together = record_size * -(-BLOCK // record_size)
+        self._spool = spool
+        self._parts: dict[str, set[int]] = {}
+
+    def add(self, block: Table) -> None:
+        """Take references.
+
+        Raises
+        ------
+        RefexplorerError
+            If a key is neither metadata nor a chunk inside the grid of an array.
+        """
+        self.metadata |= {key: block.reference_at(row) for key, row in block.metadata.items()}
+        rows = np.delete(np.arange(block.count), list(block.metadata.values()))
+        for array, numbers, columns in _by_array(block, rows, self._arrays):
+            parts = numbers // self._together
+            for part in np.unique(parts).tolist():
+                chosen = np.flatnonzero(parts == part)
+                self._spool.put((array.path, part), numbers[chosen], columns.select(chosen))
+                self._parts.setdefault(array.path, set()).add(part)
+
+    def __iter__(self) -> Iterator[InOrder]:
+        """Yield the references of chunks, those of one or more whole record files at a time."""
+        for path, parts in self._parts.items():
+            for part in sorted(parts):
+                numbers, columns = self._spool.take((path, part))
+                order = np.argsort(numbers)
+                yield InOrder(self._arrays[path], numbers[order], columns.select(order))
+
+
+def in_chunk_order(
+    blocks: Iterable[Table], arrays: Arrays, record_size: int, spool: Spool
+) -> ChunkOrder:
+    """Return all references of some tables; errors as `ChunkOrder.add`."""
+    order = ChunkOrder(arrays, record_size, spool)
+    for block in blocks:
+        order.add(block)
+    return order
+
+
+def _by_array(block: Table, rows: np.ndarray, arrays: Arrays) -> Iterator[InOrder]:
+    """Yield the chunks of each array that has some in a block, in the order of the block."""
+    while len(rows):
+        array = _array_of(arrays, block.key_at(int(rows[0])))
+        places, numbers = _numbers(block, rows, array)
+        yield InOrder(array, numbers, block.columns.select(rows[places]))
+        rows = np.delete(rows, places)
+
+
+def _array_of(arrays: Arrays, key: str) -> ArrayMeta:
+    path, slash = key, "/"
+    while slash:
+        path, slash, _ = path.rpartition("/")
+        if path in arrays:
+            index = arrays[path].chunk_index(key)
+            if index is not None and arrays[path].contains(index):
+                return arrays[path]
+            break
+    raise _no_place(key)
+
+
+def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows are chunks of an array, and their numbers in its grid."""
+    if not array.grid:
+        return np.array([0]), np.array([0])
+    start, rank = array.folder + array.prefix, len(array.grid)
+    places, indices = chunk_indices(block.keys, rows, start, array.separator, rank)
+    outside = np.flatnonzero(np.any(indices >= np.array(array.grid), axis=1))
+    if len(outside):
+        raise _no_place(block.key_at(int(rows[places[outside[0]]])))
+    return places, np.ravel_multi_index(tuple(indices.T), array.grid)
+
+
+def _no_place(key: str) -> RefexplorerError:
+    return RefexplorerError(
+        f"`{key}` is neither metadata nor a chunk of an array, so a parquet store has no "
+        "place for it."
+    )

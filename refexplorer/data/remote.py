@@ -6,8 +6,9 @@ import asyncio
 import socket
 from typing import Any
 
+from refexplorer.data import versioned
 from refexplorer.data.access import AccessPolicy
-from refexplorer.data.facts import Facts
+from refexplorer.data.facts import Facts, Versions
 from refexplorer.data.failures import too_long
 from refexplorer.data.options import Options
 from refexplorer.data.pieces import Pieces
@@ -31,6 +32,7 @@ class RemoteReader:
     def __init__(self, policy: AccessPolicy, options: Options) -> None:
         self._policy = policy
         self._options = options
+        self._versions = Versions()
         self._filesystems: dict[tuple[str, str], Any] = {}
         self._making = asyncio.Lock()
 
@@ -41,31 +43,21 @@ class RemoteReader:
         ------
         AccessError
             If the host has an address that is not allowed.
+        FetchError
+            If S3 or GCS says that the object changed since it was read first.
         LimitError
             If more than `limit` bytes come.
         """
         stop = start + limit + 1 if end is None else end
-        filesystem = await self.filesystem(place)
-        if filesystem.async_impl:
-            data: bytes = await filesystem._cat_file(place.url, start=start, end=stop)
-        else:
-            data = await asyncio.to_thread(filesystem.cat_file, place.url, start=start, end=stop)
+        data, version = await versioned.read(await self.filesystem(place), place.url, start, stop)
+        self._versions.check(place.url, version)
         if len(data) > limit:
             raise too_long(limit + 1, limit)
         return Pieces([data])
 
     async def facts(self, place: Place) -> Facts:
         """Return what the store says of a file."""
-        filesystem = await self.filesystem(place)
-        if filesystem.async_impl:
-            found = await filesystem._info(place.url)
-        else:
-            found = await asyncio.to_thread(filesystem.info, place.url)
-        if found.get("type") == "directory":
-            raise FileNotFoundError(place.url)
-        etag = found.get("ETag") or found.get("etag")
-        modified = found.get("LastModified") or found.get("updated") or found.get("created")
-        return Facts(found.get("size"), etag and str(etag), modified and str(modified))
+        return await versioned.facts(await self.filesystem(place), place.url)
 
     async def filesystem(self, place: Place) -> Any:
         """Return the filesystem that reads a target; it was not asked anything yet.

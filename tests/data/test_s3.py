@@ -7,6 +7,7 @@ from typing import Any
 
 import botocore.session
 import pytest
+import s3fs
 from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
@@ -132,3 +133,16 @@ def test_stopping_ends_requests_to_a_store(server: RangeServer) -> None:
     wanted = {"x": Range("s3://open-bucket/f", 0, 200_000)}
     assert fetch_many(reader, wanted, lambda progress: not server.requests) == {}
     assert server.hung_up.wait(10)
+
+
+def test_an_object_that_changes_between_two_reads(endpoint: str) -> None:
+    keys = {"endpoint_url": endpoint} | KEYS
+    writer = s3fs.S3FileSystem(**keys, skip_instance_cache=True)
+    writer.pipe_file("open-bucket/changing", BODY)
+    reader = targets({"s3": keys}, "s3://open-bucket")
+    changing = Range("s3://open-bucket/changing", 10, 4)
+    assert reader.fetch("x/0", changing) == BODY[10:14]
+    assert reader.fetch("x/0", changing) == BODY[10:14]
+    writer.pipe_file("open-bucket/changing", BODY[::-1])
+    with pytest.raises(FetchError, match=r"the file changed while it was read \(its version was"):
+        reader.fetch("x/0", changing)

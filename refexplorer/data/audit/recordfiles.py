@@ -43,12 +43,21 @@ class LostFile:
     chunks: int
     message: str = ""
 
-    def __str__(self) -> str:
-        why = escape(self.message, 2 * _CHARS) or f"{escape(self.file, _CHARS)} is missing."
-        array = escape(self.array, _CHARS) or "the root array"
+    @property
+    def why(self) -> str:
+        """Why there are no references, in a sentence."""
+        return self.message or f"There is no `{self.file}`."
+
+    @property
+    def places(self) -> str:
+        """Which chunks it is for."""
         last = self.first + self.chunks - 1
-        places = f"{self.first:,} to {last:,}" if self.chunks > 1 else f"{self.first:,}"
-        return f"{why} {counted(self.chunks, 'chunk')} of {array} read as the fill value: {places}."
+        numbers = f"{self.first:,} to {last:,}" if self.chunks > 1 else f"{self.first:,}"
+        return f"{counted(self.chunks, 'chunk')} of {self.array or 'the root array'} ({numbers})"
+
+    def __str__(self) -> str:
+        why, places = escape(self.why, 2 * _CHARS), escape(self.places, _CHARS)
+        return f"{why.removesuffix('.')}: {places} read as the fill value."
 
 
 @dataclass

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.data.audit.auditor import RESULTS
+from refexplorer.data.audit.page import page
 from refexplorer.data.audit.recordfiles import LostFiles
 from refexplorer.data.audit.states import STATES
 from refexplorer.data.audit.store import PARQUET, ResultStore
@@ -23,7 +24,6 @@ from refexplorer.data.audit.targets import TARGET_COLUMNS, target_table
 from refexplorer.data.audit.words import coded, places_of
 from refexplorer.errors import LimitError
 from refexplorer.formats.atomic import write_blocks, writing
-from refexplorer.markup import shown
 from refexplorer.refset.chunkgrid import DENSE_CHUNKS
 
 FILES = pa.schema(
@@ -37,23 +37,6 @@ FILES = pa.schema(
     }
 )
 """The columns of `Audit.record_files`."""
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 2rem; }}
-td, th {{ padding: .1rem .8rem .1rem 0; text-align: left; vertical-align: top; }}
-li {{ overflow-wrap: anywhere; }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
 
 
 class Audit:
@@ -156,9 +139,7 @@ class Audit:
         SourceError
             If it cannot be written.
         """
-        title = f"Audit of {shown(self.summary.source)}"
-        page = _PAGE.format(title=title, body=self.summary._repr_html_())
-        write_blocks(Path(path), [page.encode()])
+        write_blocks(Path(path), [page(self.summary).encode()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as what JSON knows."""

@@ -219,6 +219,7 @@ class _Work:
         try:
             future = self._crew.executor.submit(self._crew.do, part)
         except Exception as error:
+            self._crew.check()
             raise RefexplorerError(
                 f"The audit cannot go on: {_first_line(error)}; what is finished is kept."
             ) from error

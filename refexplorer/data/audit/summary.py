@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from refexplorer.data.audit.page import SHOWN, summary_html
 from refexplorer.data.audit.recordfiles import LostFiles
 from refexplorer.data.audit.states import STATE_WORDS, TARGET_WORDS
-from refexplorer.markup import code, counted, escape, items, shown, size_text, table
+from refexplorer.markup import counted, escape, size_text
 
-_SHOWN = 50
 _CHARS = 200
 
 
@@ -36,6 +36,16 @@ class ArrayAudit:
         """References that were audited."""
         return sum(self.states.values())
 
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return "(other keys)" if self.path is None else self.path or "(the root array)"
+
+    @property
+    def states_text(self) -> str:
+        """How many references are in each state."""
+        return ", ".join(f"{n:,} {state}" for state, n in self.states.items())
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -61,12 +71,16 @@ class Problem:
     key: str
     message: str
 
-    def __str__(self) -> str:
-        where = f" of {escape(self.target, _CHARS)}" if self.target else ""
-        count = counted(self.references, "reference")
+    @property
+    def what(self) -> str:
+        """How many references, in which state, and one of them."""
         such = "" if self.references == 1 else "such as "
-        said = escape(self.message, 2 * _CHARS)
-        return f"{count}{where} ({such}{escape(self.key, _CHARS)}), {self.state}: {said}"
+        key = escape(self.key, _CHARS)
+        return f"{counted(self.references, 'reference')} {self.state} ({such}{key})"
+
+    def __str__(self) -> str:
+        where = f"{escape(self.target, _CHARS)}: " if self.target else ""
+        return f"{where}{self.what}: {escape(self.message, 2 * _CHARS)}"
 
 
 @dataclass(frozen=True)
@@ -158,42 +172,31 @@ class AuditSummary:
         if self.partly:
             yield f"{counted(self.partly, 'range')} that share some of their bytes with others."
 
-    def notes(self) -> Iterator[str]:
-        """Yield the first problems as sentences, and what would have more audited."""
-        yield from map(str, self.lost.files[:_SHOWN])
-        if self.lost.count > _SHOWN:
-            yield f"… {self.lost.count - _SHOWN:,} more record files."
-        yield from map(str, self.problems[:_SHOWN])
-        if self.problem_count > _SHOWN:
-            yield f"… {self.problem_count - _SHOWN:,} more problems."
-        yield from self.unfinished[:_SHOWN]
+    def advice(self) -> Iterator[str]:
+        """Yield what was given up, and what would have more audited."""
+        yield from self.unfinished[:SHOWN]
         if self.grants:
-            names = ", ".join(f'"{escape(name, _CHARS)}"' for name in self.grants[:_SHOWN])
+            names = ", ".join(f'"{escape(name, _CHARS)}"' for name in self.grants[:SHOWN])
             yield f"allow=[{names}] has the rest audited."
 
-    def array_rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """Yield a line for each array: path, chunks of its grid, references, states."""
-        for array in self.arrays:
-            name = "(other keys)" if array.path is None else array.path or "(the root array)"
-            states = ", ".join(f"{n:,} {state}" for state, n in array.states.items())
-            chunks = "" if array.path is None else f"{array.chunks:,}"
-            yield name, chunks, f"{array.references:,}", states
+    def notes(self) -> Iterator[str]:
+        """Yield the first lost record files and problems as sentences."""
+        yield from map(str, self.lost.files[:SHOWN])
+        if self.lost.count > SHOWN:
+            yield f"… {self.lost.count - SHOWN:,} more record files."
+        yield from map(str, self.problems[:SHOWN])
+        if self.problem_count > SHOWN:
+            yield f"… {self.problem_count - SHOWN:,} more problems."
 
     def __str__(self) -> str:
         lines = [f"{escape(self.source, _CHARS)}: {self.verdict}"]
         lines += [f"  {sentence}" for sentence in self.sentences()]
-        for name, chunks, references, states in self.array_rows():
-            share = f"{references} of {chunks}" if chunks else references
-            lines.append(f"  {escape(name, 40):<24}  {share:<20}  {states}")
-        lines += [f"  {note}" for note in self.notes()]
+        for array in self.arrays:
+            of = "" if array.path is None else f" of {array.chunks:,}"
+            share = f"{array.references:,}{of}"
+            lines.append(f"  {escape(array.name, 40):<24}  {share:<20}  {array.states_text}")
+        lines += [f"  {note}" for note in (*self.notes(), *self.advice())]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = f"<p><b>{shown(self.source, _CHARS)}</b>: {self.verdict}</p>"
-        cells = (
-            (code(name, _CHARS), chunks, references, states)
-            for name, chunks, references, states in self.array_rows()
-        )
-        arrays = table(("Array", "Chunks", "References", "States"), cells)
-        facts, notes = items(map(shown, self.sentences())), items(map(shown, self.notes()))
-        return f'<div class="refexplorer">{head}{facts}{arrays}{notes}</div>'
+        return summary_html(self)

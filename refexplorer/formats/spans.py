@@ -58,6 +58,15 @@ class Spans(NamedTuple):
         )
         return counts
 
+    def last_marks(self, mark: int) -> np.ndarray:
+        """Return where a byte stands last in each text; its start if it is not there.
+
+        The texts are in order, and begin with the data.
+        """
+        marks = np.append(np.flatnonzero(self.data == mark), -1)
+        last = marks[np.searchsorted(marks[:-1], self.ends) - 1]
+        return np.maximum(last, self.starts)
+
     def first(self) -> np.ndarray:
         """Return the first byte of each text, 0 of an empty one."""
         found = self.data[np.minimum(self.starts, len(self.data) - 1)]

@@ -6,13 +6,15 @@ It costs a byte a key more than the keys, and is written when a search first com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import flags_of, number_column
+from refexplorer.refset.key_names import KeyNames
 from refexplorer.refset.matching import Matcher
 from refexplorer.refset.records import Records
 from refexplorer.refset.table import Table
@@ -30,13 +32,21 @@ class KeyLines:
     ----------
     segment
         Explicit references, or those of a parquet array.
+    make_names
+        Makes the names of their keys, once, if that is worth it.
     few
-        Up to so many explicit keys are not written as lines.
+        Up to so many explicit keys are gone through as they are.
     """
 
-    def __init__(self, segment: Table | Records, few: int = FEW) -> None:
+    def __init__(
+        self,
+        segment: Table | Records,
+        make_names: Callable[[], KeyNames | None] = lambda: None,
+        few: int = FEW,
+    ) -> None:
         self.segment = segment
         self._is_worth_it = isinstance(segment, Records) or segment.count > few
+        self._names = cache(make_names)
         self._blocks: dict[int, pa.StringArray | None] = {}
 
     def matching(self, matcher: Matcher | None, kinds: list[int]) -> Iterator[np.ndarray]:
@@ -51,17 +61,35 @@ class KeyLines:
         """
         if matcher is not None and not matcher.may_be_in(self.segment.folder):
             return
+        suspects = None if matcher is None else self._suspects(matcher)
         for start in range(0, self.segment.count, BLOCK):
             rows = np.arange(start, min(start + BLOCK, self.segment.count))
             fits = self._fits(rows, kinds) if kinds and self.segment.is_read else None
             if fits is not None and not fits.any():
                 continue
-            found = rows if matcher is None else rows[self._places(start, rows, matcher)]
+            found = rows
+            if matcher is not None and suspects is not None:
+                found = self._checked(rows[suspects[start : start + BLOCK]], matcher)
+            elif matcher is not None:
+                found = rows[self._places(start, rows, matcher)]
             if fits is not None:
                 found = found[fits[found - start]]
             elif kinds:
                 found = found[self._fits(found, kinds)]
             yield found
+
+    def _suspects(self, matcher: Matcher) -> np.ndarray | None:
+        """Say which rows may match, by the names of the keys; None if they do not tell."""
+        parts = matcher.needles.parts
+        names = self._names() if parts and self._is_worth_it else None
+        return None if names is None else names.holding(parts)
+
+    def _checked(self, rows: np.ndarray, matcher: Matcher) -> np.ndarray:
+        """Return those of the suspected rows that match."""
+        if matcher.needles.is_all or not len(rows):
+            return rows
+        found: np.ndarray = rows[matcher.matches(self.segment.keys_at(rows))]
+        return found
 
     def _fits(self, rows: np.ndarray, kinds: list[int]) -> np.ndarray:
         fits: np.ndarray = np.isin(self.segment.kinds_at(rows), kinds)

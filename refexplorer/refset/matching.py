@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.arrow import flags_of, text_column
+from refexplorer.refset.needles import GLOB_MARKS, needles_of
 
 MODES = ("glob", "regex", "substring")
-_GLOB = re.compile(r"(\[!?\]?[^\]]+\]|[*?])")
 _GLOB_MARKS = {"*": ".*", "?": "."}
 _LITERAL = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_/*?+{-])")
 _BOUND_TO_TEXT = re.compile(r"\\[AzZ]|\(\?[A-Za-z]*-")
@@ -39,6 +39,8 @@ class Matcher:
         Whether `may_match` can tell anything.
     start
         What every key that matches begins with, as far as it was seen.
+    needles
+        What is in every key that matches.
 
     Raises
     ------
@@ -58,6 +60,7 @@ class Matcher:
         self._per_line = "(?m)" + pattern
         self._pattern = "(?s)" + pattern if mode == "glob" else pattern
         self.start = _start(text, mode)
+        self.needles = needles_of(text, mode)
         self._literal = text if mode == "substring" else None
         self._check(text)
 
@@ -84,7 +87,7 @@ class Matcher:
 
 def _start(text: str, mode: str) -> str:
     if mode == "glob":
-        return _GLOB.split(text)[0]
+        return GLOB_MARKS.split(text)[0]
     match = None if mode == "substring" or "|" in text else _LITERAL.match(text)
     return "" if match is None else match[1]
 
@@ -102,7 +105,7 @@ def _why_not(text: str, said: str) -> str:
 
 def _regex_of_glob(text: str) -> str:
     """Translate a glob to what RE2 reads, which `fnmatch.translate` is not."""
-    parts = _GLOB.split(text)
+    parts = GLOB_MARKS.split(text)
     return "^" + "".join(_GLOB_MARKS.get(part) or _glob_part(part) for part in parts) + "$"
 
 

@@ -178,10 +178,14 @@ class Records:
             if low < high:
                 yield part, rows[low:high] - start
 
+    def chunk_numbers(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers of the chunks of some rows, ascending, shape ``(n,)`` int64."""
+        numbers = [part.start + part.held.rows_at(places) for part, places in self._split(rows)]
+        return np.concatenate([np.empty(0, np.int64), *numbers])
+
     def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
         """Return the keys of some rows, ascending, shape ``(n,)``."""
-        numbers = [part.start + part.held.rows_at(places) for part, places in self._split(rows)]
-        return chunk_keys(self.array, np.concatenate([np.empty(0, np.int64), *numbers]))
+        return chunk_keys(self.array, self.chunk_numbers(rows))
 
     def kinds_at(self, rows: np.ndarray) -> np.ndarray:
         """Return the kinds of some rows, ascending, as places in `KINDS`, shape ``(n,)`` uint8."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from refexplorer.errors import LimitError
 from refexplorer.refset.columns import KINDS
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.key_lines import KeyLines
+from refexplorer.refset.key_names import GridNames, names_of_tree
 from refexplorer.refset.matching import Matcher
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
@@ -33,9 +35,12 @@ class KeySearch:
 
     def __init__(self, opened: OpenedSet) -> None:
         self._parts: list[KeyLines | Generated] = []
+        grids = GridNames()
         for part in opened.parts:
-            if isinstance(part, Table | Records):
-                self._parts.append(KeyLines(part))
+            if isinstance(part, Table):
+                self._parts.append(KeyLines(part, lambda: names_of_tree(opened.tree)))
+            elif isinstance(part, Records):
+                self._parts.append(KeyLines(part, partial(grids.of, part)))
             elif isinstance(part, Generated):
                 self._parts.append(part)
 

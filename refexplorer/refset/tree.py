@@ -192,9 +192,7 @@ def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
     codes = np.zeros(len(keys), np.int32)
     for at in range(0, len(keys), BLOCK):
         names = spans_of(keys.slice(at, BLOCK))
-        slashes = np.append(np.flatnonzero(names.data == ord("/")), -1)
-        last = slashes[np.searchsorted(slashes[:-1], names.ends) - 1]
-        folders = Spans(names.data, names.starts, np.maximum(last, names.starts))
+        folders = Spans(names.data, names.starts, names.last_marks(ord("/")))
         found = folders.texts().dictionary_encode()
         new = [places.setdefault(path, len(places)) for path in found.dictionary.to_pylist()]
         codes[at : at + BLOCK] = np.array(new, np.int32)[numbers_of(found.indices)]

@@ -180,8 +180,8 @@ class ReadableSet(Mapping[str, Reference]):
         Returns
         -------
         Audit
-            ``summary`` (which `print` shows), ``tables()``, ``targets()``, ``grid(array)``,
-            ``to_parquet``, ``to_html``. The maps of this set show it, too.
+            ``summary`` (which `print` shows), ``tables()``, ``targets()``, ``record_files()``,
+            ``grid(array)``, ``to_parquet``, ``to_html``. The maps of this set show it, too.
 
         Raises
         ------

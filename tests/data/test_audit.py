@@ -344,6 +344,8 @@ def test_overlaps_are_found_across_stretches(ranges: list[tuple[int, int, int]])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merging, "STRETCH_BATCHES", 2)
         stretches = list(merging.merged(written.__getitem__, batches, schema))
+    runs = -(-len(ranges) // 5)
+    assert all(each.rows.num_rows <= 2 * (2 + runs) for each in stretches)
     meetings, found = Meetings(), list[tuple[Any, ...]]()
     for rows, places, following in stretches:
         codes = meetings.of(places, following).tolist()

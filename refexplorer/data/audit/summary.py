@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from refexplorer.data.audit.page import SHOWN, summary_html
 from refexplorer.data.audit.recordfiles import LostFiles
@@ -132,7 +132,7 @@ class AuditSummary:
     problem_count: int
     grants: tuple[str, ...]
     unfinished: tuple[str, ...]
-    lost: LostFiles = field(default_factory=LostFiles)
+    lost: LostFiles
 
     @property
     def good(self) -> bool:

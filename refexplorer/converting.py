@@ -8,22 +8,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-
-import numpy as np
+from typing import BinaryIO
 
 from refexplorer.data.places import resolve
 from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.atomic import write_blocks, writing
+from refexplorer.formats.atomic import Check, write_blocks, writing
 from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.array_metadata import arrays_of
-from refexplorer.refset.blocks import BLOCK, concatenated, table_of, tables
-from refexplorer.refset.differences.comparing import SAME, compare
+from refexplorer.refset.blocks import BLOCK, concatenated, tables
+from refexplorer.refset.document_check import check_v0, check_v1
 from refexplorer.refset.inference.inferred import infer_table
-from refexplorer.refset.inlining import Inlining, Outlining, empty_as_text
+from refexplorer.refset.inlining import Inlining, Outlining, empty_as_text, read_back
+from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.parquet_export import write_parquet
+from refexplorer.refset.record_check import check_store
 from refexplorer.refset.retargeting import Renames, retargeted
+from refexplorer.refset.spool import Spool
 from refexplorer.refset.table import Table
 from refexplorer.refset.writing import v0_blocks
 from refexplorer.spec.expansion import check_expandable
@@ -33,6 +35,7 @@ _PARQUET = (".parq", ".parquet")
 
 Watch = Callable[[Iterable[Table], int, str], Iterable[Table]]
 """Passes blocks on and shows how many of them there were, of how many, in which step."""
+Change = Callable[[Table], Table]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +83,9 @@ class Conversion:
 def convert(source: object, output: str | os.PathLike[str], how: Conversion | None = None) -> int:
     """Write a set in another form or with other targets; return how many keys were written.
 
-    What was written is opened and compared with the source before it gets its name, so that an
-    output is either there and right, or not there.
+    What was written is read back and compared with the source before it gets its name, so that an
+    output is either there and right, or not there. References go through memory a block at a time,
+    but for V1: what repeats is looked for in all of them.
 
     Parameters
     ----------
@@ -108,89 +112,116 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
 
 
 class _Converter:
-    """One conversion: the steps from the blocks of the source to those of the output."""
+    """One conversion: blocks of the source are changed, written, and compared with what is there.
+
+    Parameters
+    ----------
+    refs, target, how
+        As `convert` takes them.
+    opened
+        Closes what is opened on the way.
+    """
 
     def __init__(
         self, refs: ReferenceSet, target: Path, how: Conversion, opened: ExitStack
     ) -> None:
-        self._refs, self._target, self._how = refs, target, how
+        self._refs, self._target, self._how, self._opened = refs, target, how, opened
+        self._form = form_of(target, how.form)
+        self._arrays = arrays_of(refs.opened.table)
         self._renames = Renames(how.renames)
-        self._urls: list[Callable[[str], str]] = [self._renames.apply]
-        location = refs.source.location
-        if how.absolute and location is not None:
-            self._urls.append(partial(resolve, location=location))
-        if how.relative:
-            self._urls.append(partial(_relative, folder=_beside(target)))
-        self._steps: list[Callable[[Table], Table]] = []
+        self._urls = [self._renames.apply, *_places(refs, target, how)]
+        self._inlining: Inlining | None = None
         if how.inline:
+            spool = opened.enter_context(Spool(target.parent))
             files = refs.filesystem(allow=how.allow)
-            self._steps.append(Inlining(how.inline, files.cat).apply)
-        self._steps.append(lambda table: retargeted(table, self._urls))
-        if form_of(target, how.form) == "parquet":
-            self._steps.append(empty_as_text)
+            self._inlining = Inlining(how.inline, files.cat, spool)
+        self._outline: BinaryIO | None = None
         if how.outline is not None:
-            place = Path(how.outline)
-            file = opened.enter_context(writing(place, as_it_is=True))
-            url = _relative(str(place.resolve()), _beside(target))
-            self._steps.append(Outlining(file, url).apply)
+            self._outline = opened.enter_context(writing(Path(how.outline), as_it_is=True))
         self._keys = 0
 
     def run(self) -> int:
         """Write, and say how many keys."""
         how, target = self._how, self._target
-        form = form_of(target, how.form)
-        if form == "parquet":
+        if self._form == "parquet":
             write_parquet(
-                self._blocks("Writing"),
-                arrays_of(self._refs.opened.table),
+                self._first("Writing"),
+                self._arrays,
                 target,
                 how.record_size,
-                check=self._check,
+                check=self._checked(self._check_store),
                 overwrite=how.overwrite,
             )
-        elif form == "V1":
-            found = infer_table(concatenated(list(self._blocks("Reading"))), least=1)
-            write_blocks(target, found.blocks(how.objects), self._check)
+        elif self._form == "V1":
+            table = concatenated(list(self._first("Reading")))
+            found = infer_table(table, least=1)
+            check = self._checked(partial(self._check_v1, table))
+            write_blocks(target, found.blocks(how.objects), check)
         else:
-            write_blocks(target, v0_blocks(self._blocks("Writing"), how.objects), self._check)
+            blocks = v0_blocks(self._first("Writing"), how.objects)
+            write_blocks(target, blocks, self._checked(self._check_v0))
         return self._keys
 
-    def _blocks(self, step: str) -> Iterator[Table]:
+    def _first(self, step: str) -> Iterator[Table]:
         """Yield the references as they are to be written."""
+        changes = [] if self._inlining is None else [self._inlining.apply]
+        put = None if self._outline is None else self._outline.write
+        return self._blocks(step, changes, put)
+
+    def _again(self) -> Iterator[Table]:
+        """Yield the same once more; what was read is not read again."""
+        changes = [] if self._inlining is None else [self._inlining.again]
+        if self._outline is None:
+            return self._blocks("Checking", changes, None)
+        self._outline.flush()
+        comparing = read_back(Path(self._outline.name))
+        return self._blocks("Checking", changes, self._opened.enter_context(comparing))
+
+    def _blocks(
+        self, step: str, changes: Sequence[Change], put: Callable[[bytes], object] | None
+    ) -> Iterator[Table]:
+        changes = [*changes, lambda table: retargeted(table, self._urls)]
+        if self._form == "parquet":
+            changes.append(empty_as_text)
+        if put is not None:
+            place = str(Path(self._how.outline or "").resolve())
+            changes.append(Outlining(put, _relative(place, _beside(self._target))).apply)
         parts = self._refs.opened.parts
         total = sum(-(-part.count // BLOCK) for part in parts)
         for block in self._how.watch(tables(parts), total, step):
-            for change in self._steps:
+            for change in changes:
                 block = change(block)
             yield block
 
-    def _check(self, written: Path) -> None:
-        """Hold what was written against what was to be written."""
-        if self._renames.unused:
-            start = next(iter(self._renames.unused))[0]
-            raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
-        found = open_references(written, limits=self._refs.limits)
-        table, self._keys = table_of(found.opened.parts), 0
-        for block in self._blocks("Checking"):
-            _check_block(block, table, self._keys)
-            self._keys += block.count
-        if self._keys != table.count:
-            raise _differs(f"it has {table.count:,} keys, not {self._keys:,}")
+    def _checked(self, count: Callable[[Path], int]) -> Check:
+        """Return what holds the output against the source, and notes how many keys there are."""
 
+        def check(written: Path) -> None:
+            if self._renames.unused:
+                start = next(iter(self._renames.unused))[0]
+                raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
+            self._keys = count(written)
 
-def _check_block(block: Table, table: Table, start: int) -> None:
-    rows = np.arange(start, start + block.count)
-    if not table.keys.slice(start, block.count).equals(block.keys):
-        rows = table.index.find_many(block.keys)
-        if rows.min(initial=0) < 0:
-            raise _differs(f"`{block.key_at(int(rows.argmin()))}` is missing")
-    changes = compare(block, table, np.stack([np.arange(block.count), rows])).changes
-    if (changes != SAME).any():
-        raise _differs(f"`{block.key_at(int((changes != SAME).argmax()))}` is another reference")
+        return check
 
+    def _check_store(self, written: Path) -> int:
+        return check_store(self._again(), self._arrays, written, self._refs.limits)
 
-def _differs(what: str) -> RefexplorerError:
-    return RefexplorerError(f"What was written does not read back: {what}; nothing was kept.")
+    def _check_v0(self, written: Path) -> int:
+        return check_v0(self._again(), written, self._refs.limits, self._open)
+
+    def _check_v1(self, table: Table, written: Path) -> int:
+        total = -(-table.count // BLOCK)
+        return check_v1(
+            table,
+            written,
+            self._refs.limits,
+            self._open,
+            lambda blocks: self._how.watch(blocks, total, "Checking"),
+        )
+
+    def _open(self, text: bytes) -> OpenedSet:
+        return open_references(text, limits=self._refs.limits).opened
 
 
 def form_of(output: Path, form: str | None) -> str:
@@ -221,6 +252,14 @@ def _check_output(refs: ReferenceSet, target: Path, how: Conversion) -> None:
 
 def _place_of(refs: ReferenceSet) -> Path:
     return Path(refs.source.location or "", refs.source.name).resolve()
+
+
+def _places(refs: ReferenceSet, target: Path, how: Conversion) -> Iterator[Callable[[str], str]]:
+    """Yield what makes URLs absolute or relative."""
+    if how.absolute and refs.source.location is not None:
+        yield partial(resolve, location=refs.source.location)
+    if how.relative:
+        yield partial(_relative, folder=_beside(target))
 
 
 def _beside(target: Path) -> str:

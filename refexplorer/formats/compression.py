@@ -6,12 +6,15 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable
-from typing import BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 import zstandard
 
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.limits import Limits
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Progress = Callable[[int, int], None]
 """Takes the bytes that were read so far, and those of the whole file."""
@@ -80,6 +83,15 @@ class PlainStream(io.RawIOBase):
         if self.progress is not None:
             self.progress(self._inner.tell(), self._size)
         return data
+
+    def readable(self) -> bool:  # noqa: D102
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:  # noqa: D102
+        view = memoryview(buffer)
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:  # noqa: D102
         self._opened.close()

@@ -9,8 +9,10 @@ import numpy as np
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.refset.blocks import BLOCK
+from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.columns import Columns
+from refexplorer.refset.sameness import differs
 from refexplorer.refset.spool import Spool
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import ArrayMeta
@@ -18,6 +20,8 @@ from refexplorer.spec.references import Reference
 
 Arrays = Mapping[str, ArrayMeta]
 """By their paths."""
+_AHEAD = 64
+"""How many times as many rows as the last array had are looked at for the next one."""
 
 
 class InOrder(NamedTuple):
@@ -52,6 +56,8 @@ class ChunkOrder:
         Chunks of a record file.
     spool
         Where they wait.
+    proved
+        Write the key of each chunk by its number, and compare.
 
     Attributes
     ----------
@@ -59,11 +65,14 @@ class ChunkOrder:
         The references of metadata keys.
     """
 
-    def __init__(self, arrays: Arrays, record_size: int, spool: Spool) -> None:
+    def __init__(
+        self, arrays: Arrays, record_size: int, spool: Spool, proved: bool = False
+    ) -> None:
         self.metadata: dict[str, Reference] = {}
         self._arrays = arrays
         self._together = record_size * -(-BLOCK // record_size)
         self._spool = spool
+        self._proved = proved
         self._parts: dict[str, set[int]] = {}
 
     def add(self, block: Table) -> None:
@@ -76,11 +85,14 @@ class ChunkOrder:
         """
         self.metadata |= {key: block.reference_at(row) for key, row in block.metadata.items()}
         rows = np.delete(np.arange(block.count), list(block.metadata.values()))
-        for array, numbers, columns in _by_array(block, rows, self._arrays):
+        for array, found, numbers in _by_array(block, rows, self._arrays):
+            if self._proved and not chunk_keys(array, numbers).equals(block.keys_at(found)):
+                raise differs(f"`{array.path}` has chunks of other names")
             parts = numbers // self._together
             for part in np.unique(parts).tolist():
                 chosen = np.flatnonzero(parts == part)
-                self._spool.put((array.path, part), numbers[chosen], columns.select(chosen))
+                columns = block.columns.select(found[chosen])
+                self._spool.put((array.path, part), numbers[chosen], columns)
                 self._parts.setdefault(array.path, set()).add(part)
 
     def __iter__(self) -> Iterator[InOrder]:
@@ -93,22 +105,30 @@ class ChunkOrder:
 
 
 def in_chunk_order(
-    blocks: Iterable[Table], arrays: Arrays, record_size: int, spool: Spool
+    blocks: Iterable[Table], arrays: Arrays, record_size: int, spool: Spool, proved: bool = False
 ) -> ChunkOrder:
     """Return all references of some tables; errors as `ChunkOrder.add`."""
-    order = ChunkOrder(arrays, record_size, spool)
+    order = ChunkOrder(arrays, record_size, spool, proved)
     for block in blocks:
         order.add(block)
     return order
 
 
-def _by_array(block: Table, rows: np.ndarray, arrays: Arrays) -> Iterator[InOrder]:
-    """Yield the chunks of each array that has some in a block, in the order of the block."""
+def _by_array(
+    block: Table, rows: np.ndarray, arrays: Arrays
+) -> Iterator[tuple[ArrayMeta, np.ndarray, np.ndarray]]:
+    """Yield each array that has chunks among some rows, these rows, and the numbers of the chunks.
+
+    Where arrays are small, the rows are not looked through to their end for each of them.
+    """
+    ahead = len(rows)
     while len(rows):
         array = _array_of(arrays, block.key_at(int(rows[0])))
-        places, numbers = _numbers(block, rows, array)
-        yield InOrder(array, numbers, block.columns.select(rows[places]))
-        rows = np.delete(rows, places)
+        places, numbers = _numbers(block, rows[:ahead], array)
+        yield array, rows[places], numbers
+        is_run = int(places[-1]) == len(places) - 1
+        rows = rows[len(places) :] if is_run else np.delete(rows, places)
+        ahead = _AHEAD * len(places)
 
 
 def _array_of(arrays: Arrays, key: str) -> ArrayMeta:

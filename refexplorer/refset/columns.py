@@ -144,8 +144,11 @@ class Columns:
             self.offsets[rows],
             self.lengths[rows],
             self.texts,
-            {new: self.large[old] for new, old in enumerate(rows.tolist()) if old in self.large},
+            self._large_of(rows) if self.large else {},
         )
+
+    def _large_of(self, rows: np.ndarray) -> dict[int, Range]:
+        return {new: self.large[old] for new, old in enumerate(rows.tolist()) if old in self.large}
 
     def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
         """Write other references into some rows of these very columns, which must hold no text."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import BinaryIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
 
 import numpy as np
 
-from refexplorer.formats.arrow import number_column
-from refexplorer.refset.blocks import concatenated
-from refexplorer.refset.columns import BASE64, INLINE, RANGE
-from refexplorer.refset.table import Table, build_table
-from refexplorer.spec.lint import is_metadata
+from refexplorer.refset.columns import BASE64, INLINE, RANGE, Columns, ColumnsBuilder
+from refexplorer.refset.joining import joined_columns
+from refexplorer.refset.sameness import differs
+from refexplorer.refset.spool import Spool
+from refexplorer.refset.table import Table
 from refexplorer.spec.reading import read_bytes
 from refexplorer.spec.references import Base64, Inline, Range, Reference
 
@@ -20,7 +23,9 @@ Read = Callable[[list[str]], Mapping[str, bytes]]
 
 
 class Inlining:
-    """Puts byte ranges of few bytes into the set; each is read once.
+    """Puts byte ranges of few bytes into the set.
+
+    Each is read once: what was read waits on disk for a second pass over the same tables.
 
     Parameters
     ----------
@@ -28,23 +33,29 @@ class Inlining:
         Bytes of the longest range to be written into the set.
     read
         Reads the bytes of keys.
+    spool
+        Where what was read waits.
     """
 
-    def __init__(self, most: int, read: Read) -> None:
+    def __init__(self, most: int, read: Read, spool: Spool) -> None:
         self._most = most
         self._read = read
-        self._found: dict[str, Reference] = {}
+        self._spool = spool
+        self._put, self._taken = count(), count()
 
     def apply(self, table: Table) -> Table:
         """Return a table with its short byte ranges read."""
         columns = table.columns
-        small = (columns.kinds == RANGE) & (columns.lengths <= self._most)
-        keys = [table.key_at(row) for row in np.flatnonzero(small).tolist()]
-        missing = [key for key in keys if key not in self._found]
-        if missing:
-            data = self._read(missing)
-            self._found |= {key: read_bytes(found) for key, found in data.items()}
-        return replaced(table, {key: self._found[key] for key in keys}, small)
+        rows = np.flatnonzero((columns.kinds == RANGE) & (columns.lengths <= self._most))
+        keys = table.keys_at(rows).to_pylist()
+        data = self._read(keys) if keys else {}
+        read = columns_of(read_bytes(data[key]) for key in keys)
+        self._spool.put(next(self._put), rows, read)
+        return replaced(table, rows, read)
+
+    def again(self, table: Table) -> Table:
+        """Return the tables of the first pass once more, one after the other."""
+        return replaced(table, *self._spool.take(next(self._taken)))
 
 
 class Outlining:
@@ -52,54 +63,66 @@ class Outlining:
 
     Parameters
     ----------
-    file
-        Where the bytes go, one after the other.
+    put
+        Takes the data of each chunk, one after the other.
     url
         What the references call the file.
     """
 
-    def __init__(self, file: BinaryIO, url: str) -> None:
-        self._file = file
+    def __init__(self, put: Callable[[bytes], object], url: str) -> None:
+        self._put = put
         self._url = url
         self._end = 0
-        self._found: dict[str, Reference] = {}
 
     def apply(self, table: Table) -> Table:
         """Return a table whose data is in the file."""
         kinds = table.columns.kinds
         chosen = (kinds == INLINE) | (kinds == BASE64)
-        moved: dict[str, Reference] = {}
-        for row in np.flatnonzero(chosen).tolist():
-            key = table.key_at(row)
-            if is_metadata(key):
-                chosen[row] = False
-            else:
-                moved[key] = self._moved(key, table.reference_at(row))
-        return replaced(table, moved, chosen)
+        chosen[list(table.metadata.values())] = False
+        rows = np.flatnonzero(chosen)
+        moved = (self._moved(table.reference_at(row)) for row in rows.tolist())
+        return replaced(table, rows, columns_of(moved))
 
-    def _moved(self, key: str, reference: Reference) -> Reference:
-        if key not in self._found:
-            assert isinstance(reference, Inline | Base64)
-            data = reference.data
-            self._file.write(data)
-            self._found[key] = Range(self._url, self._end, len(data))
-            self._end += len(data)
-        return self._found[key]
+    def _moved(self, reference: Reference) -> Range:
+        assert isinstance(reference, Inline | Base64)
+        data, start = reference.data, self._end
+        self._put(data)
+        self._end += len(data)
+        return Range(self._url, start, len(data))
+
+
+@contextmanager
+def read_back(path: Path) -> Iterator[Callable[[bytes], None]]:
+    """Give what compares the data of each chunk with what comes next in a file."""
+    with path.open("rb") as file:
+
+        def check(data: bytes) -> None:
+            if file.read(len(data)) != data:
+                raise differs("data that was taken out of the set is not there")
+
+        yield check
 
 
 def empty_as_text(table: Table) -> Table:
     """Return a table with empty byte ranges as empty text, since a store takes 0 for the whole."""
     empty = (table.columns.kinds == RANGE) & (table.columns.lengths == 0)
-    keys = [table.key_at(row) for row in np.flatnonzero(empty).tolist()]
-    return replaced(table, dict.fromkeys(keys, Inline("")), empty)
+    rows = np.flatnonzero(empty)
+    return replaced(table, rows, columns_of(Inline("") for _ in rows))
 
 
-def replaced(table: Table, references: Mapping[str, Reference], chosen: np.ndarray) -> Table:
-    """Return a table with other references in the chosen rows, bool of shape ``(n,)``."""
-    if not references:
+def columns_of(references: Iterable[Reference]) -> Columns:
+    """Put references into columns."""
+    builder = ColumnsBuilder()
+    for reference in references:
+        builder.add(reference)
+    return builder.build()
+
+
+def replaced(table: Table, rows: np.ndarray, columns: Columns) -> Table:
+    """Return a table with other references in some rows, shape ``(n,)``."""
+    if not len(rows):
         return table
-    rows, others = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-    parts = concatenated([table.select(others), build_table(references.items())])
-    order = np.empty(table.count, np.int64)
-    order[np.concatenate([others, rows])] = np.arange(table.count)
-    return Table(parts.keys.take(number_column(order)), parts.columns.select(order), table.origin)
+    order = np.arange(table.count)
+    order[rows] = table.count + np.arange(len(rows))
+    both = joined_columns([table.columns, columns])
+    return replace(table, columns=both.select(order))

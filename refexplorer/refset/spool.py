@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refexplorer.formats.atomic import refused
 from refexplorer.refset.columns import BASE64, INLINE, Columns
 from refexplorer.refset.joining import joined_columns
 from refexplorer.spec.references import Range
@@ -37,7 +38,8 @@ class Spool:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._file = TemporaryFile(dir=folder)  # noqa: SIM115  closed with the spool
+        with refused(folder):
+            self._file = TemporaryFile(dir=folder)  # noqa: SIM115  closed with the spool
         self._end = 0
         self._pieces: dict[Hashable, list[_Piece]] = {}
 

@@ -35,7 +35,7 @@ def written(table: Table, urls: Sequence[str], objects: bool = False) -> Iterato
 
 
 def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]:
-    """Yield references as a V0 document, a block at a time.
+    """Yield references as a V0 document, a block a line.
 
     Raises
     ------

@@ -59,15 +59,15 @@ class Inferred:
         return sum(map(len, self.blocks()))
 
     def blocks(self, objects: bool = False) -> Iterator[bytes]:
-        """Yield the document as JSON, a block of references at a time, as `written`."""
+        """Yield the document as JSON, a block of references a line, as `written`."""
         if self.version:
             head = {"version": 1, "templates": self.templates, "gen": self.gen}
-            yield json_text(head)[:-1].encode() + b',"refs":'
-        start = b"{"
+            yield json_text(head)[:-1].encode() + b',"refs":{\n'
+        start = b"" if self.version else b"{"
         for block in written(self.explicit, [json_text(url) for url in self.urls], objects):
             yield start
             yield block
-            start = b","
+            start = b",\n"
         yield (b"{" if start == b"{" else b"") + b"}" * (1 + self.version)
 
 

@@ -47,9 +47,9 @@ export function Table({ session, stale }: Props) {
       header={<Columns />}
       footer={<Absence session={session} />}
     >
-      {(row, index, style) => (
+      {(row, { index, key, style }) => (
         <TableRow
-          key={index}
+          key={key}
           id={`${id}-${index}`}
           row={row}
           index={index}

@@ -50,9 +50,9 @@ export function TargetTable({ maps, chosen }: { maps: Maps; chosen: string | nul
       header={<Columns />}
       footer={rows.error === null ? null : <Failed maps={maps} />}
     >
-      {(row, index, style) => (
+      {(row, { index, key, style }) => (
         <div
-          key={index}
+          key={key}
           id={`${id}-${index}`}
           class={`row${row && row.url === chosen ? " selected" : ""}`}
           role="row"

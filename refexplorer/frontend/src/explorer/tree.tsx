@@ -14,6 +14,11 @@ import type { ExplorerSession } from "./session.ts";
 const TYPE_AHEAD_MS = 700;
 /** The origin of a chunk that has no reference. */
 const ABSENT = "absent";
+/** Stands for a row that is waited for, in the same elements. */
+const WAITING: Row = {
+  path: "", name: "…", depth: 0, type: "key", kind: null, size: null, target: null, origin: null,
+  children: 0, open: false, position: 0, siblings: 0,
+};
 
 export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
   const { active, selection, searching, revealed } = useStore(session);
@@ -51,27 +56,21 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
         header={<Columns />}
         footer={<Absence session={session} />}
       >
-        {(row, index, style) =>
-          row ? (
-            <TreeRow
-              key={index}
-              id={`${id}-${index}`}
-              row={row}
-              index={index}
-              style={style}
-              flat={searching}
-              active={index === active}
-              selected={row.path === selection && selection !== ""}
-              choose={() => session.run(session.goTo(index))}
-              toggle={() => session.run(session.toggle(row))}
-              onContextMenu={(event) => onContextMenu(event, index)}
-            />
-          ) : (
-            <div class="row waiting" role="row" aria-rowindex={index + 2} key={index} style={style}>
-              <span role="gridcell">…</span>
-            </div>
-          )
-        }
+        {(row = WAITING, { index, key, style }) => (
+          <TreeRow
+            key={key}
+            id={`${id}-${index}`}
+            row={row}
+            index={index}
+            style={style}
+            flat={searching}
+            active={index === active}
+            selected={row.path === selection && selection !== ""}
+            choose={() => session.run(session.goTo(index))}
+            toggle={() => session.run(session.toggle(row))}
+            onContextMenu={(event) => onContextMenu(event, index)}
+          />
+        )}
       </Rows>
       {menu && <CopyMenu session={session} place={menu} close={close} />}
     </div>
@@ -123,9 +122,11 @@ interface RowProps {
 }
 
 function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle, onContextMenu }: RowProps) {
+  const waiting = row === WAITING;
   const branch = row.type !== "key" && !flat;
   const absent = row.origin === ABSENT;
-  const state = `${selected ? " selected" : ""}${active ? " active" : ""}${absent ? " no-reference" : ""} ${row.type}-row`;
+  const marks = { waiting, selected, active, "no-reference": absent };
+  const state = Object.entries(marks).map(([mark, on]) => (on ? `${mark} ` : "")).join("");
   const onTwisty = (event: MouseEvent) => {
     event.stopPropagation();
     toggle();
@@ -133,12 +134,12 @@ function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle
   return (
     <div
       id={id}
-      class={`row${state}`}
+      class={`row ${state}${row.type}-row`}
       role="row"
       aria-rowindex={index + 2}
       aria-level={row.depth + 1}
-      aria-posinset={Number(row.position)}
-      aria-setsize={Number(row.siblings)}
+      aria-posinset={waiting ? undefined : Number(row.position)}
+      aria-setsize={waiting ? undefined : Number(row.siblings)}
       aria-expanded={branch ? row.open : undefined}
       aria-selected={selected}
       style={style}
@@ -146,22 +147,28 @@ function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle
       onDblClick={branch ? toggle : undefined}
       onContextMenu={onContextMenu}
     >
-      <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} title={row.path}>
+      <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} title={row.path || undefined}>
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
           {branch ? (row.open ? "▾" : "▸") : ""}
         </span>
-        {flat ? row.path : row.name || "/"}
+        {flat && !waiting ? row.path : row.name || "/"}
       </span>
       <span role="gridcell">
-        {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{absent ? "–" : TYPE_NAMES[row.type]}</span>}
+        {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{unkinded(row)}</span>}
       </span>
       <span role="gridcell" class="number">{row.size === null ? "" : bytes(row.size)}</span>
-      <span role="gridcell" class="target" title={row.target ?? ""}>
+      <span role="gridcell" class="target" title={row.target ?? undefined}>
         {row.target === null ? inside(row) : fileName(row.target)}
       </span>
       <span role="gridcell" class="target">{absent ? "" : row.origin}</span>
     </div>
   );
+}
+
+/** What stands in place of a kind. */
+function unkinded(row: Row): string {
+  if (row === WAITING) return "";
+  return row.origin === ABSENT ? "–" : TYPE_NAMES[row.type];
 }
 
 function inside(row: Row): string {

@@ -41,14 +41,25 @@ interface Props<R> {
   header: ComponentChildren;
   footer: ComponentChildren;
   /** Draws one row; it is undefined while it is waited for. */
-  children(row: R | undefined, index: number, style: CSSProperties): ComponentChildren;
+  children(row: R | undefined, place: RowPlace): ComponentChildren;
+}
+
+export interface RowPlace {
+  index: number;
+  /** Of the element; one that leaves the screen is used again for one that comes. */
+  key: number;
+  style: CSSProperties;
 }
 
 export function Rows<R>({ rows, handle, attributes, kept, header, footer, children }: Props<R>) {
   const scroller = useRef<HTMLDivElement>(null);
   const height = Math.max(0, useHeight(scroller) - ROW_HEIGHT);
   const geometry = { total: rows.total, rowHeight: ROW_HEIGHT, height };
-  const { top, moveTo } = usePosition(scroller, geometry, (at) => rows.want(...virtual.visible(at, geometry)));
+  const { top, moveTo } = usePosition(scroller, geometry, (at) => {
+    const [first, last] = virtual.visible(at, geometry);
+    rows.want(first, last);
+    return rows.has(first, last) || virtual.isScaled(geometry);
+  });
   const [start, end] = virtual.visible(top, geometry);
 
   useLayoutEffect(() => rows.want(start, end), [rows, start, end, rows.total]);
@@ -66,10 +77,11 @@ export function Rows<R>({ rows, handle, attributes, kept, header, footer, childr
   }), [moveTo, rows.total, height]);
 
   const offset = (scroller.current?.scrollTop ?? 0) - top;
+  const most = virtual.most(geometry);
   const drawn = [];
   for (let index = start; index < end; index++) {
-    const y = index * ROW_HEIGHT + offset;
-    drawn.push(children(rows.at(index), index, { transform: `translateY(${y}px)` }));
+    const style = { transform: `translateY(${index * ROW_HEIGHT + offset}px)` };
+    drawn.push(children(rows.at(index), { index, key: index % most, style }));
   }
   return (
     <div tabIndex={0} aria-rowcount={rows.total + 1} {...attributes} ref={scroller}>
@@ -82,14 +94,17 @@ export function Rows<R>({ rows, handle, attributes, kept, header, footer, childr
   );
 }
 
+/** Milliseconds before rows that are waited for are drawn: most come sooner, and are drawn once. */
+const MOMENT = 60;
+
 /**
  * Position of the rows, px: the scroll bar's own, or finer than it when the list is scaled.
- * Where the scroll bar was moved is asked for before it is drawn: the rows are on their way earlier.
+ * `ask` is told where the scroll bar was moved at once, and says whether there is anything to draw.
  */
 function usePosition(
   scroller: RefObject<HTMLDivElement | null>,
   geometry: virtual.Geometry,
-  ask: (top: number) => void,
+  ask: (top: number) => boolean,
 ) {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const now = useRef({ top: 0, scrollTop: 0, geometry });
@@ -109,14 +124,20 @@ function usePosition(
 
   useLayoutEffect(() => {
     const element = scroller.current!;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const draw = () => {
+      clearTimeout(timer);
+      timer = undefined;
+      redraw(0);
+    };
     const onScroll = () => {
       const { scrollTop, geometry: shape } = now.current;
       // Our own `scrollTo` comes back here; only a move of the scroll bar itself says where we are.
       if (Math.abs(element.scrollTop - scrollTop) < 1) return;
       now.current.top = virtual.fromScroll(element.scrollTop, shape);
       now.current.scrollTop = element.scrollTop;
-      asking.current(now.current.top);
-      redraw(0);
+      if (asking.current(now.current.top)) draw();
+      else timer ??= setTimeout(draw, MOMENT);
     };
     const onWheel = (event: WheelEvent) => {
       if (!virtual.isScaled(now.current.geometry) || event.ctrlKey) return;
@@ -127,6 +148,7 @@ function usePosition(
     element.addEventListener("scroll", onScroll);
     element.addEventListener("wheel", onWheel, { passive: false });
     return () => {
+      clearTimeout(timer);
       element.removeEventListener("scroll", onScroll);
       element.removeEventListener("wheel", onWheel);
     };

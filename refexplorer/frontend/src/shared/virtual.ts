@@ -36,12 +36,18 @@ export function isScaled({ total, rowHeight }: Geometry): boolean {
   return total * rowHeight > TALLEST;
 }
 
+/** Rows above and below those that can be seen. */
+const EXTRA = 4;
+
 /** Half-open range of the rows to draw, a few more than can be seen. */
-export function visible(top: number, geometry: Geometry, extra = 6): [number, number] {
-  const { total, rowHeight, height } = geometry;
-  const first = Math.floor(top / rowHeight);
-  const count = Math.ceil(height / rowHeight) + 1;
-  return [Math.max(0, first - extra), Math.min(total, first + count + extra)];
+export function visible(top: number, geometry: Geometry): [number, number] {
+  const first = Math.floor(top / geometry.rowHeight);
+  return [Math.max(0, first - EXTRA), Math.min(geometry.total, first - EXTRA + most(geometry))];
+}
+
+/** The most rows that are drawn at once. */
+export function most({ rowHeight, height }: Geometry): number {
+  return Math.ceil(height / rowHeight) + 1 + 2 * EXTRA;
 }
 
 /** The nearest position at which a row is wholly visible. */

@@ -31,6 +31,12 @@ export class RowWindow<R> {
     return this.rows.get(index);
   }
 
+  /** Whether any of the rows from `start` up to and without `end` is here. */
+  has(start: number, end: number): boolean {
+    for (let index = start; index < end; index++) if (this.rows.has(index)) return true;
+    return start >= end;
+  }
+
   /** The row, if it is here and not one of before the last `reset`. */
   fresh(index: number): R | undefined {
     return this.stale ? undefined : this.rows.get(index);

@@ -15,6 +15,7 @@ from refexplorer.formats.json_blocks import Entries
 from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
 from refexplorer.refset.columns import Columns
+from refexplorer.refset.distinct import folders_of_distinct
 from refexplorer.refset.entries import table_of_entries
 from refexplorer.refset.level import Level
 from refexplorer.refset.nodes import Node, Page
@@ -214,10 +215,16 @@ def open_document(document: Document, entries: Entries | None = None) -> OpenedS
     else:
         table = table_of_entries(entries, document)
     segments: list[Generated] = []
-    for item in document.gen:
-        made = Generated(item)
+    generated = [Generated(item) for item in document.gen]
+    distinct = folders_of_distinct(generated)
+    for made in generated:
         table = _without_remade(table, made, document.findings)
-        segments = [_hide_remade(segment, made, document.findings) for segment in segments]
+        segments = [
+            segment
+            if segment.folder == made.folder in distinct
+            else _hide_remade(segment, made, document.findings)
+            for segment in segments
+        ]
         segments.append(made)
     return OpenedSet(table, [segment for segment in segments if segment.count])
 

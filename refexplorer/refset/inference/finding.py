@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from refexplorer.formats.arrow import text_column
 from refexplorer.formats.json_writing import json_text
 from refexplorer.refset.columns import RANGE, URL
 from refexplorer.refset.inference.grids import LEAST_ROWS, additive_grids, full_grids
-from refexplorer.refset.inference.items import Group, Item, pieces, write_item
+from refexplorer.refset.inference.items import Group, Item, pieces, write_items
+from refexplorer.refset.inference.lattices import Lattice, fit_lattice, lattice_of
 from refexplorer.refset.inference.numbers import Numbered, read_numbers
 from refexplorer.refset.table import Table
 
 MOST_ITEMS = 1000
 MOST_GROUPS = 1000
+MOST_LATTICES = 8
 BUDGET = 500
 """Parts of the rows of one group that are looked at."""
 
@@ -35,24 +37,56 @@ def find_items(table: Table, tell: Callable[[int], None]) -> list[Item]:
     seen = 0
     for group in groups:
         tell(seen)
-        found += islice(_items(group), MOST_ITEMS)
+        found += _items(group)
         seen += len(group.rows)
     return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
 
 
-def _items(group: Group) -> Iterator[Item]:
-    for grid in full_grids(group.fields, group.keys, BUDGET):
-        for additive in additive_grids(group.fields, grid, BUDGET):
-            for piece in pieces(group, additive):
-                item = write_item(group, piece)
-                if item is not None and _pays(item, group):
-                    yield item
+def _items(group: Group) -> list[Item]:
+    """Return items of grids; where there are holes, of what makes the shorter document."""
+    lattices = (
+        lattice_of(group.fields, additive)
+        for grid in full_grids(group.fields, group.keys, BUDGET)
+        for additive in additive_grids(group.fields, grid, BUDGET)
+    )
+    first = list(islice(lattices, 1))
+    if first and first[0].rows.size == len(group.rows):
+        return list(islice(_written(group, first), MOST_ITEMS))
+    holed = list(islice(_written(group, _lattices(group)), MOST_ITEMS))
+    room = len(group.rows) * _written_out(group) - _saved(group, holed)
+    whole: list[Item] = []
+    for item in islice(_written(group, chain(first, lattices)), MOST_ITEMS):
+        whole.append(item)
+        room -= len(json_text(item.source))
+        if room < 0:
+            return holed
+    return max(whole, holed, key=lambda items: _saved(group, items))
 
 
-def _pays(item: Item, group: Group) -> bool:
-    """Say whether a gen item is shorter than its references, written out with short templates."""
-    written_out = len(item.rows) * (len(group.key) + 10 + 14 * group.ranges)
-    return len(json_text(item.source)) < written_out
+def _lattices(group: Group) -> Iterator[Lattice]:
+    """Yield lattices with holes, each of what the ones before have left."""
+    left = np.arange(len(group.rows))
+    for _ in range(MOST_LATTICES):
+        lattice = fit_lattice(group.fields, group.keys, left) if len(left) >= LEAST_ROWS else None
+        if lattice is None:
+            return
+        yield lattice
+        left = np.setdiff1d(left, lattice.rows)
+
+
+def _written(group: Group, lattices: Iterable[Lattice]) -> Iterator[Item]:
+    for lattice in lattices:
+        for piece in pieces(group, lattice):
+            yield from (item for item in write_items(group, piece) if _saved(group, [item]) > 0)
+
+
+def _saved(group: Group, items: Iterable[Item]) -> int:
+    """Return how much shorter gen items are than their references, with short templates."""
+    return sum(len(item.rows) * _written_out(group) - len(json_text(item.source)) for item in items)
+
+
+def _written_out(group: Group) -> int:
+    return len(group.key) + 10 + 14 * group.ranges
 
 
 def groups_of(table: Table) -> Iterator[Group]:

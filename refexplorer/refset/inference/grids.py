@@ -32,7 +32,7 @@ def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarra
         rows, budget = waiting.pop(), budget - 1
         if len(rows) < LEAST_ROWS:
             continue
-        axes = _axes(fields[:keys, rows])
+        axes = axes_of(fields[:keys, rows])
         sizes = [int(codes.max()) + 1 for codes in axes]
         if np.prod(sizes, dtype=float) == len(rows):
             order = np.argsort(np.ravel_multi_index(tuple(axes), sizes))
@@ -41,7 +41,7 @@ def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarra
             waiting += [rows[part] for part in _parts(axes, sizes)]
 
 
-def _axes(numbers: np.ndarray) -> list[np.ndarray]:
+def axes_of(numbers: np.ndarray) -> list[np.ndarray]:
     """Return the place on its axis of each row, for the fields that others do not determine."""
     codes = [_codes(field) for field in numbers]
     sizes = [int(code.max()) + 1 for code in codes]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from refexplorer.refset.inference.grids import profiles
-from refexplorer.refset.inference.progressions import fit_whole
+from refexplorer.refset.inference.covers import Boxes, cover
+from refexplorer.refset.inference.lattices import Lattice
+from refexplorer.refset.inference.progressions import fit_whole, times
 from refexplorer.refset.inference.segments import cuts_of, own_field, slopes
 
 NAMES = ("i", "j", "k", "l", "m", "n", "o", "p", "q", "r")
@@ -59,80 +61,163 @@ class Item:
 
 @dataclass(frozen=True)
 class _Axis:
-    """A dimension, and what it adds to each field: an expression or nothing, and a number."""
+    """What an axis adds to each field: expressions of its numbers, and a number.
 
-    name: str
-    source: object
+    Attributes
+    ----------
+    numbers
+        What stands for the places: the numbers of the key if all fields follow them.
+    growth
+        By what each field grows with these; None if they do not.
+    share
+        What each field has at each place.
+    """
+
+    numbers: np.ndarray
+    growth: np.ndarray | None
+    share: np.ndarray
+
+    def terms(self, number: str) -> list[list[str]]:
+        """Return the expressions for each field, of a number by its expression."""
+        if self.growth is None:
+            return [list(fit_whole(share).terms(number)) for share in self.share]
+        return [[times(number, slope)] if slope else [] for slope in self.growth.tolist()]
+
+    @property
+    def shifts(self) -> np.ndarray:
+        """What is to be added to each field besides."""
+        none = np.zeros(len(self.share), np.int64)
+        return none if self.growth is None else -self.growth * self.numbers[0]
+
+
+@dataclass
+class _Fields:
+    """A gen item in the making: its dimensions, and what they add to each field."""
+
+    base: np.ndarray
     terms: list[list[str]]
-    shifts: np.ndarray
+    dimensions: dict[str, object] = field(default_factory=dict)
+
+    def name(self, source: object) -> str:
+        """Add a dimension."""
+        name = NAMES[len(self.dimensions)]
+        self.dimensions[name] = source
+        return name
+
+    def add(self, axis: _Axis, number: str) -> None:
+        """Add what an axis adds."""
+        self.base = self.base + axis.shifts
+        for terms, more in zip(self.terms, axis.terms(number), strict=True):
+            terms += more
 
 
-def pieces(group: Group, grid: np.ndarray) -> Iterator[np.ndarray]:
-    """Cut a grid on which all fields are additive into grids that one gen item can say."""
-    waiting = [grid]
+def pieces(group: Group, lattice: Lattice) -> Iterator[Lattice]:
+    """Cut a lattice into those that gen items can say."""
+    waiting = [lattice]
     while waiting:
-        rows = waiting.pop()
-        for axis, profile in enumerate(profiles(group.fields[:, rows])):
-            size = rows.shape[axis]
-            cuts = cuts_of(profile, rows.size // size, group.keys)
+        lattice = waiting.pop()
+        for axis, size in enumerate(lattice.rows.shape):
+            cuts = cuts_of(lattice.shares[axis], lattice.rows.size // size, group.keys)
             if cuts != [(0, size)]:
-                waiting += [rows.take(range(*cut), axis) for cut in reversed(cuts)]
+                waiting += [lattice.cut(axis, *cut) for cut in reversed(cuts)]
                 break
         else:
-            yield rows
+            yield lattice
 
 
-def write_item(group: Group, grid: np.ndarray) -> Item | None:
-    """Return the gen item of a piece; None if no format writes its numbers."""
-    numbers = group.fields[:, grid]
-    used = [axis for axis, size in enumerate(grid.shape) if size > 1]
-    if not used or len(used) > len(NAMES):
-        return None
-    along = profiles(numbers)
-    first = numbers.reshape(len(numbers), -1)[:, 0]
+def write_items(group: Group, lattice: Lattice) -> Iterator[Item]:
+    """Yield the gen item of a piece, or of boxes where it has holes; none if no format fits."""
+    present = lattice.rows >= 0
+    every = group.fields[:, lattice.rows[present]], group.widths[:, lattice.rows[present]]
+    pads = [_pad(*numbers) for numbers in zip(*every, strict=True)]
+    if len(NAMES) <= present.ndim or None in pads:
+        return
     axes = [
-        _axis(name, along[axis], along[axis] + first[:, None], group.keys)
-        for name, axis in zip(NAMES, used, strict=False)
+        _axis(share, lattice.first, group.keys) if share.shape[1] > 1 else None
+        for share in lattice.shares
     ]
-    widths = group.widths[:, grid.ravel()]
-    pads = [_pad(*field) for field in zip(numbers.reshape(widths.shape), widths, strict=True)]
-    if None in pads:
-        return None
-    base = first + np.sum([axis.shifts for axis in axes], axis=0)
+    if present.all():
+        yield _item(group, lattice, axes, pads, None)
+    else:
+        for boxes in cover(present):
+            yield _item(group, lattice, axes, pads, boxes)
+
+
+def _item(
+    group: Group,
+    lattice: Lattice,
+    axes: Sequence[_Axis | None],
+    pads: Sequence[int | None],
+    boxes: Boxes | None,
+) -> Item:
+    fields = _Fields(lattice.first, [[] for _ in lattice.first])
+    if boxes is not None:
+        _add_boxes(fields, axes[: boxes.outer], boxes)
+    for axis in axes[boxes.outer if boxes else 0 :]:
+        if axis is not None:
+            fields.add(axis, fields.name(_dimension(axis.numbers)))
     texts = [
-        _number(int(base[field]), [term for axis in axes for term in axis.terms[field]], pad or 0)
-        for field, pad in enumerate(pads)
+        _number(base, terms, pad or 0)
+        for base, terms, pad in zip(fields.base.tolist(), fields.terms, pads, strict=True)
     ]
-    return Item(group.rows[grid.ravel()], _source(group, axes, texts))
+    rows = lattice.rows.ravel() if boxes is None else boxes.rows(lattice.rows)
+    return Item(group.rows[rows], _source(group, fields.dimensions, texts))
 
 
-def _source(group: Group, axes: Sequence[_Axis], texts: list[str]) -> dict[str, Any]:
+def _add_boxes(fields: _Fields, axes: Sequence[_Axis | None], boxes: Boxes) -> None:
+    """Add one listed dimension for the outer axes: their numbers, joined like digits."""
+    block = boxes.block
+    outer = [None if axis is None else axis.numbers for axis in axes]
+    if block > 1:
+        outer[-1] = np.arange(boxes.places[:, -1].max() + 1)
+    joined = np.zeros(len(boxes.places), np.int64)
+    bases = []
+    for numbers, places in zip(outer, boxes.places.T, strict=True):
+        bases.append(1 if numbers is None else int(numbers.max()) + 1)
+        joined = joined * bases[-1] + (0 if numbers is None else numbers[places])
+    name = fields.name(_dimension(joined))
+    within = fields.name({"stop": block}) if block > 1 else ""
+    for at, axis in enumerate(axes):
+        if axis is None:
+            continue
+        digit = _digit(name, bases, at)
+        if block > 1 and at == len(axes) - 1:
+            fields.add(_by_place(axis), f"({times(digit, block)} + {within})")
+        else:
+            fields.add(axis, digit)
+
+
+def _digit(name: str, bases: Sequence[int], at: int) -> str:
+    """Write one of the numbers that were joined."""
+    divisor = math.prod(bases[at + 1 :])
+    text = f"{name} // {divisor}" if divisor > 1 else name
+    return f"{text} % {bases[at]}" if math.prod(bases[:at]) > 1 else text
+
+
+def _axis(share: np.ndarray, first: np.ndarray, keys: int) -> _Axis:
+    """Let the numbers be those of the key if all fields follow them, else places."""
+    own = own_field(share, keys)
+    growth = slopes(share, own)
+    numbers = np.arange(share.shape[1]) if growth is None else share[own] + first[own]
+    return _Axis(numbers, growth, share)
+
+
+def _by_place(axis: _Axis) -> _Axis:
+    return _Axis(np.arange(len(axis.numbers)), None, axis.share)
+
+
+def _source(group: Group, dimensions: dict[str, object], texts: list[str]) -> dict[str, Any]:
     source: dict[str, Any] = {
         "key": _filled(group.key, texts[: group.keys]),
         "url": _filled(group.url, texts[group.keys :]),
     }
     if group.ranges:
         source |= {"offset": texts[-2], "length": texts[-1]}
-    return source | {"dimensions": {axis.name: axis.source for axis in axes}}
-
-
-def _axis(name: str, profile: np.ndarray, values: np.ndarray, keys: int) -> _Axis:
-    """Let the dimension run over the numbers of the key if all fields follow, else over places."""
-    field = own_field(profile, keys)
-    growth = slopes(profile, field)
-    if growth is not None:
-        terms = [[_times(name, slope)] if slope else [] for slope in growth.tolist()]
-        return _Axis(name, _dimension(values[field]), terms, -growth * values[field, 0])
-    terms = [list(fit_whole(numbers).terms(name)) for numbers in profile]
-    return _Axis(name, {"stop": profile.shape[1]}, terms, np.zeros(len(profile), np.int64))
-
-
-def _times(name: str, factor: int) -> str:
-    return name if factor == 1 else f"{name} * {factor}"
+    return source | {"dimensions": dimensions}
 
 
 def _dimension(values: np.ndarray) -> object:
-    step = int(values[1] - values[0])
+    step = int(values[1] - values[0]) if len(values) > 1 else 1
     if np.any(np.diff(values) != step):
         return values.tolist()
     found = {"start": int(values[0]), "stop": int(values[-1]) + 1, "step": step}

@@ -62,15 +62,18 @@ class Progression:
             block = f"{place} // {divisor}" if divisor > 1 else place
             if level.step:
                 inner = f"{block} % {level.period}" if level.period else block
-                yield inner if level.step == 1 else _product(inner, level.step)
+                yield times(inner, level.step)
             divisor *= level.period or 1
         if self.listed:
             block = f"{place} // {divisor}" if divisor > 1 else place
             yield f"[{','.join(map(str, self.listed))}][{block}]"
 
 
-def _product(expression: str, factor: int) -> str:
-    if "//" in expression or "%" in expression:
+def times(expression: str, factor: int) -> str:
+    """Write a product of an expression and a number."""
+    if factor == 1:
+        return expression
+    if ("//" in expression or "%" in expression) and not expression.endswith(")"):
         return f"({expression}) * {factor}"
     return f"{expression} * {factor}"
 

@@ -107,6 +107,7 @@ class Page:
         operations: Mapping[str, Callable[[Any], Awaitable[None]]] = {
             "open": self._choose,
             "go": self._go,
+            "turn": self._turn_to,
             "stop": self._stop,
             "upload": self._begin_upload,
             "piece": self._take_piece,
@@ -128,6 +129,10 @@ class Page:
         else:
             opening = partial(self._library.open, place.source)
             await self._open(place.source, opening, place)
+
+    async def _turn_to(self, message: Mapping[str, Any]) -> None:
+        """Show another view; the header marks the one that Python says, so that both agree."""
+        self._frame.view = str(message["view"])
 
     async def _stop(self, message: Mapping[str, Any]) -> None:
         """Wait no longer for what is being opened or uploaded."""

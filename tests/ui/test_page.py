@@ -43,6 +43,20 @@ def test_failed_chunk_says_why(panel_page: PanelPage, page: Page, chunk: str, re
     expect(panel.get_by_role("application")).not_to_be_attached()
 
 
+def test_the_header_marks_the_view_that_is_shown(panel_page: PanelPage, page: Page) -> None:
+    page.add_init_script("""{
+      const { send } = WebSocket.prototype;
+      WebSocket.prototype.send = function (data) { setTimeout(() => send.call(this, data), 1500); };
+    }""")
+    open_on_page(page, panel_page.url, "The same with templates")
+    page.get_by_role("button", name="Template editor").click()
+    page.get_by_role("button", name="Open in explorer").click()
+    exercises = page.get_by_role("button", name="Exercises")
+    exercises.click()  # on its way while Python turns to the explorer
+    expect(page.get_by_role("region", name="Exercises")).to_be_visible()
+    expect(exercises).to_have_attribute("aria-current", "page")
+
+
 def test_unreadable_source_is_said(panel_page: PanelPage, page: Page) -> None:
     page.goto(panel_page.url)
     page.get_by_role("textbox").fill("nosuch.json")

@@ -26,7 +26,7 @@ export function Page({ host }: ViewProps) {
         <span class="space" />
         {view !== "start" && <Opening host={host} />}
         {view !== "start" && (
-          <button class="button" onClick={() => host.set("view", "start")}>Open another set</button>
+          <button class="button" onClick={() => host.send({ op: "turn", view: "start" })}>Open another set</button>
         )}
         <ThemeButton />
       </header>
@@ -53,7 +53,7 @@ function Navigation({ host, view }: { host: Host; view: View }) {
           key={name}
           class="nav"
           aria-current={view === name ? "page" : undefined}
-          onClick={() => host.set("view", name)}
+          onClick={() => host.send({ op: "turn", view: name })}
         >
           {VIEWS[name]}
         </button>

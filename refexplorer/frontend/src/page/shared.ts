@@ -1,10 +1,13 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 
 /** A value that Python and the page share. */
 export function useShared<T>(host: Host, name: string): T {
   const [value, setValue] = useState(() => host.get(name) as T);
-  useEffect(() => host.onChange(name, (next) => setValue(next as T)), [host, name]);
+  useLayoutEffect(() => {
+    setValue(host.get(name) as T);
+    return host.onChange(name, (next) => setValue(next as T));
+  }, [host, name]);
   return value;
 }

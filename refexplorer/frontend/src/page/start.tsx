@@ -32,7 +32,7 @@ export function Start({ host }: { host: Host }) {
       <Opening host={host} />
       <Offered sets={useShared<OfferedSet[]>(host, "sets")} open={open} busy={busy} />
       {title !== "" && (
-        <button class="button back" onClick={() => host.set("view", "explorer")}>Back to {title}</button>
+        <button class="button back" onClick={() => host.send({ op: "turn", view: "explorer" })}>Back to {title}</button>
       )}
     </main>
   );

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.confined import decode_confined
+from refexplorer.data.confined import check_confined, decode_confined
 from refexplorer.data.grid import POINTER, check_size
 from refexplorer.data.inflating import check_inflation, is_bounded, keeps_size
 from refexplorer.data.pipelines import VALUES, Stage, as_bytes, stages
@@ -44,8 +44,23 @@ class Step:
             return self.stage.decode(data)
         if not is_bounded(self.stage.name):
             return decode_confined(self.array, self.number, data, self.limit)
-        check_inflation(self.stage.name, self.stage.settings, as_bytes(data), self.limit)
+        self.check(data)
         return self.stage.decode(data)
+
+    def check(self, data: Any) -> None:
+        """Refuse what would decode to too many bytes; nothing is kept of what it decodes to.
+
+        Raises
+        ------
+        LimitError
+            If it would.
+        DecodeError
+            If the bytes cannot be decoded, as far as that had to be tried.
+        """
+        if not is_bounded(self.stage.name):
+            check_confined(self.array, self.number, data, self.limit)
+        else:
+            check_inflation(self.stage.name, self.stage.settings, as_bytes(data), self.limit)
 
 
 def steps(array: ArrayMeta, limits: Limits) -> list[Step]:

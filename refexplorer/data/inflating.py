@@ -1,13 +1,11 @@
 """Sizes of decoded bytes, known before a codec makes them: a small chunk can hold terabytes.
 
-Codecs that declare the size are taken at their word, since they allocate just that; streams
-without one are decoded piece by piece and only counted.
+Streams that do not declare the size are decoded piece by piece and only counted.
 """
 
 from __future__ import annotations
 
 import bz2
-import json
 import lzma
 import math
 import zlib
@@ -17,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 import zstandard
 
-from refexplorer.errors import DecodeError, LimitError
+from refexplorer.data.declared import blosc, items, json_items, lz4, msgpack_items, zfp
+from refexplorer.errors import LimitError
 from refexplorer.markup import size_text
 
 _FED = 2**16
@@ -25,7 +24,7 @@ _PIECE = 2**20
 _LZMA_MEMORY = 2**28
 _DEFLATE_RATIO = 1032
 """The most that deflate can inflate a byte to (zlib's technical notes)."""
-_BLOSC_HEADER = 16
+_POINTER = 8
 _SAME_SIZE = frozenset(
     {
         "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround",
@@ -66,9 +65,9 @@ def keeps_size(name: str) -> bool:
     return name in _SAME_SIZE
 
 
-def is_stream(name: str) -> bool:
-    """Say whether a codec compresses, so that its output may be far larger than its input."""
-    return name in _MEASURES
+def may_inflate(name: str) -> bool:
+    """Say whether the output of a codec may be far larger than its input, or is not known."""
+    return name in _MEASURES or not is_bounded(name)
 
 
 def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> None:
@@ -180,51 +179,20 @@ def _count(pieces: Iterator[int], limit: int) -> int:
     return size
 
 
-def _blosc(data: bytes, settings: Settings, limit: int) -> int:
-    """Read the header: decoded size at byte 4, encoded size at byte 12."""
-    encoded = int.from_bytes(data[12:16], "little")
-    if len(data) < _BLOSC_HEADER or encoded > len(data):
-        raise DecodeError(
-            f"blosc declares {encoded:,} encoded bytes, and {len(data):,} are there; "
-            "the data is cut off or is not blosc"
-        )
-    return int.from_bytes(data[4:8], "little")
-
-
-def _lz4(data: bytes, settings: Settings, limit: int) -> int:
-    return int.from_bytes(data[:4], "little")
-
-
-def _items(data: bytes, settings: Settings, limit: int) -> int:
-    """Read how many items of varying length follow; each takes four bytes or more."""
-    declared, most = int.from_bytes(data[:4], "little"), max(len(data) - 4, 0) // 4
-    if declared > most:
-        raise DecodeError(f"{declared:,} items are declared, and at most {most:,} can be there")
-    return len(data)
-
-
-def _json_items(data: bytes, settings: Settings, limit: int) -> int:
-    """Read dtype and shape, the last two items of the list that json2 writes."""
-    try:
-        document = json.loads(data)
-        dtype, shape = np.dtype(document[-2]), document[-1]
-        return math.prod(map(int, shape)) * int(dtype.itemsize)
-    except (ValueError, TypeError, LookupError, RecursionError):
-        return 0  # the codec itself says what is wrong with them
-
-
 _MEASURES: dict[str, _Measure] = {
     "zlib": _zlib,
     "gzip": _gzip,
     "bz2": _bz2,
     "lzma": _lzma,
     "zstd": _zstd,
-    "blosc": _blosc,
-    "lz4": _lz4,
-    "vlen-utf8": _items,
-    "vlen-bytes": _items,
-    "vlen-array": _items,
-    "json2": _json_items,
+    "blosc": blosc,
+    "lz4": lz4,
+    "vlen-utf8": items,
+    "vlen-bytes": items,
+    "vlen-array": items,
+    "json2": json_items,
+    "msgpack2": msgpack_items,
+    "zfpy": zfp,
 }
 
 
@@ -241,6 +209,18 @@ def _ratio(decoded: str, encoded: str) -> Callable[[Settings], float]:
     return ratio
 
 
+def _records(settings: Settings) -> float:
+    """Return the ratio of a record of the result to one of the table in text."""
+    try:
+        before, after = (
+            np.dtype([tuple(field) for field in settings[name]])
+            for name in ("indtypes", "outdtypes")
+        )
+        return after.itemsize / max(before.itemsize, 1)
+    except (TypeError, ValueError, LookupError):
+        return 1
+
+
 def _ratio_of(name: str, settings: Settings) -> float:
     return _RATIOS[name](settings) if name in _RATIOS else 1
 
@@ -252,4 +232,7 @@ _RATIOS: dict[str, Callable[[Settings], float]] = {
     "delta": _ratio("dtype", "astype"),
     "fixedscaleoffset": _ratio("dtype", "astype"),
     "quantize": _ratio("dtype", "astype"),
+    "record_member": lambda _: 1,
+    "fill_hdf_strings": lambda _: _POINTER,
+    "FITSAscii": _records,
 }

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.access import AccessPolicy
+from refexplorer.data.admission import Admission
 from refexplorer.data.codecs import METADATA_NAMES, require_codecs
 from refexplorer.data.filesystem import ReferenceView
 from refexplorer.data.grid import check_size
-from refexplorer.data.inflating import check_inflation, is_stream
 from refexplorer.data.opened import Opened
 from refexplorer.data.options import StorageOptions
-from refexplorer.data.pipelines import Stage, as_bytes, stages
 from refexplorer.data.targets import Targets
-from refexplorer.errors import DecodeError, LimitError, RefexplorerError
+from refexplorer.errors import DecodeError, LimitError
 
 if TYPE_CHECKING:
     import xarray
@@ -33,7 +32,7 @@ class DecodedView(ReferenceView):
 
     def __init__(self, refs: Opened, targets: Targets) -> None:
         super().__init__(refs, targets)
-        self._stages: dict[str, tuple[Stage, ...]] = {}
+        self._admission = Admission(refs.limits)
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **options: object
@@ -43,7 +42,7 @@ class DecodedView(ReferenceView):
         Raises
         ------
         DecodeError
-            If the array needs a codec that is not installed.
+            If the array needs a codec that is not installed, or its codecs refuse the bytes.
         LimitError
             If the bytes would inflate beyond the limit.
         """
@@ -51,61 +50,22 @@ class DecodedView(ReferenceView):
         key = self._strip_protocol(path)
         if key.rpartition("/")[2] in METADATA_NAMES:
             require_codecs(key, data)
-        elif start is None and end is None:
-            self._check(key, data, self._inflate)
-        elif start is not None and start >= 0:
-            self._check(key, data, self._inflate_in_shard)
+        elif (owner := self.references.array_of(key)) is not None:
+            self._admit(key, self.references.array(owner[0]), data, start, end)
         return data
 
-    def _check(self, key: str, data: bytes, inflate: Callable[[ArrayMeta, bytes], None]) -> None:
-        owner = self.references.array_of(key)
-        if owner is None:
-            return
-        array = self.references.array(owner[0])
+    def _admit(
+        self, key: str, array: ArrayMeta, data: bytes, start: int | None, end: int | None
+    ) -> None:
         check_size(array, self.references.limits)
         try:
-            inflate(array, data)
+            if start is None and end is None:
+                self._admission.chunk(array, data)
+            elif start is not None and start >= 0:
+                self._admission.part(array, data, start)
         except (LimitError, DecodeError) as error:
-            raise type(error)(f"{key} could not be decoded: {error}.") from None
-
-    def _inflate(self, array: ArrayMeta, data: Any) -> None:
-        """Go through the stages that may inflate; only what stands before the last is decoded."""
-        found = self._stages_of(array)
-        inflating = [at for at, stage in enumerate(found) if is_stream(stage.name)]
-        for at, stage in enumerate(found[: inflating[-1] + 1 if inflating else 0]):
-            limit = self.references.limits.chunk_bytes
-            check_inflation(stage.name, stage.settings, as_bytes(data), limit)
-            if at == inflating[-1]:
-                return
-            try:
-                data = stage.decode(data)
-            except Exception:  # Zarr meets the same and says it
-                return
-
-    def _inflate_in_shard(self, array: ArrayMeta, data: bytes) -> None:
-        """Check a part of a shard, which is one of its chunks unless the index comes first."""
-        codecs: Any = array.metadata.get("codecs")
-        shard = next((each for each in codecs or () if _named(each) == "sharding_indexed"), None)
-        settings = shard.get("configuration", {}) if shard else {}
-        inner = settings.get("codecs")
-        if settings.get("index_location") == "start" or not inner:
-            return
-        name = _named(inner[-1]).removeprefix("numcodecs.")
-        if is_stream(name):
-            given = inner[-1].get("configuration") or {}
-            check_inflation(name, given, data, self.references.limits.chunk_bytes)
-
-    def _stages_of(self, array: ArrayMeta) -> tuple[Stage, ...]:
-        if array.path not in self._stages:
-            try:
-                self._stages[array.path] = stages(array)
-            except RefexplorerError:  # Zarr refuses the array in its own words
-                self._stages[array.path] = ()
-        return self._stages[array.path]
-
-
-def _named(codec: object) -> str:
-    return str(codec.get("name")) if isinstance(codec, Mapping) else ""
+            said = str(error).rstrip(".")
+            raise type(error)(f"{key} could not be decoded: {said}.") from None
 
 
 def store(view: ReferenceView) -> FsspecStore:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import google_crc32c
+import msgpack
 import numcodecs
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Transpos
 
 import refexplorer as rx
 from refexplorer.data.chunks import State
+from refexplorer.data.inflating import check_inflation
 from refexplorer.data.ladder import Ladder
 from refexplorer.limits import Limits
 from tests.data.test_filesystem import DEMO, raw_set
@@ -151,26 +153,62 @@ def test_a_bomb_within_a_bomb_is_stopped_too(tmp_path: Path) -> None:
         group["x"][:2]
 
 
-def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("location", ["start", "end"])
+def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> None:
+    shards: Any = {"shape": (8,), "index_location": location}
     array = zarr.create_array(
         str(tmp_path / "s"),
         shape=(8,),
         chunks=(4,),
-        shards=(8,),
+        shards=shards,
         dtype="u1",
         compressors=GzipCodec(),
     )
     array[...] = 1
-    chunk = gzip.compress(ZEROS)
-    index = struct.pack("<4Q", 0, len(chunk), 2**64 - 1, 2**64 - 1)
-    checked = index + struct.pack("<I", google_crc32c.value(index))
-    (tmp_path / "s/c/0").write_bytes(chunk + checked)
     document = {"zarr.json": (tmp_path / "s/zarr.json").read_text(), "c/0": [f"{tmp_path}/s/c/0"]}
     refs = rx.open_references(document, limits=Limits(chunk_bytes=2**24))
-    assert refs.ladder("c/0", allow=[str(tmp_path)]).state is State.FAILED
     opened: Any = refs.to_zarr(allow=[str(tmp_path)])
-    with pytest.raises(rx.LimitError, match="gzip inflates"):
-        opened[:4]
+    assert opened[:4].tolist() == opened[:].tolist()[:4] == [1] * 4
+    chunk = gzip.compress(ZEROS)
+    start = 36 if location == "start" else 0
+    index = struct.pack("<4Q", start, len(chunk), 2**64 - 1, 2**64 - 1)
+    checked = index + struct.pack("<I", google_crc32c.value(index))
+    parts = [checked, chunk] if location == "start" else [chunk, checked]
+    (tmp_path / "s/c/0").write_bytes(b"".join(parts))
+    assert refs.ladder("c/0", allow=[str(tmp_path)]).state is State.FAILED
+    opened = refs.to_zarr(allow=[str(tmp_path)])
+    for part in (slice(4), slice(8)):
+        with pytest.raises(rx.LimitError, match="gzip inflates"):
+            opened[part]
+
+
+def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_path: Path) -> None:
+    rows, size = 600, 4_000_000
+    table = np.zeros(rows, dtype=[("a", ">i4", (2,))])
+    table["a"][:, 0] = size - 1
+    codec = {
+        "id": "FITSVarBintable",
+        "dt_in": "[('a', '>i4', (2,))]",
+        "dt_out": "[('a', 'O')]",
+        "nrow": rows,
+        "types": {"a": "B"},
+    }
+    refs = stored(tmp_path, table.tobytes() + bytes(size), filters=[codec])
+    allow = [str(tmp_path)]
+    opened: Any = refs.to_zarr(allow=allow)
+    for read in (lambda: opened["x"][:], refs.to_xarray(allow=allow)["x"].to_numpy):
+        with pytest.raises(rx.LimitError, match=r"x/0 could not be decoded: .* it was stopped"):
+            read()
+
+
+def test_sizes_that_headers_declare() -> None:
+    millions = (10**6 - 1 << 24 | 10**6 - 1) << 4 | 1 << 2 | 3
+    header = b"zfp\x05" + millions.to_bytes(8, "little") + bytes(9)
+    items = msgpack.packb([1, "<f8", [10**12]])
+    for name, data in (("zfpy", header), ("msgpack2", items)):
+        with pytest.raises(rx.LimitError, match=rf"{name} inflates .* to 8\.00 TB or more"):
+            check_inflation(name, {}, data, 2**30)
+    check_inflation("zfpy", {}, header, 8 * 10**12)
 
 
 def test_items_of_varying_length_are_counted_before_they_are_made(tmp_path: Path) -> None:

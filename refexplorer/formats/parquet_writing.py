@@ -181,7 +181,9 @@ def _raw_column(chunks: Chunks, held: slice, rows: np.ndarray, size: int) -> pa.
     """Return the raw data of a record file, null where there is none."""
     import pyarrow as pa
 
+    if not chunks.raws:
+        return pa.nulls(size, pa.binary())
     found: list[bytes | None] = [None] * size
     for place, row in zip(range(held.start, held.stop), rows.tolist(), strict=True):
         found[row] = chunks.raws.get(place)
-    return pa.array(found, pa.binary()) if chunks.raws else pa.nulls(size, pa.binary())
+    return pa.array(found, pa.binary())

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.arrow import flags_of
+from refexplorer.refset.columns import Columns
 from refexplorer.refset.differences.comparing import SAME, compare
 from refexplorer.refset.table import Table
 
@@ -65,8 +66,20 @@ def check_same(wanted: Table, found: Table) -> None:
         raise _missing(wanted, count)
     if found.count > count:
         raise differs(f"there is `{found.key_at(count)}`, too")
-    rows = np.arange(count)
-    _check_pairs(wanted, found, np.stack([rows, rows]))
+    rows = _odd_rows(wanted.columns, found.columns)
+    if len(rows):
+        _check_pairs(wanted, found, np.stack([rows, rows]))
+
+
+def _odd_rows(wanted: Columns, found: Columns) -> np.ndarray:
+    """Return the rows that are not the same target and bytes; texts are to be looked at."""
+    places = {url: place for place, url in enumerate(wanted.urls)}
+    urls = found.urls_at(np.arange(len(found.urls)))
+    codes = np.array([*(places.get(url, -1) for url in urls), -1], np.int64)[found.targets]
+    odd = (codes != wanted.targets) | (codes < 0) | (wanted.kinds != found.kinds)
+    odd |= (wanted.offsets != found.offsets) | (wanted.lengths != found.lengths)
+    odd[[*wanted.large, *found.large]] = True
+    return np.flatnonzero(odd)
 
 
 def _check_pairs(wanted: Table, found: Table, pairs: np.ndarray) -> None:

@@ -49,10 +49,6 @@ class Spool:
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
-    def names(self) -> list[Hashable]:
-        """Return what there are references of, in the order in which they came."""
-        return list(self._pieces)
-
     def put(self, name: Hashable, numbers: np.ndarray, columns: Columns) -> None:
         """Append references and their numbers, int64, shape ``(n,)``."""
         used = np.unique(columns.targets[columns.targets >= 0])
@@ -78,6 +74,8 @@ class Spool:
     def take(self, name: Hashable) -> tuple[np.ndarray, Columns]:
         """Return all numbers and references of a name, in the order in which they came."""
         pieces = [self._read(piece) for piece in self._pieces.pop(name)]
+        if len(pieces) == 1:
+            return pieces[0]
         numbers = np.concatenate([numbers for numbers, _ in pieces])
         return numbers, joined_columns([columns for _, columns in pieces])
 

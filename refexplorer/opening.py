@@ -13,7 +13,7 @@ from refexplorer.formats.dialects import store_dialects
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet import read_store
-from refexplorer.formats.source import Source, read_source
+from refexplorer.formats.source import Locate, Source, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.opened import open_document, open_store
@@ -41,9 +41,10 @@ def open_references(
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
         compressed with gzip or zstd (told by content), or the folder of a parquet store. Of a
-        file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset or
-        ``ManifestStore`` of VirtualiZarr; or the folder of an Icechunk repository, whose branch,
-        tag or snapshot may follow, as in ``"repository@v1"``.
+        file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
+        datatree or ``ManifestStore`` of VirtualiZarr; or the folder of an Icechunk repository,
+        whose branch, tag or snapshot may follow, as in ``"repository@v1"``, or its
+        ``Repository``, ``Session`` or store, if it is in a folder of this machine.
     templates
         Replaces templates of the set by name, as fsspec's ``template_overrides``.
     storage_options
@@ -67,7 +68,8 @@ def open_references(
         If it is larger than the limits allow.
     """
     limits = limits or DEFAULT_LIMITS
-    read = read_source(source, storage_options, limits)
+    locate = _located(source, storage_options, limits)
+    read = read_source(source, storage_options, limits, locate)
     return _opened(read, limits, templates, storage_options, trusted, progress)
 
 
@@ -99,6 +101,17 @@ def open_guarded(
 
     locate = guarded(policy, limits.document_bytes)
     return _opened(read_source(source, None, limits, locate), limits, progress=progress)
+
+
+def _located(
+    source: object, storage_options: Mapping[str, Any] | None, limits: Limits
+) -> Locate | None:
+    """Return who reads a URL of a web server; None leaves all else to fsspec."""
+    if not (isinstance(source, str) and source.lower().startswith(("http://", "https://"))):
+        return None
+    from refexplorer.data.sources import typed
+
+    return typed(storage_options or {}, limits.document_bytes)
 
 
 def _opened(

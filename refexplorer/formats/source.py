@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.errors import LimitError, RefexplorerError, SourceError
 from refexplorer.formats.compression import PlainStream, plain
 from refexplorer.formats.icechunk import is_repository, read_repository, split_version
+from refexplorer.formats.icechunk_objects import snapshot_of
 from refexplorer.formats.interop import document_of
 from refexplorer.formats.json_text import decode_text
 from refexplorer.limits import Limits
@@ -105,8 +106,9 @@ def read_source(
     Parameters
     ----------
     source
-        A path, a URL, a mapping, JSON text or bytes; gzip and zstd are told by content. Of a
-        file that holds a list of sets, ``"path#2"`` is the third one.
+        A path, a URL, a mapping, JSON text or bytes, or an object of VirtualiZarr or Icechunk;
+        gzip and zstd are told by content. Of a file that holds a list of sets, ``"path#2"`` is
+        the third one.
     storage_options
         For fsspec, where the source is a URL: for its protocol, or by protocol.
     limits
@@ -121,6 +123,8 @@ def read_source(
     """
     if (virtual := document_of(source)) is not None:
         return Source(virtual[0], "JSON", value=virtual[1])
+    if (snapshot := snapshot_of(source)) is not None:
+        return _from_repository(*snapshot, limits)
     if isinstance(source, Mapping):
         return Source("dict", "JSON", value=source)
     if isinstance(source, bytes | bytearray | memoryview):
@@ -140,8 +144,8 @@ def read_source(
     if isinstance(source, os.PathLike):
         return _from_path(Path(source).expanduser(), limits)
     raise SourceError(
-        f"A reference set is opened from a path, URL, dict, text, bytes or virtual dataset, "
-        f"not from {type(source).__name__}."
+        "A reference set is opened from a path, URL, dict, text, bytes, virtual dataset or "
+        f"Icechunk session, not from {type(source).__name__}."
     )
 
 
@@ -171,8 +175,7 @@ def _from_path(path: Path, limits: Limits) -> Source:
     try:
         path, version = split_version(path)
         if is_repository(path):
-            value = read_repository(path, version, limits)
-            return Source(path.name, "JSON", str(path.resolve()), value=value)
+            return _from_repository(path, version, limits)
         if path.is_dir():
             return _from_folder(path)
         if not path.exists():
@@ -187,6 +190,11 @@ def _from_path(path: Path, limits: Limits) -> Source:
         return _checked(Source(path.name, "JSON", location, content))
     except (OSError, ValueError) as error:
         raise SourceError(f"{str(path)!r} cannot be read: {_cause(error)}.") from None
+
+
+def _from_repository(path: Path, version: str | None, limits: Limits) -> Source:
+    value = read_repository(path, version, limits)
+    return Source(path.name, "JSON", str(path.resolve()), value=value)
 
 
 def _open_plain(path: Path, name: str, limits: Limits) -> PlainStream:

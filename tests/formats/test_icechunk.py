@@ -67,6 +67,31 @@ def test_versions_and_what_differs(repository: Path) -> None:
     assert found.rows()[0].before == rx.Range(f"file://{repository.parent}/targets/f.bin", 10, 12)
 
 
+def test_sessions_and_stores_open_as_their_folder(repository: Path) -> None:
+    opened = icechunk.Repository.open(icechunk.local_filesystem_storage(str(repository)))
+    main, tagged = opened.readonly_session("main"), opened.readonly_session(tag="v1")
+    wanted = rx.open_references(repository).to_v0()
+    for source in (opened, main, main.store):
+        assert rx.open_references(source).to_v0() == wanted
+    refs = rx.open_references(tagged)
+    assert refs.to_v0() == rx.open_references(f"{repository}@v1").to_v0()
+    assert refs.source.location == str(repository)
+    writable = opened.writable_session("main")
+    zarr.open_group(writable.store).attrs["title"] = "other"
+    with pytest.raises(rx.SourceError, match="changes that are not committed"):
+        rx.open_references(writable)
+
+
+def test_other_storage_is_one_sentence(tmp_path: Path) -> None:
+    made = icechunk.Repository.create(icechunk.in_memory_storage())
+    with pytest.raises(rx.SourceError, match="folder of this machine"):
+        rx.open_references(made)
+    long = tmp_path / "/".join(["a" * 99] * 4)
+    long.mkdir(parents=True)
+    made = icechunk.Repository.create(icechunk.local_filesystem_storage(str(long)))
+    assert len(rx.open_references(made)) == 0
+
+
 def test_nothing_but_the_answer_is_on_stdout(repository: Path) -> None:
     ran = run("ls", repository, "--json")
     assert ran.status == 0, ran.err

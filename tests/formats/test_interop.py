@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -57,9 +58,46 @@ def test_a_manifest_store_opens_without_reading(parsed: Any) -> None:
     assert opened.sst.shape == (6, 96, 192)
 
 
-def test_a_dataset_of_values_is_refused() -> None:
+@pytest.fixture
+def nested(tmp_path: Path) -> Any:
+    """A file of groups in groups: as VirtualiZarr parses it, and as a tree of datasets."""
+    virtualizarr = pytest.importorskip("virtualizarr")
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from virtualizarr.parsers import HDFParser
+
+    with h5py.File(tmp_path / "n.h5", "w") as file:
+        file["x"] = np.arange(5)
+        file["a/y"] = np.arange(5) * 2
+        file["a/b/z"] = np.arange(5) * 3
+        file["a"].attrs["title"] = "inner"
+        file.create_group("empty")
+    url, registry = f"file://{tmp_path / 'n.h5'}", ObjectStoreRegistry({"file://": LocalStore()})
+    tree = virtualizarr.open_virtual_datatree(
+        url, registry=registry, parser=HDFParser(), loadable_variables=[]
+    )
+    return HDFParser()(url, registry), tree
+
+
+def test_groups_in_groups_become_folders(nested: Any) -> None:
+    store, tree = nested
+    refs = rx.open_references(store)
+    assert refs.arrays() == ("x", "a/y", "a/b/z")
+    assert "empty/.zgroup" in refs
+    group: Any = refs.to_zarr(allow=["/"])
+    assert group["a/b/z"][:].tolist() == [0, 3, 6, 9, 12]
+    assert group["a"].attrs["title"] == "inner"
+    assert rx.open_references(tree).to_v0() == refs.to_v0()
+    inner = rx.open_references(tree["a"])
+    assert {f"a/{key}": value for key, value in inner.to_v0().items()}.items() <= (
+        refs.to_v0().items()
+    )
+
+
+@pytest.mark.parametrize("kind", [xr.Dataset, lambda held: xr.DataTree(xr.Dataset(held))])
+def test_values_are_no_references(kind: Any) -> None:
     with pytest.raises(rx.SourceError, match="holds values, not references"):
-        rx.open_references(xr.Dataset({"x": ("t", [1, 2])}))
+        rx.open_references(kind({"x": ("t", [1, 2])}))
 
 
 def test_kerchunk_dicts_hold_bytes_and_numpy_numbers() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
+from tests.formats.kerchunk_sets import DAYS, combined
 
 
 def expands_back(v0: dict[str, Any]) -> rx.Inference:
@@ -114,6 +115,13 @@ def test_irregular_sets_get_templates() -> None:
     found = expands_back(v0)
     assert sorted(found.templates.values()) == [long % name for name in "abc"]
     assert found.size_after < found.size_before / 2
+
+
+def test_what_kerchunk_writes_of_irregular_files_is_half_as_large(tmp_path: Path) -> None:
+    found = expands_back(rx.open_references(combined(tmp_path)).to_v0())
+    assert 40_000 < found.size_before < 50_000
+    assert found.size_after < found.size_before / 2
+    assert len(found.templates) == DAYS
 
 
 def test_many_files_share_their_folder() -> None:

@@ -1,0 +1,48 @@
+"""A set as kerchunk writes it of HDF5 files: chunks of irregular sizes, long URLs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+URL = "s3://climate-archive/reanalysis/daily/surface/2020/01/reanalysis_sfc_2020-01-{:02d}_v5.nc"
+"""Where the files are said to be."""
+DAYS = 7
+
+
+def write_day(path: Path, day: int) -> None:
+    """Write one file: three compressed variables of a day in hours, the chunks of unlike sizes."""
+    chance = np.random.default_rng(day)
+    with h5py.File(path, "w") as file:
+        for name, size in (("time", 24), ("lat", 32), ("lon", 64)):
+            values = np.arange(size, dtype="f8") + 24 * day * (name == "time")
+            file.create_dataset(name, data=values).make_scale(name)
+        file["time"].attrs["units"] = "hours since 2020-01-01"
+        for name in ("t2m", "u10", "precipitation"):
+            values = np.round(chance.normal(280, 5, (24, 32, 64)), 1).astype("f4")
+            options = {"chunks": (3, 16, 64), "compression": "gzip", "shuffle": True}
+            variable = file.create_dataset(name, data=values, **options)
+            variable.attrs["long_name"] = f"{name} of the reanalysis"
+            for axis, scale in enumerate(("time", "lat", "lon")):
+                variable.dims[axis].attach_scale(file[scale])
+
+
+def combined(folder: Path) -> dict[str, Any]:
+    """Return what kerchunk makes of the files of all days, concatenated in time."""
+    hdf = pytest.importorskip("kerchunk.hdf")
+    combine = pytest.importorskip("kerchunk.combine")
+    singles = []
+    for day in range(DAYS):
+        path = folder / f"{day}.nc"
+        write_day(path, day)
+        with path.open("rb") as file:
+            url = URL.format(day + 1)
+            singles.append(hdf.SingleHdf5ToZarr(file, url, inline_threshold=600).translate())
+    found: dict[str, Any] = combine.MultiZarrToZarr(
+        singles, concat_dims=["time"], identical_dims=["lat", "lon"]
+    ).translate()
+    return found

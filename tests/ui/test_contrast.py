@@ -20,6 +20,9 @@ _COLOURS = """(canvas) => {
   return [...seen].filter(([, n]) => n > 200).map(([colour]) => colour);
 }"""
 
+_PIXELS = "(picture) => picture.querySelector('canvas').toDataURL()"
+_DIFFERS = f"([picture, before]) => ({_PIXELS})(picture) !== before"
+
 
 def outline(element: Locator) -> str:
     return str(element.evaluate("(each) => getComputedStyle(each).outlineStyle"))
@@ -42,6 +45,20 @@ def test_the_few_colours_of_the_system(panel_page: PanelPage, page: Page) -> Non
     page.keyboard.press("Tab")  # only who uses the keyboard sees a ring
     picture.focus()
     assert outline(picture) == "solid"
+
+
+def test_the_maps_follow_the_system(panel_page: PanelPage, page: Page) -> None:
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    for tab in ("Chunks", "Targets"):
+        page.get_by_role("tab", name=tab).click()
+        picture = page.get_by_role("application")
+        expect(picture.locator("canvas")).to_be_visible()
+        first = drawn = picture.evaluate(_PIXELS)
+        for contrast, colours in (("more", "none"), ("more", "active"), ("no-preference", "none")):
+            page.emulate_media(contrast=contrast, forced_colors=colours)  # type: ignore[arg-type]
+            page.wait_for_function(_DIFFERS, arg=[picture.element_handle(), drawn])
+            drawn = picture.evaluate(_PIXELS)
+        assert drawn == first
 
 
 def test_the_theme_of_jupyterlab(lab: Lab, page: Page) -> None:

@@ -32,7 +32,7 @@ export function Board({ label, options, paint, point, pick, onKeyDown, readout }
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<Plotted | null>(null);
   const width = useWidth(box);
-  const theme = useTheme(box);
+  const appearance = useAppearance(box);
 
   useLayoutEffect(() => {
     if (width === 0) return;
@@ -42,7 +42,7 @@ export function Board({ label, options, paint, point, pick, onKeyDown, readout }
     // What they show is said below the picture, cell by cell.
     for (const part of [plot.current, canvas]) part.setAttribute("aria-hidden", "true");
     box.current!.replaceChildren(plot.current, canvas);
-  }, [width, theme, options, paint]);
+  }, [width, appearance, options, paint]);
 
   const onPointerMove = (event: PointerEvent) => {
     const frame = box.current!.getBoundingClientRect();
@@ -83,16 +83,23 @@ function valueAt(plot: Plotted | null, x: number, y: number): [number, number] |
   return [Number(plot.scale("x")!.invert!(x)), Number(plot.scale("y")!.invert!(y))];
 }
 
-/** Changes with light and dark, which a canvas has to be told. */
+/** Light or dark. */
 export function useTheme(element: { current: Element | null }): string {
-  const [theme, setTheme] = useState("");
+  return useAppearance(element).split(" ")[0]!;
+}
+
+/** Changes with all that a canvas has to be told: the theme, its contrast, whether colours are few. */
+export function useAppearance(element: { current: Element | null }): string {
+  const [appearance, setAppearance] = useState("");
   useEffect(() => {
     const view = element.current!.closest<HTMLElement>(".rx")!;
-    const tell = () => setTheme(view.dataset["theme"] ?? "");
+    const tell = () => setAppearance(LOOKS.map((name) => view.getAttribute(name) ?? "").join(" "));
     const observer = new MutationObserver(tell);
-    observer.observe(view, { attributes: true, attributeFilter: ["data-theme"] });
+    observer.observe(view, { attributes: true, attributeFilter: LOOKS });
     tell();
     return () => observer.disconnect();
   }, []);
-  return theme;
+  return appearance;
 }
+
+const LOOKS = ["data-theme", "data-contrast", "data-colours"];

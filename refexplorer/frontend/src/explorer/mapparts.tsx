@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { useTheme } from "./board.tsx";
+import { useAppearance } from "./board.tsx";
 import { fill, hatching, inksOf, type Ink } from "./palette.ts";
 
 const SWATCH = 14;
@@ -10,14 +10,14 @@ const SWATCH = 14;
 /** A colour with its pattern; null is the hatching that stands for nothing. */
 function Swatch({ ink }: { ink: Ink | null }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const theme = useTheme(canvas);
+  const appearance = useAppearance(canvas);
   useLayoutEffect(() => {
     const context = canvas.current!.getContext("2d")!;
     const inks = inksOf(canvas.current!.parentElement!);
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     context.fillStyle = ink === null ? hatching(context, inks) : fill(context, ink, inks);
     context.fillRect(0, 0, SWATCH, SWATCH);
-  }, [theme, ink?.colour, ink?.pattern]);
+  }, [appearance, ink?.colour, ink?.pattern]);
   const side = SWATCH * devicePixelRatio;
   return <canvas class="swatch" ref={canvas} width={side} height={side} aria-hidden="true" />;
 }

@@ -11,6 +11,8 @@ export interface Ink {
   colour: string;
   /** Which pattern lies over the colour; 0 is none. */
   pattern: number;
+  /** The pattern where the system keeps to few colours, if it is another one there. */
+  few?: number;
 }
 
 export interface Inks {
@@ -19,13 +21,16 @@ export interface Inks {
   ink: string;
   accent: string;
   bad: string;
+  /** The system keeps to few colours. */
+  few: boolean;
   of(name: string): string;
 }
 
 /** The colours of the theme around an element, which a canvas cannot look up by itself. */
 export function inksOf(element: Element): Inks {
   const of = (name: string) => resolved(element, name);
-  return { paper: of("--bg"), hatch: of("--ink2"), ink: of("--ink"), accent: of("--acc"), bad: of("--bad"), of };
+  const few = matchMedia("(forced-colors: active)").matches;
+  return { paper: of("--bg"), hatch: of("--ink2"), ink: of("--ink"), accent: of("--acc"), bad: of("--bad"), few, of };
 }
 
 /** A custom property as a colour: it may be computed from others, or be one of the system's. */
@@ -45,8 +50,8 @@ function resolved(element: Element, name: string): string {
  */
 export function series(number: number): Ink {
   if (number < 0) return { colour: "#8a919c", pattern: 0 };
-  const turn = matchMedia("(forced-colors: active)").matches ? number : Math.floor(number / SERIES.length);
-  return { colour: SERIES[number % SERIES.length]!, pattern: turn % STROKES.length };
+  const turn = Math.floor(number / SERIES.length);
+  return { colour: SERIES[number % SERIES.length]!, pattern: turn % STROKES.length, few: number % STROKES.length };
 }
 
 /** What a kind is drawn with; small cells have no room for its letter. */
@@ -62,7 +67,9 @@ const STROKES: ((context: CanvasRenderingContext2D) => void)[] = [
 ];
 
 /** A fill for a canvas. */
-export function fill(context: CanvasRenderingContext2D, { colour, pattern }: Ink, inks: Inks): string | CanvasPattern {
+export function fill(context: CanvasRenderingContext2D, ink: Ink, inks: Inks): string | CanvasPattern {
+  const { colour } = ink;
+  const pattern = (inks.few ? ink.few : null) ?? ink.pattern;
   const ground = colour.startsWith("--") ? inks.of(colour) : colour;
   return pattern === 0 ? ground : tile(context, ground, inks.paper, STROKES[pattern]!);
 }

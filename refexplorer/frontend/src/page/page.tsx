@@ -68,7 +68,7 @@ function ThemeButton() {
   useEffect(() => {
     const chosen = localStorage.getItem("refexplorer-theme");
     if (chosen !== null) document.documentElement.dataset["theme"] = chosen;
-    return watchTheme(setTheme);
+    return watchTheme((appearance) => setTheme(appearance.theme));
   }, []);
   const other = theme === "light" ? "dark" : "light";
   const flip = () => {

@@ -33,8 +33,9 @@ export function mount(View: ComponentType<ViewProps>, css: string): Render {
     root.append(style, body);
     el.append(frame);
     body.addEventListener("keydown", keepFromNotebook);
-    const offTheme = watchTheme((theme, strong) => {
+    const offTheme = watchTheme(({ theme, strong, few }) => {
       body.dataset["contrast"] = strong ? "more" : "";
+      body.dataset["colours"] = few ? "few" : "";
       body.dataset["theme"] = theme;
     });
     render(<View host={host} root={root} />, body);

@@ -4,21 +4,35 @@ import type { Off } from "./host.ts";
 
 export type Theme = "light" | "dark";
 
-/** Calls with the theme, and whether contrasts are to be high, at once and after each change. */
-export function watchTheme(callback: (theme: Theme, strong: boolean) => void): Off {
+export interface Appearance {
+  theme: Theme;
+  /** Contrasts are to be high. */
+  strong: boolean;
+  /** The system keeps to few colours of its own. */
+  few: boolean;
+}
+
+/** Calls with what the surroundings look like, at once and after each change. */
+export function watchTheme(callback: (appearance: Appearance) => void): Off {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const contrast = matchMedia("(prefers-contrast: more)");
-  const tell = () => callback(surroundings() ?? (system.matches ? "dark" : "light"), isStrong() || contrast.matches);
+  const forced = matchMedia("(forced-colors: active)");
+  const tell = () =>
+    callback({
+      theme: surroundings() ?? (system.matches ? "dark" : "light"),
+      strong: isStrong() || contrast.matches,
+      few: forced.matches,
+    });
   const observer = new MutationObserver(tell);
   const attributeFilter = ["class", "style", "data-theme", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
   for (const element of [document.documentElement, document.body]) {
     observer.observe(element, { attributes: true, attributeFilter });
   }
-  for (const query of [system, contrast]) query.addEventListener("change", tell);
+  for (const query of [system, contrast, forced]) query.addEventListener("change", tell);
   tell();
   return () => {
     observer.disconnect();
-    for (const query of [system, contrast]) query.removeEventListener("change", tell);
+    for (const query of [system, contrast, forced]) query.removeEventListener("change", tell);
   };
 }
 

@@ -62,6 +62,8 @@ def open_references(
     ------
     SourceError
         If the source is missing, empty or cannot be read.
+    AccessError
+        If the server of a URL leads to an address inside this machine or network.
     SpecError
         If it is no reference set: not JSON, not an object, a wrong version.
     LimitError

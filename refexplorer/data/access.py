@@ -106,7 +106,7 @@ class AccessPolicy:
 
     def _require_public(self, place: Place) -> None:
         """Refuse a place that a visitor of the page may not name."""
-        if not _is_public(place):
+        if not is_public(place):
             raise AccessError(
                 f"{place.url} may lie inside the machine or network that serves this page; "
                 f"whoever starts the page can add --allow {place.grant}.",
@@ -181,7 +181,7 @@ def _is_localhost(host: str) -> bool:
     return host == "localhost" or host.endswith(".localhost")
 
 
-def _is_public(place: Place) -> bool:
+def is_public(place: Place) -> bool:
     """Whether reading the place cannot show more than the internet shows to everyone."""
     if place.protocol in OBJECT_STORES:
         return True

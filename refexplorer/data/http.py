@@ -35,6 +35,14 @@ Answer = TypeVar("Answer")
 _BUFFER = 2**20
 """Bytes that wait in memory before a server is told to pause."""
 _CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
+_FILESYSTEM = frozenset(
+    {
+        "client_kwargs", "get_client", "simple_links", "block_size", "same_scheme", "encoded",
+        "size_policy", "cache_type", "cache_options", "asynchronous", "loop",
+        "skip_instance_cache", "use_listings_cache", "listings_expiry_time", "max_paths",
+    }
+)  # fmt: skip
+"""Options for fsspec's filesystem, which say nothing about a request."""
 _PASSING = (
     Passing,
     TimeoutError,
@@ -140,7 +148,7 @@ class HttpReader:
             client.setdefault("cookie_jar", aiohttp.DummyCookieJar())
             session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
             weakref.finalize(self, _close, session)
-            request = {key: value for key, value in options.items() if key != "client_kwargs"}
+            request = {key: options[key] for key in options if key not in _FILESYSTEM}
             self._sessions[name] = session, request | {"allow_redirects": False}
         return self._sessions[name]
 

@@ -6,13 +6,14 @@ import io
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fsspec import AbstractFileSystem
+from fsspec import AbstractFileSystem, filesystem
 
-from refexplorer.data.access import AccessPolicy
+from refexplorer.data.access import AccessPolicy, is_public
 from refexplorer.data.background import wait_for
 from refexplorer.data.failures import cause
 from refexplorer.data.http import HttpReader
-from refexplorer.data.options import Options
+from refexplorer.data.options import Options, StorageOptions
+from refexplorer.data.places import is_private, parse, shown
 from refexplorer.data.remote import RemoteReader
 from refexplorer.errors import AccessError, LimitError, SourceError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from refexplorer.formats.source import Locate
 
 Answer = TypeVar("Answer")
+_DOCUMENTS = (".json", ".gz", ".zst", ".zstd")
 
 
 def guarded(policy: AccessPolicy, limit: int) -> Locate:
@@ -41,10 +43,65 @@ def guarded(policy: AccessPolicy, limit: int) -> Locate:
         place = policy.place(url)
         if place.protocol in ("http", "https"):
             return _HttpFiles(policy, options, limit), place.url
-        filesystem = wait_for(RemoteReader(policy, options).filesystem(place))
-        return filesystem, filesystem._strip_protocol(place.url)
+        found = wait_for(RemoteReader(policy, options).filesystem(place))
+        return found, found._strip_protocol(place.url)
 
     return locate
+
+
+def typed(options: StorageOptions, limit: int) -> Locate:
+    """Return how a URL of a web server is read that its reader typed: in one request.
+
+    A parquet store has more files than one, and is left to fsspec; a URL whose name does not tell
+    that it is JSON costs one request more to find out.
+
+    Parameters
+    ----------
+    options
+        As for `Targets`.
+    limit
+        Most bytes of a file.
+    """
+
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        policy = _TypedPolicy(url)
+        place = policy.place(url)
+        files = _HttpFiles(policy, Options(options, url), limit)
+        if not place.path.endswith(_DOCUMENTS) and files.has(f"{url.rstrip('/')}/.zmetadata"):
+            given = Options(options, url).of(place)[1]
+            return filesystem(place.protocol, **given), url
+        return files, place.url
+
+    return locate
+
+
+class _TypedPolicy(AccessPolicy):
+    """Allows the server that was typed, wherever it is, and what it leads to on the internet."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._host = parse(url).host
+
+    def place(self, url: str) -> Place:
+        """Return the parsed URL; `AccessError` if it is an address inside, not the one typed."""
+        place = parse(url)
+        if not (place.host == self._host or is_public(place)):
+            raise _led_inside(place.host, url)
+        return place
+
+    def check_address(self, protocol: str, host: str, address: str) -> None:
+        """Refuse an address inside the network, unless the host was typed."""
+        if host != self._host and is_private(address):
+            raise _led_inside(address, f"{protocol}://{host}")
+
+
+def _led_inside(host: str, url: str) -> AccessError:
+    return AccessError(
+        f"The server leads to {shown(url)}, which is inside this machine or network ({host}); "
+        "open that URL itself if you mean it.",
+        target=url,
+        grant="",
+    )
 
 
 class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
@@ -59,11 +116,18 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._reader = HttpReader(policy, options)
         self._limit = limit
 
-    def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Return the size of a file."""
+    def has(self, path: str) -> bool:
+        """Ask whether there is a file."""
         place = self._policy.place(path)
-        facts = self._asked(place, self._reader.facts(place))
-        return {"name": path, "type": "file", "size": facts.size}
+        try:
+            self._asked(place, self._reader.facts(place))
+        except SourceError:
+            return False
+        return True
+
+    def info(self, path: str, **_: object) -> dict[str, Any]:
+        """Describe a file without asking for its size: reading it finds out whether it is there."""
+        return {"name": path, "type": "file", "size": None}
 
     def exists(self, path: str, **_: object) -> bool:
         """Find no parquet store, which is all that is asked: its files would have to be listed.
@@ -82,7 +146,13 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
         place = self._policy.place(path)
-        data = self._asked(place, self._reader.read(place, 0, None, self._limit))
+        try:
+            data = self._asked(place, self._reader.read(place, 0, None, self._limit))
+        except LimitError:
+            raise LimitError(
+                f"{shown(path)} has more than {self._limit:,} bytes; `Limits.document_bytes` "
+                "raises the limit."
+            ) from None
         return io.BytesIO(data.cut())
 
     def _asked(self, place: Place, work: Coroutine[Any, Any, Answer]) -> Answer:

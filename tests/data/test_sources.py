@@ -84,3 +84,53 @@ def test_options_by_protocol_are_for_the_set_too(server: RangeServer) -> None:
     refs = rx.open_references(f"{server.url}/set.json", storage_options=options)
     assert list(refs) == ["a", "b"]
     assert {headers.get("X-Key") for headers in server.seen_headers} == {"mine"}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("/set.json", []), ("/set.json.gz", []), ("/set.json?v=1", []), ("/set", ["/set/.zmetadata"])],
+)
+def test_a_document_is_one_request(server: RangeServer, name: str, asked: list[str]) -> None:
+    server.files[name] = SET
+    assert list(rx.open_references(f"{server.url}{name}")) == ["a", "b"]
+    assert server.requests == [*asked, name]
+    assert server.spans[-1] is None
+
+
+def test_a_document_is_bounded_while_it_comes(server: RangeServer) -> None:
+    server.files["/set.json"] = SET + b" " * 10**6
+    server.dripping.add("/set.json")
+    with pytest.raises(rx.LimitError, match=r"more than 1,000 bytes; `Limits\.document_bytes`"):
+        rx.open_references(f"{server.url}/set.json", limits=Limits(document_bytes=1000))
+    assert server.hung_up.wait(10)
+
+
+def test_a_typed_url_leads_to_no_other_address_inside(
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = socket.getaddrinfo
+
+    def resolved(host: Any, *rest: Any, **more: Any) -> Any:
+        return real("127.0.0.1" if host == "data.example" else host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    server.files["/set.json"] = SET
+    typed = f"http://data.example:{server.port}"
+    assert list(rx.open_references(f"{typed}/set.json")) == ["a", "b"]
+    server.redirects["/away.json"] = "/set.json"
+    assert list(rx.open_references(f"{typed}/away.json")) == ["a", "b"]
+    for secret in (f"{server.url}/set.json", "http://169.254.169.254/set.json", "file:///set.json"):
+        server.redirects["/away.json"] = secret
+        with pytest.raises(AccessError, match="inside this machine or network"):
+            rx.open_references(f"{typed}/away.json")
+
+
+def test_a_redirect_takes_no_credentials_along(
+    server: RangeServer, other_server: RangeServer
+) -> None:
+    other_server.files["/set.json"] = SET
+    server.redirects["/set.json"] = f"{other_server.url}/set.json"
+    options = {"headers": {"X-Key": "mine"}, "block_size": 0}
+    assert list(rx.open_references(f"{server.url}/set.json", storage_options=options)) == ["a", "b"]
+    assert "X-Key" in server.seen_headers[0]
+    assert "X-Key" not in other_server.seen_headers[0]

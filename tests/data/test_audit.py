@@ -30,7 +30,7 @@ ARRAY = {
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have small sets take as many parts, files and shelves as large ones do."""
+    """Have small sets take as many parts, runs and stretches as large ones do."""
     monkeypatch.setattr(parts, "PART_COST", 400)
     monkeypatch.setattr(sorting, "SORTED_ROWS", 7)
     monkeypatch.setattr(sorting, "BATCH_ROWS", 2)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
-from refexplorer.formats.arrow import text_column
+from refexplorer.formats.arrow import number_column, text_column
+from refexplorer.formats.json_writing import joined
 from refexplorer.refset.columns import RANGE, URL, Columns
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.table import Table
+from refexplorer.spec.numerals import Halves
 from refexplorer.spec.references import Range
 from refexplorer.spec.runs import Run
 
@@ -19,12 +22,19 @@ _LARGEST = 2**63 - 1
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
     """Yield the references numbered `start` to `stop`; those that fail are left out."""
     for run in part.runs(start, stop):
-        yield Table(text_column(run.keys), columns_of(run), part.origin)
+        yield Table(_keys_of(run), columns_of(run), part.origin)
+
+
+def _keys_of(run: Run) -> pa.LargeStringArray:
+    if not isinstance(run.texts, Halves):
+        return text_column(run.keys)
+    parts = ((run.texts.heads, run.texts.high), (run.texts.tails, run.texts.low))
+    return joined(*(text_column(texts).take(number_column(places)) for texts, places in parts))
 
 
 def columns_of(run: Run) -> Columns:
     """Return what the keys of a run refer to."""
-    count = len(run.keys)
+    count = len(run)
     if run.offsets is None or run.lengths is None:
         none = np.zeros(count, np.int64)
         return Columns(np.full(count, URL, np.uint8), run.targets, run.urls, none, none, ())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from jinja2 import nodes
@@ -15,6 +16,33 @@ _PRINTF = re.compile(r"([^%]*)%(\d{0,2})d([^%]*)")
 _TABLED = 4096
 """From so many numbers on, tables of their digits are worth making."""
 _DIGITS = 20
+
+
+class Halves(NamedTuple):
+    """n texts that are put together from few beginnings and few ends.
+
+    Attributes
+    ----------
+    heads, tails
+        Distinct texts.
+    high, low
+        For each text the places of its head and its tail, shape ``(n,)`` int64.
+    """
+
+    heads: list[str]
+    tails: list[str]
+    high: np.ndarray
+    low: np.ndarray
+
+    def select(self, rows: np.ndarray | slice) -> Halves:
+        """Return some of the texts."""
+        return self._replace(high=self.high[rows], low=self.low[rows])
+
+    def texts(self) -> np.ndarray:
+        """Put them together, as objects, shape ``(n,)``."""
+        texts: np.ndarray = np.array(self.heads, object)[self.high]
+        texts += np.array(self.tails, object)[self.low]
+        return texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +71,36 @@ class Numerals:
 
     def texts(self) -> np.ndarray:
         """Write the numbers; the same shape, texts as objects."""
-        first, last = int(self.numbers.min(initial=0)), int(self.numbers.max(initial=0))
-        padded = not self.width or self.width.startswith("0")
-        if padded and first >= 0 and self.numbers.size >= max(_TABLED, last // 250):
-            return self._texts_of_halves(last)
+        halves = self.halves()
+        if halves is not None:
+            return halves.texts().reshape(self.numbers.shape)
         before, after = (text.replace("%", "%%") for text in (self.before, self.after))
         write = f"{before}%{self.width}d{after}".__mod__
         texts = np.array(list(map(write, self.numbers.ravel().tolist())), object)
         return texts.reshape(self.numbers.shape)
 
-    def _texts_of_halves(self, last: int) -> np.ndarray:
-        """Write the last three digits and those before them once each, and put them together."""
-        high, low = np.divmod(self.numbers, 1000)
+    def halves(self) -> Halves | None:
+        """Write the last three digits and those before them once each, if that is worth it."""
+        if self.width[:1] not in ("", "0") or self.numbers.size < _TABLED:
+            return None
+        first, last = int(self.numbers.min()), int(self.numbers.max())
+        if first < 0 or self.numbers.size < (last - first) // 250:
+            return None
+        high, low = np.divmod(self.numbers.ravel(), 1000)
         width = int(self.width or 0)
-        heads = [
-            f"{self.before}{number:0{max(width - 3, 0)}d}" for number in range(last // 1000 + 1)
-        ]
+        lead, base = f"0{max(width - 3, 0)}d", first // 1000
+        heads = [f"{self.before}{number:{lead}}" for number in range(base, last // 1000 + 1)]
         tails = [f"{number:03d}{self.after}" for number in range(1000)]
-        if width <= 3:  # nothing stands before the last digits of a number below 1000
+        if width <= 3 and not base:  # nothing stands before the digits of a number below 1000
             heads[0] = self.before
             tails += [f"{number:0{width}d}{self.after}" for number in range(1000)]
             low = np.where(high == 0, low + 1000, low)
-        texts: np.ndarray = np.array(heads, object)[high] + np.array(tails, object)[low]
-        return texts
+        return Halves(heads, tails, high - base, low)
+
+    def differ(self) -> bool:
+        """Say whether each number is larger than the one before, or each smaller."""
+        steps = np.diff(self.numbers.ravel())
+        return bool(np.all(steps > 0) or np.all(steps < 0))
 
 
 Piece = str | Numerals | np.ndarray
@@ -115,6 +150,20 @@ def join(pieces: Iterable[Piece]) -> np.ndarray:
         place = sizes.index(min(sizes))
         arrays[place : place + 2] = [arrays[place] + arrays[place + 1]]
     return arrays[0]
+
+
+def differ(pieces: Iterable[Piece]) -> bool:
+    """Say whether it is plain that no two texts are equal when pieces are put together."""
+    arrays = [piece for piece in pieces if not isinstance(piece, str)]
+    return len(arrays) == 1 and isinstance(arrays[0], Numerals) and arrays[0].differ()
+
+
+def halves(pieces: Iterable[Piece], count: int) -> Halves | None:
+    """Return so many texts in halves; None if they are not to be had like that."""
+    found = _with_literals(pieces)
+    if len(found) > 1 or not isinstance(found[0], Numerals) or found[0].numbers.size < count:
+        return None
+    return found[0].halves()
 
 
 def _with_literals(pieces: Iterable[Piece]) -> list[Piece]:

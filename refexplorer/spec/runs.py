@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from refexplorer.spec.boxes import BOX, Values, as_column, boxes, values_at
 from refexplorer.spec.gen import BadField, GenItem, whole_number
+from refexplorer.spec.numerals import Halves, Piece, differ, halves, join
 from refexplorer.spec.references import Range, Reference, Url, V0Value
 from refexplorer.spec.templates import Template
 from refexplorer.spec.vectors import Scopes, TooMuchText, flat
@@ -25,7 +27,7 @@ FEW = 16
 """So few keys are rendered one by one, which takes less time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """n references of a gen item, in order; those that fail are left out.
 
@@ -33,8 +35,8 @@ class Run:
     ----------
     numbers
         Their numbers in the item, shape ``(n,)`` int64, or object where they are larger.
-    keys
-        n texts.
+    texts
+        Of their keys: objects, shape ``(n,)``, or halves.
     urls
         The distinct URLs; of combinations that fail they may be here too.
     targets
@@ -44,18 +46,28 @@ class Run:
     """
 
     numbers: np.ndarray
-    keys: list[str]
+    texts: np.ndarray | Halves
     urls: list[str]
     targets: np.ndarray
     offsets: np.ndarray | None
     lengths: np.ndarray | None
 
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """Their keys, written out when they are asked for."""
+        texts = self.texts.texts() if isinstance(self.texts, Halves) else self.texts
+        keys: list[str] = texts.tolist()
+        return keys
+
     def select(self, rows: np.ndarray) -> Run:
         """Return some of the references."""
         offsets = None if self.offsets is None else self.offsets[rows]
         lengths = None if self.lengths is None else self.lengths[rows]
-        keys = [self.keys[row] for row in rows.tolist()]
-        return Run(self.numbers[rows], keys, self.urls, self.targets[rows], offsets, lengths)
+        texts = _select(self.texts, rows)
+        return Run(self.numbers[rows], texts, self.urls, self.targets[rows], offsets, lengths)
 
     def references(self) -> Iterator[tuple[str, Reference]]:
         """Yield the keys and their references."""
@@ -132,12 +144,19 @@ def entries(
 def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, ...]) -> Run:
     """Evaluate the templates for combinations of a shape."""
     scopes = item.scopes(values)
-    keys, urls = scopes.texts(item.key), scopes.texts(item.url)
+    keys, urls = scopes.pieces(item.key), scopes.pieces(item.url)
     sizes = [_whole(field, scopes, getattr(item, field)) for field in ("offset", "length")]
     good = scopes.good(shape)
-    distinct, targets = _coded(urls, shape, good)
-    offsets, lengths = (None if size is None else flat(size, shape)[good] for size in sizes)
-    return Run(numbers[good], flat(keys, shape)[good].tolist(), distinct, targets, offsets, lengths)
+    texts = halves(keys, len(good)) or flat(join(keys), shape)
+    distinct, codes = _coded(urls)
+    rows = slice(None) if good.all() else good
+    targets = flat(codes, shape)[rows]
+    offsets, lengths = (None if size is None else flat(size, shape)[rows] for size in sizes)
+    return Run(numbers[rows], _select(texts, rows), distinct, targets, offsets, lengths)
+
+
+def _select(texts: np.ndarray | Halves, rows: np.ndarray | slice) -> np.ndarray | Halves:
+    return texts.select(rows) if isinstance(texts, Halves) else texts[rows]
 
 
 def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray | None:
@@ -162,14 +181,13 @@ def _whole_or_less(field: str, text: str) -> int:
         return -1
 
 
-def _coded(
-    urls: np.ndarray, shape: tuple[int, ...], good: np.ndarray
-) -> tuple[list[str], np.ndarray]:
-    """Return the distinct URLs, and the place among them of each good combination."""
-    texts = urls.ravel().tolist()
-    distinct = list(dict.fromkeys(texts))
+def _coded(urls: list[Piece]) -> tuple[list[str], np.ndarray]:
+    """Return the distinct URLs, and the place among them of each, int32."""
+    written = join(urls)
+    texts = written.ravel().tolist()
+    distinct = texts if differ(urls) else list(dict.fromkeys(texts))
     codes = np.arange(len(texts), dtype=np.int32)
     if len(distinct) < len(texts):
         places = dict(zip(distinct, range(len(distinct)), strict=True))
         codes = np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
-    return distinct, flat(codes.reshape(urls.shape), shape)[good]
+    return distinct, codes.reshape(written.shape)

@@ -60,11 +60,15 @@ class Scopes:
         TooMuchText
             If they take too much memory; as all that is rendered here.
         """
+        return join(self.pieces(template))
+
+    def pieces(self, template: Template) -> list[Piece]:
+        """Return what the texts of a template are put together from; errors as `texts`."""
         pieces = self._bounded_pieces(template)
         if pieces is None:
-            return self._each(template.names, template.render)
+            return [self._each(template.names, template.render)]
         _check_chars(sum(map(longest, pieces)) * count(pieces))
-        return join(pieces)
+        return pieces
 
     def check(self, template: Template) -> None:
         """Note where a template fails, and put no texts together for it; errors as `texts`."""
@@ -75,7 +79,7 @@ class Scopes:
         """Return what a template's texts are put together from; None if they may be too long."""
         if not self._is_bounded(template):
             return None
-        pieces = self._pieces(template)
+        pieces = self._unbounded(template)
         return pieces if sum(map(longest, pieces)) <= self.limits.template_chars else None
 
     def expression(self, part: Expression) -> np.ndarray:
@@ -114,7 +118,7 @@ class Scopes:
             and steps <= self.limits.template_steps
         )
 
-    def _pieces(self, template: Template) -> list[Piece]:
+    def _unbounded(self, template: Template) -> list[Piece]:
         pieces: list[Piece] = []
         for part in template.parts:
             pieces += (
@@ -153,7 +157,7 @@ class Scopes:
     def _called(self, template: Template, node: nodes.Call) -> list[Piece]:
         arguments = {pair.key: self._argument(pair.value) for pair in node.kwargs}
         inner = Scopes(arguments, {}, self.limits, self.failures)
-        return inner._pieces(template)
+        return inner._unbounded(template)
 
     def _argument(self, node: nodes.Node) -> np.ndarray:
         found = integers(node, self.values)

@@ -35,7 +35,8 @@ def check_targets(
             output.say(f"Stopped. {resume} keeps what was found; the same command goes on.")
         raise
     if as_json:
-        fields = {"source": found.source, "total": found.total, "unlisted": found.unlisted}
+        counts = {"total": found.total, "unlisted": found.unlisted, "left_out": found.left_out}
+        fields = {"source": found.source} | counts
         output.write_json(fields, "targets", map(asdict, found))
     else:
         output.write_rows(

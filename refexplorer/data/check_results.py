@@ -95,13 +95,16 @@ class TargetChecks(Sequence[TargetCheck]):
     total
         How many targets the set has; more than there are records if the check was stopped.
     unlisted
-        Generated keys that were too many to be looked at.
+        Generated keys that were too many to be looked at one by one.
+    left_out
+        Targets of theirs, at most, that were too many to be asked.
     """
 
     source: str
     records: tuple[TargetCheck, ...]
     total: int
     unlisted: int = 0
+    left_out: int = 0
 
     @overload
     def __getitem__(self, place: int) -> TargetCheck: ...
@@ -131,7 +134,12 @@ class TargetChecks(Sequence[TargetCheck]):
             parts.append(f"{left:,} not checked")
         said = f"{counted(self.total, 'target')}: {', '.join(parts) or 'nothing to check'}."
         if self.unlisted:
-            said += f" {counted(self.unlisted, 'generated key')} were too many to be looked at."
+            said += f" {counted(self.unlisted, 'generated key')} were too many to be looked at"
+            said += (
+                f", and so were up to {counted(self.left_out, 'further target')} of theirs."
+                if self.left_out
+                else " one by one; their targets were asked."
+            )
         return said
 
     def __str__(self) -> str:

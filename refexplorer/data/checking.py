@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from refexplorer.data.asking import NO_RANGES, NO_SIZE, ask
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from refexplorer.refset.layout import TargetLayout
     from refexplorer.refset.target_index import TargetIndex
 
+_NO_RANGES_KNOWN = "Generated keys refer to it, which are too many to be looked at one by one."
 CONCURRENCY = 16
 """Targets that are asked at a time."""
 
@@ -36,7 +38,9 @@ def check_targets(
 ) -> TargetChecks:
     """Ask each target for its size and version, several at a time.
 
-    A target that is not allowed is not asked; its record says what would allow it.
+    A target that is not allowed is not asked; its record says what would allow it. Of gen items
+    with very many keys the targets are asked, too, as far as they are not too many themselves; not
+    all ranges of them are compared.
 
     Parameters
     ----------
@@ -54,10 +58,11 @@ def check_targets(
         Targets that are asked at a time.
     """
     run = _Run(index, targets, journal)
+    total = index.count + len(index.further.keys)
 
     def go_on() -> bool:
         run.note()
-        return checked(len(run.found), index.count)
+        return checked(len(run.found), total)
 
     try:
         wait_for(run.check(concurrency), go_on)
@@ -65,9 +70,10 @@ def check_targets(
         pass
     finally:
         run.note()
-    checked(len(run.found), index.count)
-    records = tuple(run.found[url] for url in index.urls if url in run.found)
-    return TargetChecks(source, records, index.count, index.unlisted)
+    checked(len(run.found), total)
+    urls = chain(index.urls, index.further.keys)
+    records = tuple(run.found[url] for url in urls if url in run.found)
+    return TargetChecks(source, records, total, index.unlisted, index.further.left_out)
 
 
 class _Run:
@@ -82,11 +88,14 @@ class _Run:
 
     async def check(self, concurrency: int) -> None:
         """Check all targets."""
-        urls = iter(self._index.urls)
+        index = self._index
+        evaluated = ((url, index.layout(url)) for url in index.urls)
+        further = ((url, None) for url in index.further.keys)
+        targets = chain(evaluated, further)
 
         async def work() -> None:
-            for url in urls:
-                await self._one(self._index.layout(url))
+            for url, layout in targets:
+                await self._one(url, layout)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(max(1, concurrency)):
@@ -97,31 +106,35 @@ class _Run:
         while self._new:
             self._journal.add(self._new.popleft())
 
-    async def _one(self, layout: TargetLayout) -> None:
-        blank = TargetCheck(
-            layout.url, TargetState.UNREACHABLE, layout.end, len(layout) + layout.whole
-        )
+    async def _one(self, url: str | None, layout: TargetLayout | None) -> None:
+        if layout is None:
+            end, references = 0, self._index.further.keys[str(url)]
+        else:
+            end, references = layout.end, len(layout) + layout.whole
+        blank = TargetCheck(url, TargetState.UNREACHABLE, end, references)
         known = self._journal.known(blank)
         if known is None:
             known = await self._asked(layout, blank)
             self._new.append(known)
-        self.found[layout.url] = known
+        self.found[url] = known
 
-    async def _asked(self, layout: TargetLayout, blank: TargetCheck) -> TargetCheck:
-        answer = await ask(self._targets, layout.url)
+    async def _asked(self, layout: TargetLayout | None, blank: TargetCheck) -> TargetCheck:
+        answer = await ask(self._targets, blank.url)
         if answer.facts is not None:
             return _judged(layout, blank, answer.facts)
         state = TargetState.FORBIDDEN if answer.forbidden else TargetState.UNREACHABLE
         return blank.but(state=state, message=answer.message, grant=answer.grant)
 
 
-def _judged(layout: TargetLayout, blank: TargetCheck, facts: Facts) -> TargetCheck:
-    """Compare what the store says of a target with what is referenced."""
+def _judged(layout: TargetLayout | None, blank: TargetCheck, facts: Facts) -> TargetCheck:
+    """Compare what the store says of a target with what is referenced, as far as that is known."""
     found = blank.but(
         state=TargetState.GOOD, size=facts.size, etag=facts.etag, modified=facts.modified
     )
     if facts.size is None:
         return found.but(message=NO_SIZE)
+    if layout is None:
+        return found.but(message=_NO_RANGES_KNOWN)
     past = (layout.ends > facts.size).nonzero()[0]
     if len(past):
         (key,) = layout.keys(int(past[0]), int(past[0]) + 1)

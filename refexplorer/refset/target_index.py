@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
 from refexplorer.refset.columns import RANGE, URL, Columns
+from refexplorer.refset.further_targets import FurtherTargets, further_targets
 from refexplorer.refset.layout import Rows, TargetLayout, TargetSummary
 from refexplorer.refset.listing import EVALUATED_KEYS, code_targets, listings
 from refexplorer.refset.opened import OpenedSet
@@ -29,6 +31,7 @@ class TargetIndex:
         self._paths = opened.arrays.paths
         self._places = {path: place for place, path in enumerate(self._paths)}
         self.unlisted = 0
+        self._cut: list[Generated] = []
         rows = Rows(*map(np.concatenate, zip(*self._read(), strict=True)))
         order = np.lexsort((rows.lengths, rows.offsets, rows.codes))
         self._rows = Rows(*(column[order] for column in rows))
@@ -44,6 +47,11 @@ class TargetIndex:
     def urls(self) -> tuple[str | None, ...]:
         """The targets, in the order in which the set first names them."""
         return self._urls
+
+    @cached_property
+    def further(self) -> FurtherTargets:
+        """The targets that only generated keys name whose templates were not evaluated."""
+        return further_targets(self._cut, self._codes, EVALUATED_KEYS)
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return some targets, in the order in which the set first names them."""
@@ -87,6 +95,7 @@ class TargetIndex:
                 evaluated = min(part.count, left)
                 left -= evaluated
                 self.unlisted += part.count - evaluated
+                self._cut += [part] if evaluated < part.count else []
                 for listing in listings(part, evaluated):
                     arrays = np.array([self._array_of(key) for key in listing.keys], np.int64)
                     yield self._column(number, listing.rows, listing.columns, arrays)

@@ -166,3 +166,43 @@ def test_text_of_a_set_is_only_shown() -> None:
     found = rx.open_references({"a": ["http://<b>\u202e\x1b", 0, 1]}).check_targets()
     assert "&lt;b&gt;" in found._repr_html_()
     assert not {"\u202e", "\x1b"} & set(str(found) + found._repr_html_())
+
+
+def test_each_target_of_a_gen_item_with_very_many_keys_is_asked(server: RangeServer) -> None:
+    server.files |= {f"/{year}.nc": BODY for year in (2000, 2001, 2003)}
+    item = {
+        "key": "x/{{y}}.{{i}}",
+        "url": "{{u}}/{{y}}.nc",
+        "offset": "{{i}}",
+        "length": "1",
+        "dimensions": {"y": [2000, 2001, 2002, 2003], "i": {"stop": 10**9}},
+    }
+    document = {"version": 1, "templates": {"u": server.url}, "gen": [item]}
+    refs = rx.open_references(document)
+    checks = refs.check_targets(allow=[server.url])
+    found = {(check.url or "")[-7:-3]: check for check in checks}
+    assert {year: check.state for year, check in found.items()} == {
+        "2000": "short",
+        "2001": "good",
+        "2002": "unreachable",
+        "2003": "good",
+    }
+    assert found["2003"].size == len(BODY)
+    assert found["2003"].references == 10**9
+    assert len(server.requests) == checks.total == 4
+    assert checks.summary.endswith(
+        "3,999,800,000 generated keys were too many to be looked at one by one; "
+        "their targets were asked."
+    )
+
+
+def test_targets_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("refexplorer.refset.target_index.EVALUATED_KEYS", 100)
+    item = {
+        "key": "x/{{i}}.{{j}}",
+        "url": "https://host.example/{{i}}",
+        "dimensions": {"i": {"stop": 10**6}, "j": {"stop": 50}},
+    }
+    checks = rx.open_references({"version": 1, "gen": [item]}).check_targets()
+    assert len(checks) == checks.total == 100
+    assert checks.summary.endswith("so were up to 999,900 further targets of theirs.")

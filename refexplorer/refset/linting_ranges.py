@@ -1,4 +1,4 @@
-"""Byte ranges against each other: overlaps, and lengths that look like ends."""
+"""Byte ranges against each other: overlaps, repeats, and lengths that look like ends."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.formats.spans import BLOCK
+from refexplorer.markup import counted
 from refexplorer.refset.columns import RANGE, Columns
 from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Segment
 from refexplorer.spec.diagnostics import Findings, pointer
 
@@ -36,6 +38,7 @@ def lint_ranges(opened: OpenedSet, base: str, findings: Findings) -> None:
         for target, first, count in _by_target(columns, rows, ends):
             if count >= _ENDS_NEEDED:
                 _note_ends(part, columns.urls[target], int(rows[first]), count, base, findings)
+        _lint_repeats(opened, part, columns, rows, base, findings)
 
 
 def _sorted_rows(columns: Columns) -> np.ndarray:
@@ -86,6 +89,61 @@ def _look_like_ends(one: _Ranges, two: _Ranges) -> np.ndarray:
     return found & (one.offsets > 0)
 
 
+def _are_same(one: _Ranges, two: _Ranges) -> np.ndarray:
+    same_start = (one.targets == two.targets) & (one.offsets == two.offsets)
+    found: np.ndarray = same_start & (one.lengths == two.lengths)
+    return found
+
+
+def _lint_repeats(
+    opened: OpenedSet,
+    part: Segment,
+    columns: Columns,
+    rows: np.ndarray,
+    base: str,
+    findings: Findings,
+) -> None:
+    """Note the chunks of one array that have the range of another; `rows` are in order."""
+    same = _pairs(columns, rows, _are_same)
+    if not len(same):
+        return
+    paths, arrays = _arrays_of(opened, part)
+    if np.any(arrays[rows[same]] != arrays[rows[same + 1]]):  # arrays that share ranges
+        rows, same = _by_array(rows, same, arrays)
+    owners = arrays[rows[same]]
+    counts = np.bincount(owners + 1, minlength=len(paths) + 1)[1:]
+    for owner in np.flatnonzero(counts).tolist():
+        first = int(same[np.argmax(owners == owner)])
+        pair = rows[first : first + 2].tolist()
+        _note_repeats(part, paths[owner], pair, int(counts[owner]), base, findings)
+
+
+def _by_array(
+    rows: np.ndarray, same: np.ndarray, arrays: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Put rows of one range into the order of their arrays; return which are like the next one."""
+    ranges = np.ones(len(rows), np.int64)
+    ranges[same + 1] = 0
+    ranges = np.cumsum(ranges)
+    order = np.lexsort((arrays[rows], ranges))
+    rows, ranges = rows[order], ranges[order]
+    alike = (ranges[1:] == ranges[:-1]) & (arrays[rows[1:]] == arrays[rows[:-1]])
+    return rows, np.flatnonzero(alike)
+
+
+def _arrays_of(opened: OpenedSet, part: Segment) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return paths of arrays, and the place there of the array of each row; -1 for none."""
+    if isinstance(part, Records):
+        return (part.array.path,), np.zeros(len(part.columns.kinds), np.int32)
+    paths = opened.arrays.paths
+    places = np.full(opened.table.count, -1, np.int32)
+    for place, path in enumerate(paths):
+        folder = opened.tree.folder(path)
+        if folder is not None:
+            places[opened.tree.rows_below(folder)] = place
+    return paths, places
+
+
 def _by_target(
     columns: Columns, rows: np.ndarray, places: np.ndarray
 ) -> Iterator[tuple[int, int, int]]:
@@ -108,6 +166,21 @@ def _note_overlap(
         f"`{key}` shares {int(shared):,} bytes of {columns.urls[columns.targets[after]]} with "
         f"`{part.key_at(before)}`.",
         "Is an offset or a length wrong?",
+        key=key,
+        count=count,
+    )
+
+
+def _note_repeats(
+    part: Segment, array: str, rows: list[int], count: int, base: str, findings: Findings
+) -> None:
+    before, key = map(part.key_at, rows)
+    findings.add(
+        "repeated-range",
+        base + pointer(key),
+        f"{counted(count, 'chunk')} of `{array}` with the byte range of an earlier one: "
+        f"`{key}` has that of `{before}`.",
+        "Right where their values are equal, as in empty regions; else an offset was repeated.",
         key=key,
         count=count,
     )

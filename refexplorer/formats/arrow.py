@@ -1,7 +1,7 @@
 """Between Arrow and numpy without a detour through pandas.
 
-`pyarrow.array` on a list and `to_numpy` import pandas, which alone costs more than opening a
-small set.
+`pyarrow.array` on a list, `pyarrow.scalar` and `to_numpy` import pandas, which alone costs more
+than opening a small set.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
     return pa.LargeStringArray.from_buffers(
         len(texts), pa.py_buffer(offsets), pa.py_buffer(joined.encode())
     )
+
+
+def text_scalar(text: str) -> pa.LargeStringScalar:
+    """Make a text that is to stand in every row."""
+    return text_column([text])[0]
 
 
 def number_column(numbers: np.ndarray) -> pa.Array:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import number_column, text_column
+from refexplorer.formats.arrow import number_column, text_column, text_scalar
 
 _ESCAPED = r'["\\\x00-\x1f\x7f]'
 
@@ -66,8 +66,8 @@ def members(keys: pa.LargeStringArray, values: pa.LargeStringArray) -> bytes:
 
 def joined(*parts: pa.LargeStringArray | str) -> pa.LargeStringArray:
     """Join columns and texts row by row."""
-    columns = [pa.scalar(p, pa.large_string()) if isinstance(p, str) else p for p in parts]
-    return pc.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
+    columns = [text_scalar(part) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*columns, text_scalar(""))
 
 
 def placed(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.arrow import number_column
+from refexplorer.formats.arrow import number_column, text_column
 
 BLOCK = 2**18
 WORD = 8
@@ -65,7 +65,8 @@ class Spans(NamedTuple):
         """
         marks = np.append(np.flatnonzero(self.data == mark), -1)
         last = marks[np.searchsorted(marks[:-1], self.ends) - 1]
-        return np.maximum(last, self.starts)
+        found: np.ndarray = np.maximum(last, self.starts)
+        return found
 
     def first(self) -> np.ndarray:
         """Return the first byte of each text, 0 of an empty one."""
@@ -104,7 +105,7 @@ class Spans(NamedTuple):
     def texts(self) -> pa.LargeStringArray:
         """Return the texts as a column; they must be in order, without an overlap, and UTF-8."""
         if not len(self.starts):
-            return pa.array([], pa.large_string())
+            return text_column([])
         bounds = np.stack([self.starts, self.ends], axis=1).ravel()
         column = _column_between(bounds, pa.py_buffer(self.data))
         return column.take(number_column(np.arange(0, len(bounds), 2)))
@@ -184,7 +185,7 @@ def runs_of(
     """
     _, bounds, data = column.buffers()
     if not len(firsts) or data is None:
-        return pa.array([""] * max(2 * len(firsts) - 1, 0), pa.large_string())
+        return text_column([""] * max(2 * len(firsts) - 1, 0))
     offsets = np.frombuffer(bounds, np.int64, len(column) + 1, column.offset * 8)
     return _column_between(np.stack([offsets[firsts], offsets[ends]], axis=1).ravel(), data)
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.arrow import numbers_of
+from refexplorer.formats.arrow import numbers_of, text_column
 from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.joining import joined_columns
@@ -87,4 +87,4 @@ def concatenated(parts: Sequence[Table]) -> Table:
     """Return the rows of several tables, one after the other."""
     keys = [part.keys for part in parts]
     columns = joined_columns([part.columns for part in parts])
-    return Table(pa.concat_arrays(keys) if keys else pa.array([], pa.large_string()), columns)
+    return Table(pa.concat_arrays(keys) if keys else text_column([]), columns)

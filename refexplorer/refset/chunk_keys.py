@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.arrow import number_column
+from refexplorer.formats.arrow import number_column, text_scalar
 from refexplorer.formats.json_writing import joined
 from refexplorer.spec.arrays import ArrayMeta
 
@@ -21,7 +21,7 @@ def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:
     what belongs to the last ones, few as their combinations are, once in all.
     """
     if not array.grid:
-        return pa.repeat(pa.scalar(array.chunk_key(()), pa.large_string()), len(numbers))
+        return pa.repeat(text_scalar(array.chunk_key(())), len(numbers))
     axis = len(array.grid)
     while axis > 1 and prod(array.grid[axis - 1 :]) <= _ENDINGS:
         axis -= 1

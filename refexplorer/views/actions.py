@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.spec.references import Kind
-from refexplorer.views.code import code
+from refexplorer.views.code import allowing, code
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -25,6 +25,6 @@ def code_of_slices(
     return f"{code(refs, path, granted)}[{', '.join(slices) or '()'}]"
 
 
-def code_of_check(granted: Sequence[str]) -> str:
+def code_of_check(refs: ReferenceSet, granted: Sequence[str]) -> str:
     """Return the question to all targets whether they are what the references say."""
-    return f"refs.check_targets({f'allow={list(granted)!r}' if granted else ''})"
+    return f"refs.check_targets({allowing(refs, granted)})"

@@ -32,6 +32,7 @@ def test_no_message_names_a_folder(tmp_path: Path) -> None:
         *({"op": "chunk.read", "array": "x", "index": [index]} for index in (0, 1)),
         {"op": "targets.rows", "start": 0, "n": 10},
         {"op": "target.show", "url": "there.bin", "window": None},
+        {"op": "targets.check"},
         {"op": "grid.show", "array": "x", "axes": None, "window": None},
         {"op": "overview"},
         *({"op": "key.code", "path": path} for path in ("", "x", "x/0")),

@@ -48,7 +48,14 @@ function surroundings(): Theme | null {
   if (vscodeThemeKind) return vscodeThemeKind.includes("light") ? "light" : "dark";
   const named = document.documentElement.dataset["theme"];
   if (named === "light" || named === "dark") return named;
-  return background(document.body) ?? background(document.documentElement);
+  return background(document.body) ?? background(document.documentElement) ?? canvas();
+}
+
+/** A page that knows nothing of dark colours is white, whatever the system prefers. */
+function canvas(): Theme | null {
+  const { colorScheme } = getComputedStyle(document.documentElement);
+  if (!colorScheme.includes("dark")) return "light";
+  return colorScheme.includes("light") ? null : "dark";
 }
 
 /** Whatever way the page writes the colour of its ground, a canvas has it as bytes. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import cached_property
 from itertools import accumulate
 
 
@@ -17,21 +18,21 @@ class Pieces:
 
     def __init__(self, pieces: list[bytes]) -> None:
         self._pieces = pieces
-        self._starts = list(accumulate(map(len, pieces), initial=0))
 
-    def __len__(self) -> int:
-        return self._starts[-1]
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(map(len, self._pieces), initial=0))
 
     def cut(self, start: int = 0, stop: int | None = None) -> bytes:
         """Return the bytes from `start` to `stop`, or as many of them as there are."""
-        stop = len(self) if stop is None else min(stop, len(self))
+        if len(self._pieces) == 1:
+            return self._pieces[0][start:stop]
+        size = self._starts[-1]
+        stop = size if stop is None else min(stop, size)
         if start >= stop:
             return b""
         first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop) - 1
-        if first == last:
-            begin = self._starts[first]
-            return self._pieces[first][start - begin : stop - begin]
         views = [memoryview(piece) for piece in self._pieces[first : last + 1]]
-        views[0] = views[0][start - self._starts[first] :]
         views[-1] = views[-1][: stop - self._starts[last]]
+        views[0] = views[0][start - self._starts[first] :]
         return b"".join(views)

@@ -51,7 +51,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         terminal.write_table(columns, rows)
         return
     for row in rows:
-        sys.stdout.write("\t".join(map(cell, row)) + "\n")
+        sys.stdout.write(f"{_joined(row)}\n")
 
 
 def write_tree(refs: Pictured, path: str) -> None:
@@ -140,6 +140,12 @@ def progress(items: Iterable[Item], total: int, sentence: str) -> Iterator[Item]
 def cell(value: object) -> str:
     """Return what stands for a value in a table."""
     return "" if value is None else escape(str(value))
+
+
+def _joined(row: Sequence[object]) -> str:
+    """Return a row with tabs between its cells; nearly always none needs to be escaped."""
+    cells = ["" if value is None else str(value) for value in row]
+    return "\t".join(cells if "".join(cells).isprintable() else map(escape, cells))
 
 
 def _is_watched() -> bool:

@@ -16,6 +16,7 @@ from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, 
 KINDS = tuple(Kind)
 INLINE, BASE64, URL, RANGE = range(4)
 _INT64 = 2**63 - 1
+_START = 32
 
 
 class UrlColumn(Sequence["str | None"]):
@@ -52,10 +53,11 @@ class UrlColumn(Sequence["str | None"]):
         matches = flags_of(pc.match_substring_regex(self._texts, pattern))
         return np.append(np.flatnonzero(matches), np.arange(len(matches), len(self)))
 
-    def parts(self, places: np.ndarray, pattern: str) -> list[str | None]:
-        """Return what `Columns.parts_of_urls` does."""
+    def starts(self, places: np.ndarray, pattern: str) -> list[str | None]:
+        """Return what `Columns.starts_of_urls` does."""
         own = self._texts.take(number_column(places[places < len(self._texts)]))
-        matches = pc.struct_field(pc.extract_regex(own, pattern), 0)
+        alike = pc.unique(pc.utf8_slice_codeunits(own, 0, _START))
+        matches = pc.struct_field(pc.extract_regex(alike, pattern), 0)
         found: list[str | None] = pc.unique(matches).to_pylist()
         return found + self.at(places[places >= len(self._texts)])
 
@@ -108,13 +110,26 @@ class Columns:
 
     def reference_at(self, row: int) -> Reference:
         """Return a reference by its row."""
+        url = self.urls[self.targets[row]] if self.targets[row] >= 0 else None
+        numbers = self.kinds[row], int(self.offsets[row]), int(self.lengths[row])
+        return self._reference(row, url, *numbers)
+
+    def references_at(self, rows: np.ndarray) -> list[Reference]:
+        """Return many references by their rows, shape ``(n,)``, in the order given."""
+        targets = self.targets[rows]
+        used = np.unique(targets[targets >= 0])
+        urls = dict(zip(used.tolist(), self.urls_at(used), strict=True))
+        numbers = (column[rows].tolist() for column in (self.kinds, self.offsets, self.lengths))
+        found = map(urls.get, targets.tolist())
+        return list(map(self._reference, rows.tolist(), found, *numbers))
+
+    def _reference(self, row: int, url: str | None, kind: int, place: int, size: int) -> Reference:
         if row in self.large:
             return self.large[row]
-        kind, place = self.kinds[row], int(self.offsets[row])
         if kind == RANGE:
-            return Range(self.urls[self.targets[row]], place, int(self.lengths[row]))
+            return Range(url, place, size)
         if kind == URL:
-            return Url(self.urls[self.targets[row]])
+            return Url(url)
         return Inline(self.texts[place]) if kind == INLINE else Base64(self.texts[place])
 
     def urls_at(self, places: np.ndarray) -> list[str | None]:
@@ -129,10 +144,13 @@ class Columns:
             return self.urls.matching(pattern)
         return np.arange(len(self.urls))
 
-    def parts_of_urls(self, places: np.ndarray, pattern: str) -> list[str | None]:
-        """Return the distinct parts of some URLs that a named group matches, or all of a URL."""
+    def starts_of_urls(self, places: np.ndarray, pattern: str) -> list[str | None]:
+        """Return the distinct starts of URLs that a named group matches, or whole URLs.
+
+        Only their first 32 characters are looked at: many URLs have the same.
+        """
         if isinstance(self.urls, UrlColumn):
-            return self.urls.parts(places, pattern)
+            return self.urls.starts(places, pattern)
         return self.urls_at(places)
 
     def select(self, rows: np.ndarray) -> Columns:

@@ -51,20 +51,23 @@ class Level:
         before = 0
         for number, size in enumerate(self._runs):
             low, high = max(start - before, 0), min(stop - before, size)
-            nodes += [self._node(number, place) for place in range(low, high)]
+            nodes += self._nodes(number, low, high) if low < high else []
             before += size
         return tuple(nodes)
 
-    def _node(self, run: int, place: int) -> Node:
+    def _nodes(self, run: int, low: int, high: int) -> list[Node]:
         if run == 1:
-            return self._folder_node(self._folders[place])
+            return [self._folder_node(folder) for folder in self._folders[low:high]]
         if run > 2:
-            return self._segment_node(self._folder.segments[run - 3], place)
-        row = int((self._metadata if run == 0 else self._keys)[place])
-        key = self._tree.table.key_at(row)
-        return leaf(
-            key, self._name(key), self._tree.table.reference_at(row), self._tree.table.origin
-        )
+            segment = self._folder.segments[run - 3]
+            return [self._segment_node(segment, place) for place in range(low, high)]
+        rows = (self._metadata if run == 0 else self._keys)[low:high]
+        table, start = self._tree.table, len(prefix(self._folder.path))
+        keys, references = table.keys_at(rows).to_pylist(), table.columns.references_at(rows)
+        return [
+            leaf(key, key[start:], reference, table.origin)
+            for key, reference in zip(keys, references, strict=True)
+        ]
 
     def _name(self, key: str) -> str:
         return key[len(prefix(self._folder.path)) :]

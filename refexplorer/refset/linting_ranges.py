@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,59 +20,75 @@ _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
 
 class _Ranges(NamedTuple):
-    """Byte ranges in the order of target, offset and length, shape ``(n,)`` each."""
+    """Byte ranges in the order of target, offset, length and row, shape ``(n,)`` each."""
 
     targets: np.ndarray
     offsets: np.ndarray
     lengths: np.ndarray
+    rows: np.ndarray
 
 
 def lint_ranges(opened: OpenedSet, base: str, findings: Findings) -> None:
     """Note ranges of explicit references and of parquet stores that cannot be meant."""
     for part, columns in opened.columns():
-        rows = _sorted_rows(columns)
-        overlaps = _pairs(columns, rows, _overlap)
+        rows, overlaps, ends, same = _in_order(columns)
         for _, first, count in _by_target(columns, rows, overlaps):
             _note_overlap(part, columns, rows[first : first + 2].tolist(), count, base, findings)
-        ends = _pairs(columns, rows, _look_like_ends)
         for target, first, count in _by_target(columns, rows, ends):
             if count >= _ENDS_NEEDED:
                 _note_ends(part, columns.urls[target], int(rows[first]), count, base, findings)
-        _lint_repeats(opened, part, columns, rows, base, findings)
+        _lint_repeats(opened, part, columns, rows, same, base, findings)
 
 
-def _sorted_rows(columns: Columns) -> np.ndarray:
-    """Return the rows of byte ranges in order, int32."""
+def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
+    """Return the rows of byte ranges in order, int32, and what `_pairs` finds in that order."""
     rows = np.flatnonzero((columns.kinds == RANGE) & (columns.lengths > 0)).astype(np.int32)
-    if len(_pairs(columns, rows, _out_of_order)):  # often the targets alone, and that is cheap
-        rows = rows[np.argsort(columns.targets[rows], kind="stable")]
-    if len(_pairs(columns, rows, _out_of_order)):
-        ranges = _at(columns, rows)
-        rows = rows[np.lexsort((ranges.lengths, ranges.offsets, ranges.targets))]
-    return rows
+    disorder, *found = _pairs(columns, rows)
+    for order in (_order_of_places, _full_order):
+        if not len(disorder):
+            break
+        rows = rows[order(columns, rows)]
+        disorder, *found = _pairs(columns, rows)
+    return rows, *found
+
+
+def _order_of_places(columns: Columns, rows: np.ndarray) -> np.ndarray:
+    """Order by target and offset in one number, which is fast; equal ones come as they like."""
+    span = int(columns.offsets[rows].max()) + 1
+    if span * len(columns.urls) > np.iinfo(np.int64).max:
+        return np.arange(len(rows))
+    places = columns.targets[rows].astype(np.int64)
+    places *= span
+    places += columns.offsets[rows]
+    return np.argsort(places)
+
+
+def _full_order(columns: Columns, rows: np.ndarray) -> np.ndarray:
+    return np.lexsort(_at(columns, rows)[::-1])
 
 
 def _at(columns: Columns, rows: np.ndarray) -> _Ranges:
-    return _Ranges(columns.targets[rows], columns.offsets[rows], columns.lengths[rows])
+    return _Ranges(columns.targets[rows], columns.offsets[rows], columns.lengths[rows], rows)
 
 
-def _pairs(
-    columns: Columns, rows: np.ndarray, test: Callable[[_Ranges, _Ranges], np.ndarray]
-) -> np.ndarray:
-    """Return the places of the ranges that, with the next one, pass a test of both."""
-    found = [np.empty(0, np.int64)]
+def _pairs(columns: Columns, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the places of the ranges that, with the next one, pass each of the tests."""
+    tests = (_out_of_order, _overlap, _look_like_ends, _are_same)
+    found = [[np.empty(0, np.int64)] for _ in tests]
     for at in range(0, len(rows) - 1, BLOCK):
         ranges = _at(columns, rows[at : at + BLOCK + 1])
         first, second = (_Ranges(*(c[part] for c in ranges)) for part in (_ALL_BUT_LAST, _REST))
-        found.append(at + np.flatnonzero(test(first, second)))
-    return np.concatenate(found)
+        for places, test in zip(found, tests, strict=True):
+            places.append(at + np.flatnonzero(test(first, second)))
+    return tuple(np.concatenate(places) for places in found)
 
 
 def _out_of_order(one: _Ranges, two: _Ranges) -> np.ndarray:
-    same_target, same_offset = one.targets == two.targets, one.offsets == two.offsets
-    later = (one.offsets > two.offsets) | (same_offset & (one.lengths > two.lengths))
-    found: np.ndarray = (one.targets > two.targets) | (same_target & later)
-    return found
+    later = one.rows > two.rows
+    for before, after in ((one.lengths, two.lengths), (one.offsets, two.offsets),
+                          (one.targets, two.targets)):  # fmt: skip
+        later = (before > after) | ((before == after) & later)
+    return later
 
 
 def _overlap(one: _Ranges, two: _Ranges) -> np.ndarray:
@@ -100,11 +116,14 @@ def _lint_repeats(
     part: Segment,
     columns: Columns,
     rows: np.ndarray,
+    same: np.ndarray,
     base: str,
     findings: Findings,
 ) -> None:
-    """Note the chunks of one array that have the range of another; `rows` are in order."""
-    same = _pairs(columns, rows, _are_same)
+    """Note the chunks of one array that have the range of another; `rows` are in order.
+
+    `same` are the places in `rows` where the next range is the same.
+    """
     if not len(same):
         return
     paths, arrays = _arrays_of(opened, part)

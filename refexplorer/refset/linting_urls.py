@@ -40,10 +40,12 @@ def _lint_column(
     part: Segment, columns: Columns, version: int, base: str, findings: Findings
 ) -> list[str | None]:
     """Note what is odd about each distinct URL, at its first key; return how the URLs start."""
-    codes, rows, counts = np.unique(columns.targets, return_index=True, return_counts=True)
-    odd = np.flatnonzero(np.isin(codes, columns.urls_matching(ODD_URL)))
+    used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
+    odd = np.intersect1d(used, columns.urls_matching(ODD_URL), assume_unique=True)
+    rows = np.flatnonzero(np.isin(columns.targets, odd))
+    _, first, counts = np.unique(columns.targets[rows], return_index=True, return_counts=True)
     for url, row, count in zip(
-        columns.urls_at(codes[odd]), rows[odd].tolist(), counts[odd].tolist(), strict=True
+        columns.urls_at(odd), rows[first].tolist(), counts.tolist(), strict=True
     ):
         key = part.key_at(row)
         for remark in remarks_on_url(url, version):
@@ -56,4 +58,4 @@ def _lint_column(
                 count=count,
                 together=True,
             )
-    return columns.parts_of_urls(codes[codes >= 0], URL_START)
+    return columns.starts_of_urls(used, URL_START)

@@ -61,7 +61,7 @@ class Table:
         return str(self.keys[row].as_py())
 
     def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
-        """Return the keys of some rows, ascending, shape ``(n,)``."""
+        """Return the keys of some rows, in the order given, shape ``(n,)``."""
         return self.keys.take(number_column(rows))
 
     def kinds_at(self, rows: np.ndarray) -> np.ndarray:

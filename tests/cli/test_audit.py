@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.test_check_targets import written
-from tests.cli.test_commands import run
+from tests.cli.test_commands import run, start
 from tests.servers import RangeServer, range_server
 
 
@@ -52,12 +50,7 @@ def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_pat
     path, folder = written(tmp_path, server, count), tmp_path / "kept"
     server.stalled = {f"/{n}" for n in range(1100, count)}
     command = ("audit", path, "--allow", server.url, "--results", folder, "--workers", "1")
-    started = subprocess.Popen(
-        [sys.executable, "-m", "refexplorer", *map(str, command)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    started = start(*command)
     while not list(folder.glob("part-*.parquet")):
         assert started.poll() is None
         time.sleep(0.05)

@@ -2,15 +2,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import run
+from tests.cli.test_commands import run, start
 from tests.servers import RangeServer, range_server
 
 
@@ -51,12 +49,7 @@ def test_an_interrupt_leaves_a_file_to_go_on_from(server: RangeServer, tmp_path:
     path, journal = written(tmp_path, server, 30), tmp_path / "kept.jsonl"
     server.stalled = {f"/{n}" for n in range(10, 30)}
     command = ("check", path, "--targets", "--allow", server.url, "--resume", journal)
-    started = subprocess.Popen(
-        [sys.executable, "-m", "refexplorer", *map(str, command)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    started = start(*command)
     while not journal.exists() or len(journal.read_text().splitlines()) < 10:
         assert started.poll() is None
         time.sleep(0.05)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 import refexplorer as rx
+from refexplorer.cli import main
 
 COMMANDS = ("ls", "info", "expand", "check")
 
@@ -22,9 +26,27 @@ class Run(NamedTuple):
 
 
 def run(*arguments: str | Path) -> Run:
-    command = [sys.executable, "-m", "refexplorer", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-    return Run(done.returncode, done.stdout, done.stderr)
+    """Run a command in this process; `tests.cli.test_help` starts programs."""
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2)]
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+        status = main([str(argument) for argument in arguments])
+    return Run(status, *map(_written, streams))
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[str]:
+    """Start a program that an interrupt reaches, also where tests run in the background."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "refexplorer", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)

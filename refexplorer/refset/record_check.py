@@ -45,9 +45,9 @@ def _check_records(wanted: InOrder, store: ParquetStore) -> set[str]:
     """Compare the references of whole record files; return the names of these."""
     numbers = np.unique(wanted.numbers // store.record_size).tolist()
     parts = [RecordPart(store, wanted.array, number) for number in numbers]
+    columns = joined_columns([part.columns for part in parts])  # first: they tell what is held
     rows = [part.start + part.held.rows_at(np.arange(part.count)) for part in parts]
     read = np.concatenate(rows)
-    columns = joined_columns([part.columns for part in parts])
     keys = before = chunk_keys(wanted.array, read)
     if not np.array_equal(read, wanted.numbers):
         before = chunk_keys(wanted.array, wanted.numbers)

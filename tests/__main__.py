@@ -23,6 +23,8 @@ NO_BROWSER = (
     "No Chromium was found or could be installed: install Chromium or Chrome, "
     "or name one in REFEXPLORER_BROWSER."
 )
+AT_ONCE = ("-n", "logical", "--maxprocesses", "4", "--dist", "loadfile")
+"""A process for each processor, with a JupyterLab of its own; ``-n 0`` among the arguments: one."""
 
 
 def main(arguments: list[str]) -> int:
@@ -38,7 +40,7 @@ def main(arguments: list[str]) -> int:
         "ruff": ["ruff", "check", "."],
         "format": ["ruff", "format", "--check", "."],
         "types": ["mypy"],
-        "tests": ["pytest", *arguments],
+        "tests": ["pytest", *AT_ONCE, *arguments],
     }
     statuses = [_check(title, command) for title, command in checks.items()]
     return next((status for status in statuses if status), 0)

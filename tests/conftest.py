@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, expect
 
 from tests import browser as installed_browser
 from tests.ui.guard import Guard
@@ -16,6 +16,7 @@ from tests.ui.hosts import Lab, PanelPage, running_lab, running_page
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+expect.set_options(timeout=20_000)  # several processes test at once; who passes waits no longer
 
 
 @pytest.fixture(scope="session")

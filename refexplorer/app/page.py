@@ -156,8 +156,12 @@ class Page:
         await self._open(upload.name, partial(upload.open, VISITOR), Address())
 
     async def _open(self, name: str, opening: Opening, place: Address) -> None:
-        """Open a set on a thread and show it, unless the person gave up or chose another."""
+        """Open a set on a thread and show it, unless the person gave up or chose another.
+
+        Who turned to another view meanwhile stays there.
+        """
         self._attempt = attempt = object()
+        begun = self._frame.view
         self._frame.param.update(opening=name, opened=[], problem="")
         watch = OpeningWatch(self._tell_opened, lambda: self._attempt is attempt)
         try:
@@ -167,6 +171,8 @@ class Page:
                 raise
             return
         if self._attempt is attempt:
+            if (view := self._frame.view) != begun and view in OTHER_VIEWS:
+                place = place._replace(view=view)
             self.show(references, place.source, place)
 
     def _tell_opened(self, done: int, size: int) -> None:

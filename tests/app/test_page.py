@@ -19,7 +19,9 @@ from refexplorer.app.components import EditorView, ExplorerView
 from refexplorer.app.library import Library
 from refexplorer.app.page import Page
 from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.formats.compression import Progress
 from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
 
 
 def hear(page: Page, **message: object) -> None:
@@ -78,6 +80,24 @@ def test_what_cannot_be_opened_is_said_and_the_page_stays() -> None:
     choose(page, "nosuch.json")
     assert "nosuch.json" in page._frame.problem
     assert (page._frame.view, page._frame.opening) == ("start", "")
+
+
+def test_who_turns_elsewhere_while_a_set_is_opened_stays_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    library = Library()
+    page, at_once = Page(library), library.open
+
+    def meanwhile(source: str, progress: Progress) -> ReferenceSet:
+        hear(page, op="turn", view="editor")
+        return at_once(source, progress)
+
+    monkeypatch.setattr(library, "open", meanwhile)
+    choose(page, "demo/sst.v1.json")
+    assert shown(page) == [EditorView]
+    editor = page._made["editor"]
+    assert isinstance(editor, EditorView)
+    assert editor.text == demo.path("sst.v1.json").read_text()
 
 
 def test_an_address_opens_what_it_names() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from refexplorer.display.difference import difference_html, difference_text
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.differences.arrays_moved import ArrayMove
 from refexplorer.refset.differences.comparing import CHANGES, CONTENT, EMBEDDED, SAME
 from refexplorer.refset.differences.difference import Change, Differences, difference
 from refexplorer.refset.differences.fields import FieldChange
@@ -38,9 +40,19 @@ class Difference:
         return self._found.counts
 
     @property
+    def keys(self) -> int:
+        """How many keys either set has."""
+        return sum(self.counts.values())
+
+    @property
+    def equal(self) -> int:
+        """How many of these are the same in both."""
+        return self.counts.get(CHANGES[SAME], 0)
+
+    @property
     def total(self) -> int:
         """How many keys differ."""
-        return sum(self.counts.values()) - self.counts.get(CHANGES[SAME], 0)
+        return self.keys - self.equal
 
     def __bool__(self) -> bool:
         return self.total > 0
@@ -49,6 +61,11 @@ class Difference:
     def renames(self) -> tuple[Rename, ...]:
         """The rules that explain most of the targets that moved."""
         return self._found.renames
+
+    @cached_property
+    def arrays_moved(self) -> tuple[ArrayMove, ...]:
+        """The arrays whose references are all there, under another name."""
+        return self._found.arrays_moved(self.before.arrays(), self.after.arrays())
 
     @property
     def shifts(self) -> tuple[Shift, ...]:

@@ -100,11 +100,17 @@ def diff(
 
 
 def _facts(found: Difference) -> dict[str, object]:
+    from refexplorer.display.difference import share
+
     return {
         "before": found.before.source.name,
         "after": found.after.source.name,
         "total": found.total,
+        "equal": found.equal,
+        "keys": found.keys,
+        "percent_equal": share(found),
         "counts": dict(found.counts),
+        "arrays_moved": [move._asdict() for move in found.arrays_moved],
         "renames": [rename._asdict() for rename in found.renames],
         "shifts": [shift._asdict() for shift in found.shifts],
         "fields": [field._asdict() for field in found.fields],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from refexplorer.formats.source import Source
 from refexplorer.markup import code, counted, escape, shown, table
+from refexplorer.refset.differences.arrays_moved import ArrayMove
 from refexplorer.refset.differences.difference import Change
 from refexplorer.refset.differences.fields import FieldChange
 from refexplorer.refset.differences.renames import Rename, Shift
@@ -57,6 +59,18 @@ class Compared(Protocol):
         """How many keys differ."""
 
     @property
+    def keys(self) -> int:
+        """How many keys either set has."""
+
+    @property
+    def equal(self) -> int:
+        """How many of them are the same."""
+
+    @property
+    def arrays_moved(self) -> tuple[ArrayMove, ...]:
+        """Arrays under another name."""
+
+    @property
     def renames(self) -> tuple[Rename, ...]:
         """What explains moved targets."""
 
@@ -102,11 +116,19 @@ def title(found: Compared) -> str:
         f"{escape(found.before.source.name, _CHARS)} → {escape(found.after.source.name, _CHARS)}"
     )
     differ = f"{counted(found.total, 'key')} differ{'s' if found.total == 1 else ''}"
-    return f"{names}: {differ if found.total else 'the same references'}."
+    equal = f"{found.equal:,} of {counted(found.keys, 'key')} equal ({share(found):.1f} %)"
+    return f"{names}: {differ if found.total else 'the same references'}, {equal}."
+
+
+def share(found: Compared) -> float:
+    """Return how many percent of the keys are equal, to a tenth; 100 if no key differs."""
+    return math.floor(1000 * found.equal / found.keys) / 10 if found.total else 100.0
 
 
 def sentences(found: Compared) -> Iterator[str]:
     """Yield what explains the changes."""
+    for old, new, keys in found.arrays_moved:
+        yield f"What was the array {old!r} is now {new!r}, in {counted(keys, 'key')}."
     for rename in found.renames:
         yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
     for shift in found.shifts:

@@ -100,6 +100,51 @@ def test_metadata_field_by_field() -> None:
     ]
 
 
+def named(*names: str) -> dict[str, Any]:
+    """Return the set with its array under other names, each with targets of its own."""
+    return {
+        key.replace("x/", f"{name}/"): value
+        if isinstance(value, str)
+        else [f"{value[0]}.{place}", *value[1:]]
+        for place, name in enumerate(names)
+        for key, value in BASE.items()
+    }
+
+
+def test_an_array_of_another_name_is_told_so() -> None:
+    found = rx.diff(named("x", "y"), named("z", "y") | {"y/1.2": ["s3://a/f.nc", 1, 2]})
+    assert [tuple(move) for move in found.arrays_moved] == [("x", "z", 7)]
+    assert "What was the array 'x' is now 'z', in 7 keys." in str(found)
+    less = named("z", "y")
+    del less["z/0.0"]
+    assert rx.diff(named("x", "y"), less).arrays_moved == ()
+
+
+def test_arrays_that_changed_places() -> None:
+    found = rx.diff(named("x", "y"), named("y", "x"))
+    assert found.counts == {"same": 2, "moved": 12}
+    assert [tuple(move) for move in found.arrays_moved] == [("x", "y", 6), ("y", "x", 6)]
+    both = {key: json.dumps({"fill_value": key}) for key in ("x/.zarray", "y/.zarray")}
+    assert rx.diff(named("x", "y"), named("x", "y") | both).arrays_moved == ()
+
+
+def test_how_much_is_equal() -> None:
+    found = rx.diff(BASE, changed(_0_0=None))
+    assert (found.equal, found.keys) == (6, 7)
+    assert str(found).startswith("dict → dict: 1 key differs, 6 of 7 keys equal (85.7 %).")
+    same = rx.diff(BASE, BASE)
+    assert str(same).startswith("dict → dict: the same references, 7 of 7 keys equal (100.0 %).")
+    many = {f"x/{i}": "1" for i in range(3000)}
+    assert "(99.9 %)" in str(rx.diff(many, many | {"x/0": "2"}))
+
+
+def test_two_keys_of_one_target_that_part() -> None:
+    before = {"x/0": ["s3://a/f", 0, 4], "x/1": ["s3://a/f", 0, 4]}
+    found = rx.diff(before, before | {"x/1": ["s3://a/g", 0, 4]})
+    assert [(row.key, row.change) for row in found.rows()] == [("x/1", "moved")]
+    assert [tuple(rule) for rule in found.renames] == [("s3://a/f", "s3://a/g", 1)]
+
+
 def test_grid_of_changes() -> None:
     after = changed(_0_0=None, _0_1=["s3://b", 1, 2], _1_2="text")
     grid = rx.diff(BASE, after).grid("x")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.refset.blocks import tables
 from refexplorer.refset.chunk_names import chunk_indices
+from refexplorer.refset.differences.arrays_moved import ArrayMove, find_array_moves
 from refexplorer.refset.differences.comparing import (
     ADDED,
     CHANGES,
@@ -120,6 +121,12 @@ class Differences:
             for (first, second), keys in zip(named, counts.tolist(), strict=True)
             if first is not None and second is not None
         )
+
+    def arrays_moved(self, before: Iterable[str], after: Iterable[str]) -> tuple[ArrayMove, ...]:
+        """Return which of the arrays at these paths are there under another name."""
+        old, new = (side[side >= 0] for side in self._rows[0])
+        gone, come = self.matched.before.select(old), self.matched.after.select(new)
+        return find_array_moves(gone, come, (before, after))
 
     @cached_property
     def shifts(self) -> tuple[Shift, ...]:

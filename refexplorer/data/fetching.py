@@ -17,7 +17,7 @@ from refexplorer.data.targets import Targets, complete, explained, held
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.spec.references import Base64, Inline, Reference
 
-CONCURRENCY = 32
+CONCURRENCY = 24
 """Requests at a time: enough to hide the way to a server, few enough for a server to bear."""
 
 Fetched = dict[str, bytes | RefexplorerError]

@@ -7,7 +7,7 @@ import random
 import re
 import weakref
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import aiohttp
 from fsspec.asyn import get_loop
@@ -32,6 +32,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
 failed together do not come back together."""
 REDIRECTS = 10
 Answer = TypeVar("Answer")
+Asked = ParamSpec("Asked")
+_REDIRECTED = frozenset({301, 302, 303, 307, 308})
 _BUFFER = 2**20
 """Bytes that wait in memory before a server is told to pause."""
 _CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
@@ -86,7 +88,7 @@ class HttpReader:
         LimitError
             If more than `limit` bytes come.
         """
-        return await _patiently(lambda: self._read(place, start, end, limit))
+        return await _patiently(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:
         """Return what the server says of a file; one byte is asked for, as some refuse HEAD.
@@ -96,30 +98,26 @@ class HttpReader:
         AccessError, FetchError
             As `read`.
         """
-        return await _patiently(lambda: self._facts(place))
+        return await _patiently(self._facts, place)
 
     async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
-        async with (
-            self._stalls.reading() as heard,
-            await self._answer(place, start, end) as response,
-        ):
-            _refuse(response, start)
-            begin = _begin(response, start)
-            self._versions.check(place.url, _version(response))
-            wanted = None if end is None else end - begin
-            return await _body(response, start - begin, wanted, limit, heard)
+        with self._stalls.reading() as heard:
+            response = await self._answer(place, start, end)
+            try:
+                _refuse(response, start)
+                begin = _begin(response, start)
+                self._versions.check(place.url, _version(response))
+                wanted = None if end is None else end - begin
+                return await _body(response, start - begin, wanted, limit, heard)
+            finally:
+                response.release()
 
     async def _facts(self, place: Place) -> Facts:
         try:
-            async with self._stalls.reading(), await self._answer(place, 0, 1) as response:
-                _refuse(response, 0)
-                headers = response.headers
-                total = headers.get("Content-Range", "").rpartition("/")[2]
-                size = response.content_length if response.status == 200 else None
-                if total.isdecimal():
-                    size = int(total)
-                tags = headers.get("ETag"), headers.get("Last-Modified")
-                return Facts(size, *tags, ranges=response.status == 206)
+            with self._stalls.reading():
+                async with await self._answer(place, 0, 1) as response:
+                    _refuse(response, 0)
+                    return _facts(response)
         except _Empty:
             return Facts(0)
 
@@ -131,8 +129,10 @@ class HttpReader:
             session, options = self._session(asked, redirected)
             headers = _headers(options, start, end)
             response = await session.get(asked.url, **options | {"headers": headers})
+            if response.status not in _REDIRECTED:
+                return response
             location = response.headers.get("Location")
-            if response.status not in (301, 302, 303, 307, 308) or location is None:
+            if location is None:
                 return response
             response.release()
             asked = self._policy.place(str(response.url.join(URL(location))))
@@ -157,14 +157,16 @@ class _Empty(FetchError):
     """The file ends before the range."""
 
 
-async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+async def _patiently(
+    ask: Callable[Asked, Awaitable[Answer]], *asked: Asked.args, **named: Asked.kwargs
+) -> Answer:
     """Ask again, a little later each time, while the failure is one of the moment."""
     for attempt in range(ATTEMPTS - 1):
         try:
-            return await ask()
+            return await ask(*asked, **named)
         except _PASSING:
             await asyncio.sleep(random.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)))
-    return await ask()
+    return await ask(*asked, **named)
 
 
 def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, str]:
@@ -194,6 +196,17 @@ def _begin(response: aiohttp.ClientResponse, start: int) -> int:
     if said is None or int(said[1]) > start:
         raise FetchError("the server answered with another range than was asked for")
     return int(said[1])
+
+
+def _facts(response: aiohttp.ClientResponse) -> Facts:
+    """Return what the headers say of a file of which one byte was asked for."""
+    headers = response.headers
+    total = headers.get("Content-Range", "").rpartition("/")[2]
+    size = response.content_length if response.status == 200 else None
+    if total.isdecimal():
+        size = int(total)
+    tags = headers.get("ETag"), headers.get("Last-Modified")
+    return Facts(size, *tags, ranges=response.status == 206)
 
 
 def _version(response: aiohttp.ClientResponse) -> str | None:

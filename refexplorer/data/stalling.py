@@ -51,32 +51,41 @@ class StallWatch:
 
 
 class _Read:
-    """One read; entering it gives what is to be called whenever bytes come."""
+    """One read; entering it gives what is to be called whenever bytes come.
+
+    It ends as in `asyncio.timeout`, which costs more, since it is made for timers.
+    """
 
     def __init__(self, watch: StallWatch) -> None:
         self._watch = watch
-        self._deadline = asyncio.timeout(None)
         self._looks = 0
+        self._is_ended = False
 
-    async def __aenter__(self) -> Callable[[], None]:
-        await self._deadline.__aenter__()
+    def __enter__(self) -> Callable[[], None]:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._cancelling = task.cancelling()
         self._watch.add(self)
         return self._heard
 
-    async def __aexit__(
+    def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         self._watch.remove(self)
-        await self._deadline.__aexit__(kind, error, trace)
+        is_ours = self._is_ended and self._task.uncancel() <= self._cancelling
+        if is_ours and isinstance(error, asyncio.CancelledError):
+            raise TimeoutError from error
 
     def look(self) -> None:
         """End the read if nothing was heard the last few times."""
         self._looks += 1
-        if self._looks > LOOKS:
-            self._deadline.reschedule(asyncio.get_running_loop().time())
+        if self._looks > LOOKS and not self._is_ended:
+            self._is_ended = True
+            self._task.cancel()
 
     def _heard(self) -> None:
         self._looks = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from refexplorer.data.access import AccessPolicy
@@ -121,9 +121,9 @@ class Targets:
             )
         return Wanted(key, url, place, start, end)
 
-    async def read(self, place: Place, start: int, end: int | None) -> Pieces:
+    def read(self, place: Place, start: int, end: int | None) -> Awaitable[Pieces]:
         """Return bytes of a target that is not local; runs on fsspec's event loop."""
-        return await self._reader(place).read(place, start, end, self.limit)
+        return self._reader(place).read(place, start, end, self.limit)
 
     async def facts(self, place: Place) -> Facts:
         """Return what is known of a target without its bytes; runs on fsspec's event loop."""

@@ -153,7 +153,7 @@ class _Converter:
                 overwrite=how.overwrite,
             )
         elif self._form == "V1":
-            table = concatenated(list(self._first("Reading")))
+            table = self._all()
             found = infer_table(table, least=1)
             check = self._checked(partial(self._check_v1, table))
             write_blocks(target, found.blocks(how.objects), check)
@@ -167,6 +167,12 @@ class _Converter:
         changes = [] if self._inlining is None else [self._inlining.apply]
         put = None if self._outline is None else self._outline.write
         return self._blocks(step, changes, put)
+
+    def _all(self) -> Table:
+        """Return the same as one table; that of a document is not copied."""
+        if len(self._refs.opened.parts) == 1 and self._inlining is None and self._outline is None:
+            return retargeted(self._refs.opened.table, self._urls)
+        return concatenated(list(self._first("Reading")))
 
     def _again(self) -> Iterator[Table]:
         """Yield the same once more; what was read is not read again."""

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typer import Typer
+    from typer import BadParameter, Typer
+    from typer.models import CommandInfo
 
 UNREADABLE = 2
 INTERRUPTED = 130
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return int(status or 0)
     except usage_errors as error:
-        return _refuse(f"{error.format_message().rstrip('.')}; see `refexplorer --help`.")
+        return _refuse(_wrong_call(error))
     except RefexplorerError as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
@@ -55,12 +56,23 @@ def load_app() -> Typer:
     import refexplorer.cli.set_commands
     import refexplorer.cli.spec_commands  # noqa: F401  its commands join the others
     from refexplorer.cli.commands import app
-    from refexplorer.cli.examples import epilog
+    from refexplorer.cli.examples import EXAMPLES, epilog
 
     for command in app.registered_commands:
-        if command.callback is not None:
-            command.epilog = epilog(command.callback.__name__)
+        command.epilog = epilog(_name(command))
+    app.registered_commands.sort(key=lambda command: list(EXAMPLES).index(_name(command)))
     return app
+
+
+def _name(command: CommandInfo) -> str:
+    assert command.callback is not None
+    return command.callback.__name__
+
+
+def _wrong_call(error: BadParameter) -> str:
+    said = error.format_message().rstrip(".").replace("Value error, ", "")
+    command = "refexplorer" if error.ctx is None else error.ctx.command_path
+    return f"{said}{' See' if said.endswith('?') else '; see'} `{command} --help`."
 
 
 def _refuse(sentence: str) -> int:

@@ -11,7 +11,7 @@ from typing import Annotated, cast
 import typer
 
 from refexplorer.cli import output
-from refexplorer.errors import SourceError
+from refexplorer.cli.nearby import no_folder
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.nodes import Node
@@ -48,7 +48,7 @@ def ls(
 ) -> int:
     """List one level of the tree."""
     refs = open_set(source)
-    total = _total(refs, path)
+    path, total = _level_at(refs, path)
     if tree and not as_json:
         output.write_tree(refs, path)
         return status_of(refs)
@@ -63,6 +63,8 @@ def ls(
     output.write_rows(("Key", "Kind", "Size", "Target", "From", "Below"), rows)
     if limit is not None and start + limit < total:
         output.say(f"{total - start - limit:,} more rows: --start {start + limit} goes on.")
+    elif start >= total:
+        output.say(_nothing_listed(refs, path, start, total))
     return status_of(refs)
 
 
@@ -164,11 +166,22 @@ def open_set(source: str, templates: Mapping[str, str] | None = None) -> Referen
         return open_references(source, templates=templates, progress=progress)
 
 
-def _total(refs: ReferenceSet, path: str) -> int:
-    try:
-        return refs.children(path, 0, 0).total
-    except KeyError:
-        raise SourceError(f"{refs.source.name} has nothing at {path!r}.") from None
+def _level_at(refs: ReferenceSet, path: str) -> tuple[str, int]:
+    """Return the path, without slashes around it if there is none with them, and its rows."""
+    for meant in (path, path.strip("/")):
+        try:
+            return meant, refs.children(meant, 0, 0).total
+        except KeyError:
+            continue
+    raise no_folder(refs, path)
+
+
+def _nothing_listed(refs: ReferenceSet, path: str, start: int, total: int) -> str:
+    if total:
+        return f"There are {total:,} rows; --start {start:,} is behind the last one."
+    if path in refs:
+        return f"{path!r} is a key with nothing below; `refexplorer explain` tells about it."
+    return f"{refs.source.name} has no keys."
 
 
 def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[Node]:

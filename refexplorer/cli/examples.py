@@ -63,7 +63,7 @@ EXAMPLES = {
         "refexplorer demo": "needs no network",
     },
 }
-"""Command → what to type → what it is for; a test runs each of them."""
+"""Command → what to type → what it is for, in the order of the help; a test runs each of them."""
 
 
 def epilog(command: str) -> str:

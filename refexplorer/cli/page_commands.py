@@ -12,7 +12,7 @@ from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, app, open_set
 
 MEGABYTE = 1_000_000
-Port = Annotated[int, typer.Option(help="0 takes a free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address only.")]
 
 

@@ -10,10 +10,12 @@ import typer
 
 from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, Source, app, open_set, status_of
-from refexplorer.errors import SourceError
+from refexplorer.cli.nearby import no_key
 from refexplorer.opening import dialects as dialects_of
 from refexplorer.spec.references import Kind
 from refexplorer.spec.schema import schema as schema_of
+
+_WHOLE = " as a whole; a * before and after it also finds it inside keys"
 
 
 @app.command()
@@ -31,8 +33,12 @@ def find(
     if as_json:
         output.write_json({"source": refs.source.name, "pattern": pattern}, "keys", keys)
     else:
-        for key in keys:
+        number = 0
+        for number, key in enumerate(keys, 1):  # noqa: B007  it tells whether there was any
             output.write_line(key)
+        if not number and limit != 0:
+            whole = _WHOLE if mode == "glob" and "*" not in pattern else ""
+            output.say(f"No key matches {pattern!r}{whole}.")
     return status_of(refs)
 
 
@@ -47,7 +53,7 @@ def explain(
     try:
         explanation = refs.explain(key)
     except KeyError:
-        raise SourceError(f"{refs.source.name} has no key {key!r}.") from None
+        raise no_key(refs, key) from None
     if as_json:
         fields = {"key": key, "origin": explanation.origin, "v0": explanation.reference.to_v0()}
         output.write_json(fields, "steps", (asdict(step) for step in explanation.steps))

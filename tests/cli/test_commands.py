@@ -150,6 +150,44 @@ def test_no_such_folder_is_one_sentence(demo: Path) -> None:
     assert ran.err == "refexplorer: sst.v0.json has nothing at 'nosuch'.\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("ls", "sts"), "has nothing at 'sts'; near it: 'sst'."),
+        (("explain", "SST/0.0.9"), "has no key 'SST/0.0.9'; near it: 'sst'."),
+        (("explain", "sst/0.0.9"), "near it: 'sst/0.0.1', 'sst/0.0.0',"),
+        (("explain", "sst"), "'sst' of sst.v1.json is a folder of keys"),
+        (("find", "x", "--kind", "y"), "--kind': 'y' is not one of 'inline',"),
+        (("ls", "--limit", "x"), "; see `refexplorer ls --help`."),
+    ],
+)
+def test_what_is_meant_is_named(arguments: tuple[str, ...], said: str, demo: Path) -> None:
+    ran = run(arguments[0], demo / "sst.v1.json", *arguments[1:])
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert said in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("ls", "sst/0.0.0"), "'sst/0.0.0' is a key with nothing below"),
+        (("ls", "--start", "100"), "There are 10 rows; --start 100 is behind the last one."),
+        (("find", "sst"), "No key matches 'sst' as a whole; a * before and after it"),
+        (("find", "*none*"), "No key matches '*none*'.\n"),
+    ],
+)
+def test_nothing_to_list_is_said(arguments: tuple[str, ...], said: str, demo: Path) -> None:
+    ran = run(arguments[0], demo / "sst.v1.json", *arguments[1:])
+    assert (ran.status, ran.out) == (0, "")
+    assert said in ran.err
+    assert run(arguments[0], demo / "sst.v1.json", *arguments[1:], "--json").err == ""
+
+
+def test_slashes_around_a_folder_do_not_matter(demo: Path) -> None:
+    levels = {run("ls", demo / "sst.v1.json", path).out for path in ("sst", "sst/", "/sst")}
+    assert len(levels) == 1
+
+
 def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "hostile.json"
     path.write_text(json.dumps({"a\x1b[31m\nb\u202e": ["\x1b]0;x\x07.nc", 0, 1]}))

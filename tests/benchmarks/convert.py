@@ -96,7 +96,7 @@ WAYS = (
 CASES = (
     Case("convert: V0 to parquet", "≥ 1 times", to_parquet, (kerchunk,), "v0", SMALL),
     Case("convert: V0 to parquet", "≥ 2 times", to_parquet, (kerchunk,), "v0", MILLION),
-    Case("convert: parquet to V0", "≥ 2 times", to_json, (fsspec_items,), "parquet", SMALL),
+    Case("convert: parquet to V0", "≥ 2 times", to_json, (fsspec_items,), "parquet", MILLION),
     *(Case(f"convert: {way}", "≤ 6 s", ours, (), kind, MILLION) for way, ours, kind in WAYS),
 )
 LARGE = tuple(

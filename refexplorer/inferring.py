@@ -89,7 +89,8 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     """Find the smallest V1 for a set: templates, and gen items where numbers follow progressions.
 
     Each gen item is expanded by the rules of the specification and compared with the set before
-    it is taken, so the document expands to exactly the same references. No target is read.
+    it is taken, so the document expands to exactly the same references. Where chunks are missing
+    here and there, an item makes boxes of those that are there. No target is read.
 
     Parameters
     ----------

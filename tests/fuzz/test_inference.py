@@ -44,7 +44,7 @@ def test_expansion_is_the_input(
 ) -> None:
     given_set = {key: value for part in parts for key, value in part.items()} | more
     if given_set:
-        for key in data.draw(st.sets(st.sampled_from(sorted(given_set)), max_size=3)):
+        for key in data.draw(st.sets(st.sampled_from(sorted(given_set)), max_size=12)):
             del given_set[key]
     refs = rx.open_references(given_set)
     found = rx.infer(refs)

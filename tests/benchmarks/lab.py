@@ -64,14 +64,10 @@ window.timed = (begin) => new Promise((tell) => {
     requestAnimationFrame(() => setTimeout(() => tell([held, since()])));
   });
 });
-window.keysTree = (root = document) => {
-  const found = root.querySelector("[role=treegrid]");
-  if (found) return found;
-  for (const each of root.querySelectorAll("*")) {
-    const inside = each.shadowRoot && window.keysTree(each.shadowRoot);
-    if (inside) return inside;
-  }
-  return null;
+window.keysTree = () => {
+  const frames = [...document.querySelectorAll("[data-place]")];
+  const trees = frames.map((frame) => frame.shadowRoot.querySelector("[role=treegrid]"));
+  return trees.find((tree) => tree !== null) ?? null;
 };
 window.hasRow = (tree, least) => [...tree.querySelectorAll(".rows .row:not(.waiting)")]
   .some((row) => Number(row.getAttribute("aria-rowindex")) >= least);

@@ -24,26 +24,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Without the name of the program; None takes them from ``sys.argv``.
     """
-    from refexplorer.cli.commands import usage_errors
-    from refexplorer.errors import RefexplorerError
-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    given = None if arguments is None else list(arguments)
     try:
-        status = load_app()(given, prog_name="refexplorer", standalone_mode=False)
+        return _run(None if arguments is None else list(arguments))
+    except KeyboardInterrupt:  # also while modules are loaded
+        return INTERRUPTED
+    except (BrokenPipeError, SystemExit) as ended:
+        if not _is_closed_pipe(ended):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(arguments: list[str] | None) -> int:
+    from refexplorer.cli.commands import usage_errors
+    from refexplorer.errors import RefexplorerError
+
+    try:
+        status = load_app()(arguments, prog_name="refexplorer", standalone_mode=False)
         sys.stdout.flush()
         return int(status or 0)
     except usage_errors as error:
         return _refuse(_wrong_call(error))
     except RefexplorerError as error:
         return _refuse(str(error))
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        raise
     except Exception as error:  # a fault of ours: still no traceback for who only looks
         return _refuse(f"This should not happen: {type(error).__name__}: {error}.")
 
@@ -67,6 +75,11 @@ def load_app() -> Typer:
 def _name(command: CommandInfo) -> str:
     assert command.callback is not None
     return command.callback.__name__
+
+
+def _is_closed_pipe(ended: BaseException) -> bool:
+    """Tell whether the reader, such as `head`, has seen enough; typer calls that a failure."""
+    return isinstance(ended, BrokenPipeError) or isinstance(ended.__context__, BrokenPipeError)
 
 
 def _wrong_call(error: BadParameter) -> str:

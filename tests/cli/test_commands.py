@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -38,13 +39,14 @@ def _written(stream: io.TextIOWrapper) -> str:
     return stream.read()
 
 
-def start(*arguments: str | Path) -> subprocess.Popen[str]:
+def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[str]:
     """Start a program that an interrupt reaches, also where tests run in the background."""
     return subprocess.Popen(
         [sys.executable, "-m", "refexplorer", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, **variables},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
@@ -197,10 +199,25 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
     assert r"a\x1b[31m\nb" in run("ls", path).out
 
 
-def test_reader_that_stops_early(demo: Path) -> None:
-    command = f"{sys.executable} -m refexplorer expand {demo / 'sst.v0.json'} | head -1"
+@pytest.mark.parametrize("count", [1, 20_000])
+def test_reader_that_stops_early(count: int, tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps({f"x/{number}": "text" for number in range(count)}))
+    command = f"set -o pipefail; {sys.executable} -m refexplorer expand {path} | head -1"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "{\n", "")
+
+
+def test_an_interrupt_is_no_traceback_while_modules_are_loaded(demo: Path) -> None:
+    started = start("ls", demo / "sst.v0.json", PYTHONVERBOSE="1")
+    assert started.stderr is not None
+    for line in started.stderr:
+        if "typer" in line:
+            break
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert (started.returncode, out) == (130, "")
+    assert "Traceback" not in err
 
 
 def test_a_trillion_keys_are_listed_and_not_expanded(tmp_path: Path) -> None:

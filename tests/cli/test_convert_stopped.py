@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
+from tests.cli.test_commands import start
 
 NAMES = ("a.json", "a.json.gz", "a.json.zst", "a.parq")
 LIMITED = """
@@ -40,13 +41,12 @@ def generated(path: Path, chunks: int, target: str = "{{i // 100}}") -> Path:
 def test_an_interrupt_leaves_nothing(tmp_path: Path, name: str) -> None:
     source, folder = generated(tmp_path / "source.json", 19_000_000), tmp_path / "out"
     folder.mkdir()
-    command = [sys.executable, "-m", "refexplorer", "convert", str(source), str(folder / name)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with start("convert", source, folder / name) as running:
         while running.poll() is None and not _has_begun(running.pid, folder):
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate()
-    assert (running.returncode, out, err) == (130, b"", b"")
+    assert (running.returncode, out, err) == (130, "", "")
     assert list(folder.iterdir()) == []
 
 

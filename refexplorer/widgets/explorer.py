@@ -48,6 +48,8 @@ class ReferencesWidget(StillWidget):
         Python that does what was done last: chose a key, searched, read a part of an array.
     references
         The set that is shown; setting it shows another one.
+    first
+        For the front end: the answers to what a view asks first, while they are true.
 
     Raises
     ------

@@ -82,3 +82,11 @@ test("rows that come unasked are not asked for", async () => {
   rows.want(0, 5);
   assert.equal(asked.length, 1);
 });
+
+test("whether there is anything to draw", () => {
+  const rows = new RowWindow(slowPython(100).fetch, () => undefined);
+  rows.fill({ start: 0, total: 100, rows: [0, 1, 2, 3] });
+  assert.equal(rows.has(3, 10), true);
+  assert.equal(rows.has(4, 10), false);
+  assert.equal(rows.has(0, 0), true);
+});

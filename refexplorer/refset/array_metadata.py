@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from refexplorer.refset.table import Table
 from refexplorer.refset.tree import prefix
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
@@ -15,16 +18,49 @@ def arrays_of(table: Table) -> dict[str, ArrayMeta]:
     """Return all arrays whose metadata can be read, by their paths."""
     places = (key.rpartition("/") for key in table.metadata)
     paths = dict.fromkeys(path for path, _, name in places if name in _OF_ARRAYS)
-    found = ((path, array_at(table, path)) for path in paths)
+    reader = ArrayReader(table)
+    found = ((path, reader.at(path)) for path in paths)
     return {path: array for path, array in found if array is not None}
 
 
-def array_at(table: Table, path: str) -> ArrayMeta | None:
-    """Return the metadata of the array at a path; None if there is none that can be read."""
-    metadata = _object(table, prefix(path) + ".zarray")
-    attributes = _object(table, prefix(path) + ".zattrs")
+class ArrayReader:
+    """Reads the metadata of arrays; what many of them have alike is parsed once.
+
+    Parameters
+    ----------
+    table
+        Holds the metadata keys.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._known: dict[tuple[str | None, ...], ArrayMeta | None] = {}
+
+    def at(self, path: str) -> ArrayMeta | None:
+        """Return the metadata of the array at a path; None if there is none that can be read."""
+        names = (".zarray", ".zattrs", "zarr.json")
+        texts = tuple(self._text(prefix(path) + name) for name in names)
+        if texts not in self._known:
+            self._known[texts] = _read(path, *map(_object, texts))
+        array = self._known[texts]
+        return array if array is None or array.path == path else replace(array, path=path)
+
+    def _text(self, key: str) -> str | None:
+        row = self._table.find(key)
+        reference = None if row is None else self._table.reference_at(row)
+        if isinstance(reference, Inline):
+            return reference.text
+        return reference.data.decode(errors="replace") if isinstance(reference, Base64) else None
+
+
+def _read(
+    path: str,
+    metadata: Mapping[str, object] | None,
+    attributes: Mapping[str, object] | None,
+    version_3: Mapping[str, object] | None,
+) -> ArrayMeta | None:
     if metadata is None:
-        metadata = _object(table, prefix(path) + "zarr.json")
+        metadata = version_3
         if metadata is None or metadata.get("node_type") != "array":
             return None
     try:
@@ -33,10 +69,5 @@ def array_at(table: Table, path: str) -> ArrayMeta | None:
         return None
 
 
-def _object(table: Table, key: str) -> dict[str, object] | None:
-    row = table.find(key)
-    reference = None if row is None else table.reference_at(row)
-    if not isinstance(reference, Inline | Base64):
-        return None
-    found = parse_metadata(reference.data.decode(errors="replace"))
-    return None if found is None else dict(found)
+def _object(text: str | None) -> Mapping[str, object] | None:
+    return None if text is None else parse_metadata(text)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from refexplorer.formats.arrow import number_column
-from refexplorer.refset.array_metadata import array_at
+from refexplorer.refset.array_metadata import ArrayReader
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.grid_counting import (
@@ -34,6 +34,7 @@ class ArrayIndex:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
+        self._reader = ArrayReader(tree.table)
         self._read: dict[str, ArrayMeta | None] = {}
         self._present: dict[str, int] = {}
         self._counted: dict[str, int] = {}
@@ -47,7 +48,7 @@ class ArrayIndex:
         """Return the metadata of the array at a path; None if there is none that can be read."""
         if path not in self._read:
             there = self._tree.folder(path) is not None
-            self._read[path] = array_at(self._tree.table, path) if there else None
+            self._read[path] = self._reader.at(path) if there else None
         return self._read[path]
 
     def of_key(self, key: str) -> tuple[ArrayMeta, tuple[int, ...]] | None:
@@ -60,15 +61,6 @@ class ArrayIndex:
                 index = array.chunk_index(key)
                 return None if index is None else (array, index)
         return None
-
-    def is_inside(self, key: str) -> bool:
-        """Say whether a key is below an array."""
-        path = key
-        while path:
-            path = path.rpartition("/")[0]
-            if self.get(path) is not None:
-                return True
-        return False
 
     def chunk_rows(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
         """Return the explicit chunk keys of an array with the right number of dimensions.
@@ -104,7 +96,7 @@ class ArrayIndex:
         folder, table = self._tree.folder(array.path), self._tree.table
         if folder is None:
             return False
-        metadata = sum(table.find(array.folder + name) is not None for name in METADATA_NAMES)
+        metadata = sum(array.folder + name in table.metadata for name in METADATA_NAMES)
         return self._explicit(array) + metadata == len(self._tree.rows_below(folder))
 
     def _explicit(self, array: ArrayMeta) -> int:

@@ -38,7 +38,7 @@ def chunk_indices(
         Which of the rows are chunk keys, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
     """
     places, indices = [np.empty(0, np.int64)], [np.empty((0, rank), np.int64)]
-    for at, names in _in_blocks(keys, rows):
+    for at, names in in_blocks(keys, rows):
         begins = np.flatnonzero(flags_of(pc.starts_with(names, start)))
         found, numbers = chunk_numbers(
             _after(names, len(start.encode())).take(begins), separator, rank
@@ -80,7 +80,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int, pa.Array]]:
+def in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int, pa.Array]]:
     """Yield the keys of some rows, block by block, each with its place."""
     for at in range(0, len(rows), BLOCK):
         part = rows[at : at + BLOCK]
@@ -102,7 +102,7 @@ def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.nd
     separator = "/" if b"/" in first else "."
     rank = first.count(separator.encode()) + 1
     found: np.ndarray | None = None
-    for at, names in _in_blocks(keys, rows):
+    for at, names in in_blocks(keys, rows):
         places, numbers = chunk_numbers(_after(names, skip), separator, rank)
         if len(places) < len(names):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import flags_of
+from refexplorer.formats.arrow import flags_of, text_column
 from refexplorer.refset.linting_grids import lint_arrays
 from refexplorer.refset.linting_ranges import lint_ranges
 from refexplorer.refset.linting_urls import lint_urls
@@ -49,19 +49,24 @@ def _lint_keys(table: Table, version: int, base: str, findings: Findings) -> Non
 
 
 def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
-    for folder in opened.tree.folders[1:]:
-        if opened.table.find(folder.path) is not None:
-            findings.add(
-                "key-is-also-directory",
-                base + pointer(folder.path),
-                f"`{folder.path}` is a key and the folder of other keys.",
-                key=folder.path,
-            )
+    paths = [folder.path for folder in opened.tree.folders[1:]]
+    rows = opened.table.index.find_many(text_column(paths))
+    for path in (paths[place] for place in np.flatnonzero(rows >= 0).tolist()):
+        findings.add(
+            "key-is-also-directory",
+            base + pointer(path),
+            f"`{path}` is a key and the folder of other keys.",
+            key=path,
+        )
 
 
 def _lint_metadata(table: Table, base: str, findings: Findings) -> None:
+    good: set[tuple[str, str]] = set()  # many arrays have the same
     for key, row in table.metadata.items():
-        reference = table.reference_at(row)
-        if isinstance(reference, Inline):
-            remarks = remarks_on_metadata(key, reference.text)
-            note_all(remarks, findings, base + pointer(key), key)
+        reference, name = table.reference_at(row), key.rpartition("/")[2]
+        if not isinstance(reference, Inline) or (name, reference.text) in good:
+            continue
+        remarks = list(remarks_on_metadata(key, reference.text))
+        if not remarks:
+            good.add((name, reference.text))
+        note_all(remarks, findings, base + pointer(key), key)

@@ -6,7 +6,10 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import flags_of
+from refexplorer.refset.chunk_names import in_blocks
 from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.table import Table
+from refexplorer.refset.tree import Folder
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.expansion import note_all
@@ -72,16 +75,14 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findi
 
 def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
     """Note folders of keys that look like chunks where no array is."""
-    table = opened.table
-    chunk_like = flags_of(pc.match_substring_regex(table.keys, _CHUNK_LIKE))
-    for folder in opened.tree.folders:
-        rows = opened.tree.rows_in(folder)
-        rows = rows[chunk_like[rows]]
+    table, folders = opened.table, _outside_arrays(opened)
+    rows_of = [opened.tree.rows_in(folder) for folder in folders]
+    chunk_like = _chunk_like(table, np.concatenate([np.empty(0, np.int64), *rows_of]))
+    for folder, every in zip(folders, rows_of, strict=True):
+        rows = every[chunk_like[every]]
         if not len(rows):
             continue
         key = table.key_at(int(rows[0]))
-        if opened.arrays.is_inside(key):
-            continue
         where = f"`{folder.path}`" if folder.path else "the root"
         remark = Remark(
             "orphan-chunk",
@@ -90,3 +91,21 @@ def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
         )
         at = base + pointer(key)
         findings.add(remark.code, at, remark.message, remark.hint, key=key, count=len(rows))
+
+
+def _outside_arrays(opened: OpenedSet) -> list[Folder]:
+    """Return the folders that are no array and in none."""
+    outside: dict[int, Folder] = {}
+    for folder in opened.tree.folders:
+        is_free = folder.parent is None or folder.parent.number in outside
+        if is_free and opened.arrays.get(folder.path) is None:
+            outside[folder.number] = folder
+    return list(outside.values())
+
+
+def _chunk_like(table: Table, rows: np.ndarray) -> np.ndarray:
+    """Say of some keys whether they look like chunks, shape ``(n,)`` bool of all keys."""
+    found = np.zeros(table.count, np.bool_)
+    for at, keys in in_blocks(table.keys, rows):
+        found[rows[at : at + len(keys)]] = flags_of(pc.match_substring_regex(keys, _CHUNK_LIKE))
+    return found

@@ -137,13 +137,18 @@ class _Child:
 
 _turns = threading.BoundedSemaphore(CHILDREN)
 _idle: list[_Child] = []
+if os.name == "posix":
+    os.register_at_fork(after_in_child=_idle.clear)  # they go on answering the process before
 
 
 @contextmanager
 def _child() -> Iterator[_Child]:
     """Lend a process that has nothing to do; one that failed is not lent again."""
     with _turns:
-        child = _idle.pop() if _idle else _Child()
+        try:
+            child = _idle.pop()
+        except IndexError:
+            child = _Child()
         try:
             yield child
         except BaseException:

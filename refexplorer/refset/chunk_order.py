@@ -20,6 +20,8 @@ from refexplorer.spec.references import Reference
 
 Arrays = Mapping[str, ArrayMeta]
 """By their paths."""
+_CHUNKS = 10**18
+"""Numbers of chunks are read up to 18 digits."""
 _AHEAD = 64
 """How many times as many rows as the last array had are looked at for the next one."""
 
@@ -147,6 +149,10 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
     """Return which rows are chunks of an array, and their numbers in its grid."""
     if not array.grid:
         return np.array([0]), np.array([0])
+    if array.chunk_count >= _CHUNKS:
+        raise RefexplorerError(
+            f"`{array.path}` has {array.chunk_count:,} chunks, too many for a parquet store."
+        )
     start, rank = array.folder + array.prefix, len(array.grid)
     places, indices = chunk_indices(block.keys, rows, start, array.separator, rank)
     outside = np.flatnonzero(np.any(indices >= np.array(array.grid), axis=1))

@@ -59,6 +59,15 @@ def test_references_in_any_order_come_into_their_record_files(
     assert not rx.diff(source, tmp_path / "b.json")
 
 
+@pytest.mark.parametrize("shape", [[2**40, 2**40], [5 * 10**18, 1]])
+def test_chunks_that_no_store_can_number_are_refused(tmp_path: Path, shape: list[int]) -> None:
+    array = V0["s/.zarray"] | {"shape": shape, "chunks": [1, 1]}
+    source = {"x/.zarray": array, f"x/{shape[0] - 1}.0": ["s3://b/f", 0, 9]}
+    with pytest.raises(rx.RefexplorerError, match=r"`x` has [0-9,]+ chunks, too many"):
+        rx.convert(source, tmp_path / "a.parq")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz", "a.parq"])
 def test_of_equal_keys_the_last_one_is_converted(tmp_path: Path, name: str) -> None:
     entries = [f'"{key}": {json.dumps(value)}' for key, value in many_arrays().items()]

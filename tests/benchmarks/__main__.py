@@ -69,6 +69,8 @@ def _cases(large: bool, only: str) -> list[Case]:
 def _lines(case: Case, path: Path, runs: int) -> list[str]:
     """Return a line for each peer, or one if there is none."""
     ours = measure(case.ours, path, runs)
+    if case.needs and _version(case.needs) is None:
+        return [_line(case, ours, None, f"{case.needs} is not installed")]
     if not case.peers:
         return [_line(case, ours, None, "")]
     peers = [(peer.__name__, measure(peer, path, runs)) for peer in case.peers]
@@ -78,7 +80,7 @@ def _lines(case: Case, path: Path, runs: int) -> list[str]:
 def _line(case: Case, ours: Measured, peer: Measured | None, name: str) -> str:
     cells = [case.work, f"{case.keys:,}", case.goal, _seconds(ours.seconds)]
     if peer is None:
-        cells += ["", "", _megabytes(ours.added), ""]
+        cells += [name, "", _megabytes(ours.added), ""]
     else:
         share = f"{_megabytes(ours.added)} / {_megabytes(peer.added)} {case.memory_goal}"
         factor = peer.seconds / ours.seconds

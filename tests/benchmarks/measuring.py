@@ -62,6 +62,8 @@ class Case:
         The set to work on, for `tests.benchmarks.sets.made`.
     memory_goal
         The largest part of the first peer's added memory that we may add.
+    needs
+        A package without which the peers are not measured.
     """
 
     work: str
@@ -71,6 +73,7 @@ class Case:
     kind: str
     keys: int
     memory_goal: str = ""
+    needs: str = ""
 
 
 @dataclass(frozen=True)

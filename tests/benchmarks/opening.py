@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.benchmarks.measuring import Case, Watch
 
@@ -45,12 +46,49 @@ def _open_fsspec(watch: Watch, path: Path, simple: bool) -> object:
     return [len(filesystem.references), sorted(names)]
 
 
+def open_arrays(watch: Watch, path: Path) -> object:
+    """Open as `open_ours` does; what is equal are the arrays and the number of byte ranges."""
+    from refexplorer import Kind, open_references
+
+    with watch.running():
+        refs = open_references(path)
+        refs.children("", 0, 50)
+    return [sorted(refs.arrays()), refs.summary().kinds[Kind.RANGE]]
+
+
+def open_virtualizarr(watch: Watch, path: Path) -> object:
+    """Parse the same references, in the form of version 1 that it reads, to a virtual dataset."""
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore, MemoryStore
+    from virtualizarr.parsers import KerchunkJSONParser
+
+    registry = ObjectStoreRegistry({"file://": LocalStore(), "s3://mirror": MemoryStore()})
+    with TemporaryDirectory() as folder:
+        document = Path(folder) / "refs.json"
+        document.write_text(f'{{"version": 1, "refs": {path.read_text()}}}')
+        with watch.running():
+            store = KerchunkJSONParser()(url=document.as_uri(), registry=registry)
+            dataset = store.to_virtual_dataset(loadable_variables=[])
+    variables = dataset.variables
+    counts = [len(variable.data.manifest.dict()) for variable in variables.values()]
+    return [sorted(map(str, variables)), sum(counts)]
+
+
 def _case(title: str, goal: str, kind: str, keys: int, memory_goal: str = "") -> Case:
     return Case(title, goal, open_ours, (open_fsspec,), kind, keys, memory_goal)
 
 
 CASES = (
     _case("open V0, first level", "≥ 4 times", "v0", MILLION, "≤ 1/4"),
+    Case(
+        "open V0, beside VirtualiZarr",
+        "",
+        open_arrays,
+        (open_virtualizarr,),
+        "v0",
+        MILLION,
+        needs="virtualizarr",
+    ),
     _case("open V1 with templates, first level", "≥ 5 times", "v1", MILLION),
     Case(
         "open V1 with template calls, first level",

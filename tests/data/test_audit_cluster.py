@@ -182,7 +182,10 @@ def scheduler_of_its_own(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes]
             while not place.exists():
                 assert started[0].poll() is None
                 time.sleep(0.05)
-        yield started[0], json.loads(place.read_text())["address"]
+        address = json.loads(place.read_text())["address"]
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1)  # on a busy machine it starts long after the scheduler
+        yield started[0], address
     finally:
         for program in started:
             program.kill()

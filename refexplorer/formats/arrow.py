@@ -36,10 +36,10 @@ def number_column(numbers: np.ndarray) -> pa.Array:
 
 
 def numbers_of(column: pa.Array) -> np.ndarray:
-    """Return a column of numbers without nulls as numpy, shape ``(n,)``."""
+    """Return a column of integers without nulls as numpy, shape ``(n,)``."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    kind = np.dtype(column.type.to_pandas_dtype())
+    kind = np.dtype(str(column.type))  # pyarrow's own way may load pandas
     if not len(column):
         return np.empty(0, kind)
     start = column.offset * kind.itemsize

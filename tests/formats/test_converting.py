@@ -45,6 +45,8 @@ def test_fsspec_reads_the_same_references(name: str, tmp_path: Path) -> None:
     if name == "a.parq":
         theirs: Any = LazyReferenceMapper(str(tmp_path / name), fs=fsspec.filesystem("file"))
     else:
+        if name.endswith(".zst") and "zstd" not in fsspec.available_compressions():
+            pytest.skip("this fsspec does not decompress zstd")
         options = {"compression": "infer"}
         with fsspec.open(str(tmp_path / name), "rb", **options) as file:
             theirs = fsspec.filesystem("reference", fo=json.load(file), fs={}).references

@@ -12,7 +12,7 @@ from refexplorer.formats.arrow import numbers_of, text_column
 from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.joining import joined_columns
-from refexplorer.refset.opened import COMPARED_KEYS, is_within
+from refexplorer.refset.overriding import COMPARED_KEYS, is_within
 from refexplorer.refset.records import Loaded, Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table

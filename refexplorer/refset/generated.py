@@ -25,6 +25,11 @@ def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -
         yield Table(_keys_of(run), columns_of(run), part.origin)
 
 
+def generated_keys(part: Generated) -> Iterator[pa.LargeStringArray]:
+    """Yield the keys alone, in order; those of references that fail are left out."""
+    return map(_keys_of, part.runs())
+
+
 def _keys_of(run: Run) -> pa.LargeStringArray:
     if not isinstance(run.texts, Halves):
         return text_column(run.keys)

@@ -5,30 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from refexplorer.errors import LimitError
-from refexplorer.formats.arrow import flags_of
 from refexplorer.formats.json_blocks import Entries
 from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
 from refexplorer.refset.columns import Columns
-from refexplorer.refset.distinct import folders_of_distinct
 from refexplorer.refset.entries import table_of_entries
 from refexplorer.refset.level import Level
 from refexplorer.refset.nodes import Node, Page
+from refexplorer.refset.overriding import lay_over
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table, build_table
-from refexplorer.refset.tree import Folder, Tree, prefix
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.document import Document
 from refexplorer.spec.references import Reference, V0Value
-
-COMPARED_KEYS = 100_000
-"""Of two gen items with more keys each, equal keys are not looked for."""
 
 
 class OpenedSet:
@@ -214,18 +204,7 @@ def open_document(document: Document, entries: Entries | None = None) -> OpenedS
         table = build_table(document.entries())
     else:
         table = table_of_entries(entries, document)
-    segments: list[Generated] = []
-    generated = [Generated(item) for item in document.gen]
-    distinct = folders_of_distinct(generated)
-    for made in generated:
-        table = _without_remade(table, made, document.findings)
-        segments = [
-            segment
-            if segment.folder == made.folder in distinct
-            else _hide_remade(segment, made, document.findings)
-            for segment in segments
-        ]
-        segments.append(made)
+    table, segments = lay_over(table, list(map(Generated, document.gen)), document.findings)
     return OpenedSet(table, [segment for segment in segments if segment.count])
 
 
@@ -233,62 +212,3 @@ def open_store(store: ParquetStore) -> OpenedSet:
     """Lay out a parquet store: its metadata as a table, each array as a segment."""
     table = build_table(store.metadata.items(), "parquet")
     return OpenedSet(table, [Records(store, array) for array in store.arrays])
-
-
-def _without_remade(table: Table, made: Generated, findings: Findings) -> Table:
-    """Drop the explicit keys that a gen item makes again."""
-    fits = np.flatnonzero(could_make(made, table.keys)).tolist()
-    remade = [row for row in fits if _makes(made, table.key_at(row))]
-    if not remade:
-        return table
-    _note_remade(made, table.key_at(remade[0]), len(remade), findings)
-    return table.select(np.delete(np.arange(table.count), remade))
-
-
-def could_make(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
-    """Say which keys look as if an item could make them, shape ``(n,)`` bool."""
-    inverter = made.item.inverter
-    if inverter is not None:
-        return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.regex.pattern})$"))
-    return flags_of(pc.starts_with(keys, prefix(made.folder)))
-
-
-def _hide_remade(segment: Generated, made: Generated, findings: Findings) -> Generated:
-    """Hide the keys of an earlier gen item that a later one makes again."""
-    if not (is_within(segment.folder, made.folder) or is_within(made.folder, segment.folder)):
-        return segment
-    if segment.count <= min(made.count, COMPARED_KEYS):
-        keys = (segment.key_at(row) for row in range(segment.count))
-        hidden = [row for row, key in enumerate(keys) if _makes(made, key)]
-    elif made.count <= COMPARED_KEYS:
-        places = (segment.find(made.key_at(row)) for row in range(made.count))
-        hidden = sorted({place for place in places if place is not None})
-    else:
-        return segment
-    if not hidden:
-        return segment
-    _note_remade(made, segment.key_at(hidden[0]), len(hidden), findings)
-    numbers = {*segment.hidden, *(segment.number(row) for row in hidden)}
-    return Generated(segment.item, tuple(sorted(numbers)))
-
-
-def is_within(path: str, folder: str) -> bool:
-    """Say whether a path is a folder or inside it."""
-    return prefix(path).startswith(prefix(folder))
-
-
-def _makes(made: Generated, key: str) -> bool:
-    try:
-        return made.find(key) is not None
-    except LimitError:
-        return False
-
-
-def _note_remade(made: Generated, key: str, count: int, findings: Findings) -> None:
-    findings.add(
-        "gen-duplicate-key",
-        pointer("gen", made.item.number),
-        f"{made.origin} makes keys that were there before, such as `{key}`; its own count.",
-        key=key,
-        count=count,
-    )

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from refexplorer.errors import LimitError
 from refexplorer.formats.arrow import flags_of, text_column
 from refexplorer.refset.numbering import number_of
-from refexplorer.refset.opened import OpenedSet, could_make
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.overriding import could_make
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table
 from refexplorer.spec.boxes import values_at

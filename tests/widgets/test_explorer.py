@@ -5,6 +5,7 @@ import pytest
 from refexplorer import demo
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.opening import open_references
+from refexplorer.views.wire import Message
 from refexplorer.widgets import bundles
 from refexplorer.widgets.explorer import explore
 
@@ -72,7 +73,7 @@ def test_widgets_share_the_text_of_the_bundle() -> None:
 
 def test_what_a_view_asks_first_comes_with_the_widget() -> None:
     explorer = explore(demo.path("sst.v0.json"))
-    asked = [{"op": "hello"}, {"op": "tree.rows", "start": 0, "n": 60}]
+    asked: list[Message] = [{"op": "hello"}, {"op": "tree.rows", "start": 0, "n": 60}]
     answers = [explorer._controller.handle(message)[0][0] for message in asked]
     assert list(explorer.first.values()) == answers
 

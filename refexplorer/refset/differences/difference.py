@@ -27,7 +27,8 @@ from refexplorer.refset.differences.comparing import (
 from refexplorer.refset.differences.fields import FieldChange, field_changes
 from refexplorer.refset.differences.matching import Matched, match
 from refexplorer.refset.differences.renames import Rename, Shift, find_renames, find_shifts
-from refexplorer.refset.opened import OpenedSet, is_within
+from refexplorer.refset.opened import OpenedSet
+from refexplorer.refset.overriding import is_within
 from refexplorer.refset.segments import Segment
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import ArrayMeta

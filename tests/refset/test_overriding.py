@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import refexplorer as rx
+from refexplorer.refset import overriding
+
+NUMBERS = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
+ITEMS = st.builds(
+    lambda key, first, second: {
+        "key": key,
+        "url": "http://h/{{i}}",
+        "dimensions": {"i": first, "j": second},
+    },
+    st.sampled_from(["x/{{i}}.{{j}}", "x/{{i + 1}}.{{j}}", "x/y/{{i}}.{{j}}", "{{i}}.{{j}}"]),
+    NUMBERS,
+    NUMBERS,
+)
+KEYS = st.sampled_from(
+    [f"{folder}{i}.{j}" for folder in ("x/", "x/y/", "") for i in "1279" for j in "03"]
+)
+
+
+@given(st.lists(ITEMS, min_size=1, max_size=5), st.sets(KEYS), st.sampled_from([0, 1000]))
+def test_the_last_that_makes_a_key_counts_however_they_are_compared(
+    items: list[dict[str, Any]], keys: set[str], few: int
+) -> None:
+    document = {
+        "version": 1,
+        "gen": [item | {"url": f"http://{n}/{{{{i}}}}"} for n, item in enumerate(items)],
+        "refs": dict.fromkeys(keys, "explicit"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overriding, "_FEW_LOOKS", few)
+        refs = rx.open_references(document)
+    assert refs.to_v0() == rx.expand(document).v0
+    assert len(refs) == len(list(refs)) == len(set(refs))
+    made = sum(len(item["dimensions"]["i"]) * len(item["dimensions"]["j"]) for item in items)
+    remade = [each for each in refs.diagnostics if each.code == "gen-duplicate-key"]
+    assert sum(each.count for each in remade) == made + len(keys) - len(refs)
+
+
+def test_many_items_over_many_references_are_compared_at_once() -> None:
+    """One by one it would be 4 * 10^6 patterns and as many sums."""
+    gen = [
+        {
+            "key": "x/{{i}}.{{j}}",
+            "url": "http://h",
+            "dimensions": {"i": [n, n + 400], "j": {"stop": 5}},
+        }
+        for n in range(400)
+    ]
+    explicit = {f"x/{n}.{n % 9}": ["http://other", n, 1] for n in range(10_000)}
+    refs = rx.open_references({"version": 1, "gen": gen, "refs": explicit})
+    remade = sum(n < 800 and n % 9 < 5 for n in range(10_000))
+    assert len(refs) == 4000 + len(explicit) - remade
+    assert not [each for each in refs.diagnostics if each.code == "gen-not-checked"]
+
+
+def test_what_would_take_too_long_is_left_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overriding, "_LISTED_KEYS", 0)
+    monkeypatch.setattr(overriding, "_LOOKS", 250)
+    gen = [
+        {
+            "key": "x/{{i}}",
+            "url": f"http://h{n}",
+            "dimensions": {"i": {"start": n, "stop": 100 + n}},
+        }
+        for n in range(9)
+    ]
+    refs = rx.open_references({"version": 1, "gen": gen, "refs": {"x/0": "explicit"}})
+    left = [each for each in refs.diagnostics if each.code == "gen-not-checked"]
+    assert [each.pointer for each in left] == ["/gen/2"]
+    assert refs["x/0"] == rx.Url("http://h0")
+    assert refs["x/1"] == rx.Url("http://h1")

@@ -163,8 +163,8 @@ def _table(chunks: Chunks, held: slice, start: int, size: int, urls: pa.Array) -
     codes[rows] = chunks.codes[held] + 1
     offsets[rows], sizes[rows] = chunks.offsets[held], chunks.sizes[held]
     places = number_column(codes)
-    named = pc.not_equal(places, 0)
-    paths = pc.if_else(named, urls.take(places), pa.scalar(None, pa.large_string()))
+    named = pc.not_equal(places, number_column(np.zeros(size)))
+    paths = pc.if_else(named, urls.take(places), pa.nulls(size, pa.large_string()))
     schema = pa.schema(
         [
             pa.field("path", pa.string()),

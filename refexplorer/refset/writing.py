@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.arrow import text_column
+from refexplorer.formats.arrow import text_column, text_scalar
 from refexplorer.formats.json_writing import json_text, members, placed, range_values
 from refexplorer.refset.blocks import BLOCK, block_of
 from refexplorer.refset.columns import RANGE, URL, Columns
@@ -44,7 +44,7 @@ def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]
     """
     start = b"{"
     for block in (retargeted(block, ()) for block in blocks):
-        if pc.any(pc.equal(block.keys, "version")).as_py():
+        if pc.any(pc.equal(block.keys, text_scalar("version"))).as_py():
             raise RefexplorerError("A key called `version` cannot be written as V0; write V1.")
         for part in written(block, [json_text(url) for url in block.columns.urls], objects):
             yield start + part

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.arrow import text_scalar
 from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_writing import json_text
 from refexplorer.refset.inference.finding import find_items
@@ -89,7 +90,7 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
     total = 2 * table.count
     tell = progress or (lambda done, of: None)
     items = find_items(table, lambda rows: tell(rows, total))
-    if pc.any(pc.equal(table.keys, "version")).as_py():
+    if pc.any(pc.equal(table.keys, text_scalar("version"))).as_py():
         least = 1
     while True:
         found = _with_templates(table, items, least)

@@ -23,8 +23,14 @@ NO_BROWSER = (
     "No Chromium was found or could be installed: install Chromium or Chrome, "
     "or name one in REFEXPLORER_BROWSER."
 )
-AT_ONCE = ("-n", "logical", "--maxprocesses", "4", "--dist", "loadfile")
-"""A process for each processor, with a JupyterLab of its own; ``-n 0`` among the arguments: one."""
+AT_ONCE = (
+    "-n", "logical", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder",
+)  # fmt: skip
+"""A process for each processor, with a JupyterLab of its own; ``-n 0`` among the arguments: one.
+
+The order of the files stays: after playwright a process has a running loop, which notebooks' code
+that is run in the tests before cannot have.
+"""
 
 
 def main(arguments: list[str]) -> int:

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ def run(refs: rx.ReferenceSet, key: str | None = None) -> dict[str, Any]:
     async def cell() -> None:
         exec(refs.code(key), names)
 
-    asyncio.run(cell())
+    with ThreadPoolExecutor(1) as other:  # the browser of an earlier test leaves a loop in this one
+        other.submit(asyncio.run, cell()).result()
     return names
 
 

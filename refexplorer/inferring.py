@@ -11,6 +11,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from refexplorer.display.inference import inference_html, inference_text
 from refexplorer.formats.atomic import write_blocks
 from refexplorer.formats.compression import Progress
@@ -19,7 +21,7 @@ from refexplorer.formats.source import Source
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.blocks import table_of
-from refexplorer.refset.inference.inferred import Inferred, infer_table
+from refexplorer.refset.inference.inferred import as_it_is, infer_table
 from refexplorer.refset.table import Table
 from refexplorer.spec.expansion import check_expandable
 
@@ -44,8 +46,6 @@ class Inference:
         The templates that were found.
     gen
         The gen items that were found.
-    explicit
-        The references that are written out.
     """
 
     name: str
@@ -55,13 +55,14 @@ class Inference:
     generated: int
     templates: Mapping[str, str]
     gen: tuple[Mapping[str, Any], ...]
-    explicit: Table = field(repr=False)
+    _table: Table = field(repr=False)
+    _kept: np.ndarray = field(repr=False)
     _blocks: Callable[[], Iterator[bytes]] = field(repr=False)
 
     @property
     def kept_explicit(self) -> int:
         """How many keys are written out one by one."""
-        return self.keys - self.generated
+        return len(self._kept)
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -71,7 +72,7 @@ class Inference:
 
     def explicit_keys(self, start: int = 0, stop: int | None = None) -> list[str]:
         """Return the keys numbered `start` to `stop` of those that are written out."""
-        keys: list[str] = self.explicit.keys[start:stop].to_pylist()
+        keys: list[str] = self._table.keys_at(self._kept[start:stop]).to_pylist()
         return keys
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -111,14 +112,16 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     check_expandable(refs.count, refs.limits)
     table = table_of(refs.opened.parts)
     found = infer_table(table, progress=progress)
-    before = _size(refs.source) or Inferred({}, (), 0, table, tuple(table.columns.urls)).size
+    whole = as_it_is(table)
+    before = _size(refs.source) or whole.size
     as_given = found.size > before and _says_all(refs)
     after = before if as_given else found.size
     facts = (refs.source.name, before, after, table.count)
     if as_given:
-        return Inference(*facts, 0, {}, (), table, partial(_given, refs.source))
-    parts = (found.generated, found.templates, found.gen, found.explicit)
-    return Inference(*facts, *parts, found.blocks)
+        return Inference(*facts, 0, {}, (), table, whole.kept, partial(_given, refs.source))
+    generated = table.count - len(found.kept)
+    sections = (found.templates, found.gen)
+    return Inference(*facts, generated, *sections, table, found.kept, found.blocks)
 
 
 def _size(source: Source) -> int:

@@ -18,16 +18,15 @@ from refexplorer.refset.retargeting import retargeted
 from refexplorer.refset.table import Table
 
 
-def written(table: Table, urls: Sequence[str], objects: bool = False) -> Iterator[bytes]:
+def written(table: Table, objects: bool = False) -> Iterator[bytes]:
     """Yield the references of a table as members of a JSON object, a block at a time.
 
     Parameters
     ----------
-    urls
-        What to write in the place of each of the table's URLs, as JSON.
     objects
         Write metadata as objects, not as text that holds their JSON.
     """
+    urls = [json_text(url) for url in table.columns.urls]
     for start in range(0, table.count, BLOCK):
         block = block_of(table, start, min(start + BLOCK, table.count))
         as_object = set(block.metadata.values()) if objects else set()
@@ -46,7 +45,7 @@ def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]
     for block in (retargeted(block, ()) for block in blocks):
         if pc.any(pc.equal(block.keys, text_scalar("version"))).as_py():
             raise RefexplorerError("A key called `version` cannot be written as V0; write V1.")
-        for part in written(block, [json_text(url) for url in block.columns.urls], objects):
+        for part in written(block, objects):
             yield start + part
             start = b",\n"
     yield b"{}" if start == b"{" else b"}"

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
 import numpy as np
 
-from refexplorer.formats.arrow import text_column
 from refexplorer.formats.json_writing import json_text
-from refexplorer.refset.columns import RANGE, URL
 from refexplorer.refset.inference.grids import LEAST_ROWS, additive_grids, full_grids
-from refexplorer.refset.inference.items import Group, Item, pieces, write_items
+from refexplorer.refset.inference.groups import Group, groups_of
+from refexplorer.refset.inference.items import Item, pieces, write_items
 from refexplorer.refset.inference.lattices import Lattice, fit_lattice, lattice_of
-from refexplorer.refset.inference.numbers import Numbered, read_numbers
 from refexplorer.refset.table import Table
 
 MOST_ITEMS = 1000
-MOST_GROUPS = 1000
 MOST_LATTICES = 8
 BUDGET = 500
 """Parts of the rows of one group that are looked at."""
@@ -30,15 +26,9 @@ def find_items(table: Table, tell: Callable[[int], None]) -> list[Item]:
     Parameters
     ----------
     tell
-        Called with how many rows of the table were looked at.
+        Called with how many rows of the table were looked at, each of them twice.
     """
-    groups = heapq.nlargest(MOST_GROUPS, groups_of(table), lambda group: len(group.rows))
-    found: list[Item] = []
-    seen = 0
-    for group in groups:
-        tell(seen)
-        found += _items(group)
-        seen += len(group.rows)
+    found = [item for group in groups_of(table, tell) for item in _items(group)]
     return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
 
 
@@ -87,38 +77,3 @@ def _saved(group: Group, items: Iterable[Item]) -> int:
 
 def _written_out(group: Group) -> int:
     return len(group.key) + 10 + 14 * group.ranges
-
-
-def groups_of(table: Table) -> Iterator[Group]:
-    """Yield the references to named targets by the words of key and URL, the large ones only."""
-    columns = table.columns
-    keys = read_numbers(table.keys)
-    urls = read_numbers(text_column([url or "" for url in columns.urls]))
-    named = np.array([*(url is not None for url in columns.urls), False], np.bool_)
-    shapes = np.append(urls.codes, -1)[columns.targets]
-    usable = (columns.kinds >= URL) & named[columns.targets] & (shapes >= 0) & (keys.codes >= 0)
-    usable[list(columns.large)] = False
-    rows = np.flatnonzero(usable)
-    ranges = columns.kinds[rows] == RANGE
-    codes = (keys.codes[rows] * (len(urls.shapes) + 1) + shapes[rows]) * 2 + ranges
-    order = np.argsort(codes, kind="stable")
-    for part in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-        if len(part) >= LEAST_ROWS:
-            yield _group(table, rows[part], keys, urls)
-
-
-def _group(table: Table, rows: np.ndarray, keys: Numbered, urls: Numbered) -> Group:
-    columns = table.columns
-    targets = columns.targets[rows]
-    ranges = bool(columns.kinds[rows[0]] == RANGE)
-    of_key, of_url = keys.fields(rows), urls.fields(targets)
-    bytes_of = np.stack([columns.offsets[rows], columns.lengths[rows]])[: 2 * ranges]
-    unwritten = np.zeros_like(bytes_of)
-    return Group(
-        rows,
-        keys.shapes[keys.codes[rows[0]]],
-        urls.shapes[urls.codes[targets[0]]],
-        np.concatenate([of_key[0], of_url[0], bytes_of]),
-        np.concatenate([of_key[1], of_url[1], unwritten]),
-        ranges,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,10 +14,12 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.formats.arrow import text_scalar
 from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_writing import json_text
+from refexplorer.refset.blocks import BLOCK
 from refexplorer.refset.inference.finding import find_items
 from refexplorer.refset.inference.items import Item
 from refexplorer.refset.inference.proving import proved, urls_read_back
 from refexplorer.refset.inference.templates import find_templates
+from refexplorer.refset.retargeting import retargeted
 from refexplorer.refset.table import Table
 from refexplorer.refset.writing import written
 
@@ -32,21 +34,21 @@ class Inferred:
         The templates section.
     gen
         The gen items.
-    generated
-        How many keys they make.
-    explicit
-        The references that are written out.
-    urls
-        How each distinct URL of these is written: a jinja-str of V1, or itself in V0.
+    table
+        All references that the document is for.
+    kept
+        The rows of those that are written out, shape ``(n,)``.
+    write
+        Makes of a URL how it is written: a jinja-str of V1, or itself in V0.
     least
         The version that the document has at least.
     """
 
     templates: dict[str, str]
     gen: tuple[dict[str, Any], ...]
-    generated: int
-    explicit: Table
-    urls: tuple[str | None, ...]
+    table: Table
+    kept: np.ndarray
+    write: Callable[[str], str]
     least: int = 0
 
     @property
@@ -65,11 +67,18 @@ class Inferred:
             head = {"version": 1, "templates": self.templates, "gen": self.gen}
             yield json_text(head)[:-1].encode() + b',"refs":{\n'
         start = b"" if self.version else b"{"
-        for block in written(self.explicit, [json_text(url) for url in self.urls], objects):
-            yield start
-            yield block
-            start = b",\n"
+        for at in range(0, len(self.kept), BLOCK):
+            block = self.table.select(self.kept[at : at + BLOCK])
+            for members in written(retargeted(block, [self.write]), objects):
+                yield start
+                yield members
+                start = b",\n"
         yield (b"{" if start == b"{" else b"") + b"}" * (1 + self.version)
+
+
+def as_it_is(table: Table) -> Inferred:
+    """Return references as V0."""
+    return Inferred({}, (), table, np.arange(table.count, dtype=np.int32), lambda url: url)
 
 
 def infer_table(table: Table, least: int = 0, progress: Progress | None = None) -> Inferred:
@@ -80,14 +89,15 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
     least
         The version that it is to have at least; a key called ``version`` needs version 1.
     progress
-        Called with how much was done and how much there is: each row is looked at, and proved.
+        Called with how much was done and how much there is: each row is looked at twice, and
+        proved.
 
     Raises
     ------
     RefexplorerError
         If it must be V1, and a URL cannot be written there.
     """
-    total = 2 * table.count
+    total = 3 * table.count
     tell = progress or (lambda done, of: None)
     items = find_items(table, lambda rows: tell(rows, total))
     if pc.any(pc.equal(table.keys, text_scalar("version"))).as_py():
@@ -97,10 +107,10 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
         if found is None and least:
             raise RefexplorerError("A URL of the set is too long to be written in version 1.")
         if found is None or not found.version:
-            return Inferred({}, (), 0, table, tuple(table.columns.urls))
+            return as_it_is(table)
         rows = [item.rows for item in items]
         good = proved(
-            found.gen, found.templates, rows, table, lambda n: tell(table.count + n, total)
+            found.gen, found.templates, rows, table, lambda n: tell(2 * table.count + n, total)
         )
         if len(good) == len(items):
             return found
@@ -109,16 +119,17 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
 
 def _with_templates(table: Table, items: Sequence[Item], least: int) -> Inferred | None:
     """Return the document with templates; None if its URLs cannot be read back from it."""
-    generated = np.concatenate([np.empty(0, np.int64), *(item.rows for item in items)])
-    explicit = table.select(np.delete(np.arange(table.count), generated)) if items else table
-    codes, uses = np.unique(explicit.columns.targets, return_counts=True)
-    used = {code: n for code, n in zip(codes.tolist(), uses.tolist(), strict=True) if code >= 0}
-    urls = {code: url for code in used if (url := table.columns.urls[code]) is not None}
+    explicit = np.ones(table.count, np.bool_)
+    for item in items:
+        explicit[item.rows] = False
+    kept = np.flatnonzero(explicit).astype(np.int32)
+    codes, uses = np.unique(table.columns.targets[kept], return_counts=True)
+    first = int(np.searchsorted(codes, 0))
+    named = zip(table.columns.urls_at(codes[first:]), uses[first:].tolist(), strict=True)
+    used = {url: count for url, count in named if url is not None}
     heads = [item.source["url"].partition("{{")[0] for item in items]
-    templates = find_templates([*urls.values()], [used[code] for code in urls], heads)
-    texts = {code: templates.write(url) for code, url in urls.items()}
-    if not urls_read_back([*texts.values()], [*urls.values()], templates.texts):
+    templates = find_templates([*used], [*used.values()], heads)
+    if not urls_read_back(map(templates.write, used), used, templates.texts):
         return None
     gen = tuple({**item.source, "url": templates.write_start(item.source["url"])} for item in items)
-    written_urls = tuple(texts.get(code) for code in range(len(table.columns.urls)))
-    return Inferred(templates.texts, gen, len(generated), explicit, written_urls, least)
+    return Inferred(templates.texts, gen, table, kept, templates.write, least)

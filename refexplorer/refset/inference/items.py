@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from refexplorer.refset.inference.covers import Boxes, cover
+from refexplorer.refset.inference.groups import Group
 from refexplorer.refset.inference.lattices import Lattice
 from refexplorer.refset.inference.progressions import fit_whole, times
 from refexplorer.refset.inference.segments import cuts_of, own_field, slopes
@@ -19,36 +20,6 @@ NAMES = ("i", "j", "k", "l", "m", "n", "o", "p", "q", "r")
 """What dimensions are called, in the order of the numbers of a key."""
 _TENS = 10 ** np.arange(1, 19, dtype=np.int64)
 _READ = re.compile(r"[{\r\n]")
-
-
-@dataclass(frozen=True)
-class Group:
-    """References that are alike but for their numbers.
-
-    Attributes
-    ----------
-    rows
-        Their rows in the table, shape ``(n,)``.
-    key, url
-        Words of key and URL with ``0`` in the place of each number.
-    fields, widths
-        Numbers of the key, then of the URL, then offset and length of byte ranges, and how many
-        digits each is written with (0 for offset and length); shape ``(fields, n)``.
-    ranges
-        Whether they are byte ranges.
-    """
-
-    rows: np.ndarray
-    key: str
-    url: str
-    fields: np.ndarray
-    widths: np.ndarray
-    ranges: bool
-
-    @property
-    def keys(self) -> int:
-        """How many of the fields are numbers of the key."""
-        return self.key.count("0")
 
 
 @dataclass(frozen=True)
@@ -128,8 +99,11 @@ def pieces(group: Group, lattice: Lattice) -> Iterator[Lattice]:
 def write_items(group: Group, lattice: Lattice) -> Iterator[Item]:
     """Yield the gen item of a piece, or of boxes where it has holes; none if no format fits."""
     present = lattice.rows >= 0
-    every = group.fields[:, lattice.rows[present]], group.widths[:, lattice.rows[present]]
-    pads = [_pad(*numbers) for numbers in zip(*every, strict=True)]
+    rows = lattice.rows[present]
+    pads = [
+        _pad(numbers[rows], widths[rows])
+        for numbers, widths in zip(group.fields, group.widths, strict=True)
+    ]
     if len(NAMES) <= present.ndim or None in pads:
         return
     axes = [

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from refexplorer.formats.arrow import number_column
-from refexplorer.refset.blocks import block_of
+from refexplorer.refset.blocks import BLOCK, block_of
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.table import Table
@@ -39,45 +38,49 @@ def proved(
     good: list[int] = []
     seen = 0
     for made in document.gen:
-        tell(seen)
-        if _makes(made, table, rows[made.number]):
+        wanted = rows[made.number]
+        if (
+            made.certain
+            and made.count == len(wanted)
+            and all(_blocks(made, table, wanted, tell, seen))
+        ):
             good.append(made.number)
-        seen += len(rows[made.number])
+        seen += len(wanted)
     return good
 
 
-def _makes(made: GenItem, table: Table, rows: np.ndarray) -> bool:
-    """Say whether a gen item makes these rows of the table in this order, and can find them."""
-    if not made.certain or made.count != len(rows):
-        return False
-    expanded = block_of(Generated(made), 0, made.count)
-    keys = table.keys.take(number_column(rows))
-    return keys.equals(expanded.keys) and same(table.columns.select(rows), expanded.columns)
+def _blocks(
+    made: GenItem, table: Table, rows: np.ndarray, tell: Callable[[int], None], seen: int
+) -> Iterator[bool]:
+    """Say of each block of rows of the table whether a gen item makes it, in this order."""
+    for start in range(0, made.count, BLOCK):
+        tell(seen + start)
+        expanded = block_of(Generated(made), start, min(start + BLOCK, made.count))
+        wanted = table.select(rows[start : start + BLOCK])
+        yield wanted.keys.equals(expanded.keys) and _same(wanted.columns, expanded.columns)
 
 
-def same(wanted: Columns, found: Columns) -> bool:
+def _same(wanted: Columns, found: Columns) -> bool:
     """Say whether two columns hold the same references to targets, row by row."""
-    places: dict[str | None, int] = {}
-    codes = [
-        np.array([*(places.setdefault(url, len(places)) for url in columns.urls), -1], np.int64)
-        for columns in (wanted, found)
-    ]
+    first, second = wanted.targets, found.targets
+    if len(first) != len(second) or (first < 0).any() or (second < 0).any():
+        return False
+    places = np.full(len(found.urls), -1, np.int64)
+    places[second] = first
+    used = np.flatnonzero(places >= 0)
     return (
-        np.array_equal(wanted.kinds, found.kinds)
-        and np.array_equal(codes[0][wanted.targets], codes[1][found.targets])
+        np.array_equal(places[second], first)
+        and [wanted.urls[place] for place in places[used]] == found.urls_at(used)
+        and np.array_equal(wanted.kinds, found.kinds)
         and np.array_equal(wanted.offsets, found.offsets)
         and np.array_equal(wanted.lengths, found.lengths)
     )
 
 
-def urls_read_back(
-    texts: Sequence[str], urls: Sequence[str | None], templates: Mapping[str, str]
-) -> bool:
+def urls_read_back(texts: Iterable[str], urls: Iterable[str], templates: Mapping[str, str]) -> bool:
     """Say whether each jinja-str is read as the URL that it stands for."""
     reader = UrlReader(read_document({"version": 1, "templates": templates}))
     try:
-        return all(
-            url is None or reader.read(text) == url for text, url in zip(texts, urls, strict=True)
-        )
+        return all(reader.read(text) == url for text, url in zip(texts, urls, strict=True))
     except BadReference:
         return False

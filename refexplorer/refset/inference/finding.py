@@ -55,7 +55,7 @@ def _items(group: Group) -> list[Item]:
 
 def _lattices(group: Group) -> Iterator[Lattice]:
     """Yield lattices with holes, each of what the ones before have left, while many rows follow."""
-    left = np.arange(len(group.rows))
+    left = np.arange(len(group.rows), dtype=np.int32)
     for _ in range(MOST_LATTICES):
         lattice = fit_lattice(group.fields, group.keys, left) if len(left) >= LEAST_ROWS else None
         if lattice is None or np.count_nonzero(lattice.rows >= 0) < len(left) / MOST_LATTICES:

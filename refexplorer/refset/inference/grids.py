@@ -7,7 +7,7 @@ share to it, as in ``header + step * 8294400 + tile * 414720``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarra
     budget
         How many parts of the rows may be looked at.
     """
-    waiting = [np.arange(fields.shape[1])]
+    waiting = [np.arange(fields.shape[1], dtype=np.int32)]
     while waiting and budget:
         rows, budget = waiting.pop(), budget - 1
         if len(rows) < LEAST_ROWS:
@@ -35,8 +35,10 @@ def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarra
         axes = axes_of(fields[:keys, rows])
         sizes = [int(codes.max()) + 1 for codes in axes]
         if np.prod(sizes, dtype=float) == len(rows):
-            order = np.argsort(np.ravel_multi_index(tuple(axes), sizes))
-            yield rows[order].reshape(sizes)
+            places = np.ravel_multi_index(tuple(axes), sizes)
+            if np.any(places[1:] < places[:-1]):
+                rows = rows[np.argsort(places)]
+            yield rows.reshape(sizes)
         else:
             waiting += [rows[part] for part in _parts(axes, sizes)]
 
@@ -46,10 +48,10 @@ def axes_of(numbers: np.ndarray) -> list[np.ndarray]:
     codes = [_codes(field) for field in numbers]
     sizes = [int(code.max()) + 1 for code in codes]
     chosen: list[int] = []
-    joint, count = np.zeros(numbers.shape[1], np.int64), 1
+    joint, count = np.zeros(numbers.shape[1], np.int32), 1
     for field in sorted(range(len(codes)), key=lambda field: -sizes[field]):
         if sizes[field] > 1 and count < len(joint):
-            together = _codes(joint * sizes[field] + codes[field])
+            together = _codes(joint.astype(np.int64) * sizes[field] + codes[field])
             if (found := int(together.max()) + 1) > count:
                 chosen.append(field)
                 joint, count = together, found
@@ -57,14 +59,15 @@ def axes_of(numbers: np.ndarray) -> list[np.ndarray]:
 
 
 def _codes(field: np.ndarray) -> np.ndarray:
-    """Return the place of each number among the distinct ones."""
+    """Return the place of each number among the distinct ones, int32."""
     low, high = int(field.min()), int(field.max())
     if high - low > 4 * len(field):
-        inverse: np.ndarray = np.unique(field, return_inverse=True)[1]
+        inverse: np.ndarray = np.unique(field, return_inverse=True)[1].astype(np.int32)
         return inverse
-    seen = np.zeros(high - low + 1, np.int64)
-    seen[field - low] = 1
-    places: np.ndarray = np.cumsum(seen)[field - low] - 1
+    at = field - low
+    seen = np.zeros(high - low + 1, np.int32)
+    seen[at] = 1
+    places: np.ndarray = (np.cumsum(seen, dtype=np.int32) - 1)[at]
     return places
 
 
@@ -92,49 +95,58 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
         rows, budget = waiting.pop(), budget - 1
         if rows.size < LEAST_ROWS:
             continue
-        numbers = fields[:, rows]
-        if rows.ndim == 1 or _is_additive(numbers):
+        if rows.ndim == 1 or _is_additive(fields, rows):
             yield rows
         else:
-            axis, cuts = _cuts(numbers)
+            axis, cuts = _cuts(fields, rows)
             waiting += np.split(rows, cuts, axis)[::-1]
 
 
-def profiles(numbers: np.ndarray) -> list[np.ndarray]:
-    """Return what each axis adds to the fields, each ``(fields, size of the axis)``.
-
-    Parameters
-    ----------
-    numbers
-        Fields on a grid, shape ``(fields, *grid)``.
-    """
+def profiles(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
+    """Return what each axis of a grid of rows adds to the fields, each ``(fields, its size)``."""
     found = []
-    for axis in range(1, numbers.ndim):
-        line = [slice(None) if at in (0, axis) else 0 for at in range(numbers.ndim)]
-        along = numbers[tuple(line)]
+    for axis in range(rows.ndim):
+        line = rows[tuple(slice(None) if at == axis else 0 for at in range(rows.ndim))]
+        along = fields[:, line]
         found.append(along - along[:, :1])
     return found
 
 
-def _is_additive(numbers: np.ndarray) -> bool:
-    total = numbers[(slice(None), *[slice(0, 1)] * (numbers.ndim - 1))]
-    for axis, profile in enumerate(profiles(numbers), 1):
-        shape = [size if at in (0, axis) else 1 for at, size in enumerate(numbers.shape)]
-        total = total + profile.reshape(shape)
+def _is_additive(fields: np.ndarray, rows: np.ndarray) -> bool:
+    shares = zip(*profiles(fields, rows), strict=True)
+    return all(_is_sum(field[rows], own) for field, own in zip(fields, shares, strict=True))
+
+
+def _is_sum(numbers: np.ndarray, shares: Sequence[np.ndarray]) -> bool:
+    """Say whether numbers on a grid are the first of them and what each axis adds."""
+    total = numbers.ravel()[0]
+    for share in shares:
+        total = np.add.outer(total, share)
     return bool(np.array_equal(total, numbers))
 
 
-def _cuts(numbers: np.ndarray) -> tuple[int, np.ndarray]:
+def _cuts(fields: np.ndarray, rows: np.ndarray) -> tuple[int, np.ndarray]:
     """Return the axis along which most neighbours are alike, and where they are not."""
+    unlike = [np.zeros(size - 1, np.bool_) for size in rows.shape]
+    for field in fields:
+        numbers = field[rows]
+        for axis in range(rows.ndim):
+            unlike[axis] |= _changes(np.moveaxis(numbers, axis, 0))
     best: tuple[float, int, np.ndarray] | None = None
-    for axis in range(1, numbers.ndim):
-        slabs = np.moveaxis(numbers, axis, 1).reshape(len(numbers), numbers.shape[axis], -1)
-        shares = slabs - slabs[:, :, :1]
-        cuts = np.flatnonzero(np.any(shares[:, 1:] != shares[:, :-1], axis=(0, 2))) + 1
-        runs = np.diff([0, *cuts.tolist(), slabs.shape[1]])
+    for axis, size in enumerate(rows.shape):
+        cuts = np.flatnonzero(unlike[axis]) + 1
+        runs = np.diff([0, *cuts.tolist(), size])
         if len(cuts):
-            alike = (int(runs.max()) - 1) / slabs.shape[1] - len(cuts) * 1e-9
+            alike = (int(runs.max()) - 1) / size - len(cuts) * 1e-9
             if best is None or alike > best[0]:
-                best = (alike, axis - 1, cuts)
+                best = (alike, axis, cuts)
     assert best is not None
     return best[1], best[2]
+
+
+def _changes(slabs: np.ndarray) -> np.ndarray:
+    """Say between which slabs not every number grows by the same."""
+    steps = np.diff(slabs, axis=0)
+    first = steps[(slice(None), *[slice(0, 1)] * (steps.ndim - 1))]
+    found: np.ndarray = np.any(steps != first, axis=tuple(range(1, steps.ndim)))
+    return found

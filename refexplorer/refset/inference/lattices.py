@@ -28,7 +28,7 @@ class Lattice:
     Attributes
     ----------
     rows
-        The row at each place, int64; -1 in a hole.
+        The row at each place, int32; -1 in a hole.
     first
         The fields at the first place, shape ``(fields,)``.
     shares
@@ -52,8 +52,7 @@ class Lattice:
 
 def lattice_of(fields: np.ndarray, rows: np.ndarray) -> Lattice:
     """Return the lattice of a grid without holes on which all fields are additive."""
-    numbers = fields[:, rows]
-    return Lattice(rows, numbers.reshape(len(numbers), -1)[:, 0], tuple(profiles(numbers)))
+    return Lattice(rows, fields[:, rows.flat[0]], tuple(profiles(fields, rows)))
 
 
 def fit_lattice(fields: np.ndarray, keys: int, rows: np.ndarray) -> Lattice | None:
@@ -73,34 +72,40 @@ def fit_lattice(fields: np.ndarray, keys: int, rows: np.ndarray) -> Lattice | No
     Lattice or None
         None where the rows fill too little of their grid.
     """
-    numbers = fields[:, rows]
-    axes = axes_of(numbers[:keys])
+    axes = axes_of(fields[:keys, rows])
     sizes = [int(places.max()) + 1 for places in axes]
     if not axes or np.prod(sizes, dtype=float) > THINNEST * len(rows):
         return None
-    grid = np.full(sizes, -1, np.int64)
-    grid[tuple(axes)] = np.arange(len(rows))
-    shares = tuple(_share(numbers, np.moveaxis(grid, axis, 0)) for axis in range(len(sizes)))
-    rest = numbers.copy()
-    for share, places in zip(shares, axes, strict=True):
-        rest -= share[:, places]
-    sample = np.sort(rest[:, :: len(rows) // _SAMPLE + 1])
-    first = sample[:, sample.shape[1] // 2]
-    good = np.all(rest == first[:, None], axis=0)
+    grid = np.full(sizes, -1, np.int32)
+    grid[tuple(axes)] = rows
+    shares = tuple(_shares(fields, np.moveaxis(grid, axis, 0)) for axis in range(len(sizes)))
+    first, good = np.empty(len(fields), np.int64), np.ones(len(rows), np.bool_)
+    for field, numbers in enumerate(fields):
+        rest = numbers[rows]
+        for share, places in zip(shares, axes, strict=True):
+            rest -= share[field, places]
+        sample = np.sort(rest[:: len(rows) // _SAMPLE + 1])
+        first[field] = sample[len(sample) // 2]
+        good &= rest == first[field]
     grid[tuple(axes)] = np.where(good, rows, -1)
     return Lattice(grid, first, shares)
 
 
-def _share(numbers: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Return what the first axis of a grid with holes adds: the middle step of some lines."""
+def _shares(fields: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Return what the first axis of a grid with holes adds to each field."""
     lines = grid.reshape(len(grid), -1)
     lines = lines[:, :: -(-lines.shape[1] // _LINES)]
+    return np.stack([_share(numbers, lines) for numbers in fields])
+
+
+def _share(numbers: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """Return what places of some lines add to one field: the sum of the middle steps."""
     both = (lines[1:] >= 0) & (lines[:-1] >= 0)
-    steps = numbers[:, lines[1:]] - numbers[:, lines[:-1]]
-    ordered = np.sort(np.where(both, steps, _ABSENT), axis=2)
+    steps = numbers[lines[1:]] - numbers[lines[:-1]]
+    steps[~both] = _ABSENT
+    steps.sort(axis=1)
     middle = np.maximum(both.sum(1) - 1, 0) // 2
-    found = np.take_along_axis(ordered, middle[None, :, None], 2)[:, :, 0]
-    for field in found:  # a step that no line has may be like most others
-        unknown = field == _ABSENT
-        field[unknown] = np.sort(field)[np.count_nonzero(~unknown) // 2] if not unknown.all() else 0
-    return np.concatenate([np.zeros((len(numbers), 1), np.int64), np.cumsum(found, axis=1)], axis=1)
+    found = np.take_along_axis(steps, middle[:, None], 1)[:, 0]
+    unknown = found == _ABSENT  # a step that no line has may be like most others
+    found[unknown] = np.sort(found)[np.count_nonzero(~unknown) // 2] if not unknown.all() else 0
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])

@@ -81,7 +81,7 @@ def slopes(profile: np.ndarray, field: int) -> np.ndarray | None:
 
 
 def _chars(lists: list[Progression]) -> int:
-    return sum(len(str(number)) + 1 for found in lists for number in found.listed)
+    return sum(len(",".join(map(str, found.listed))) + 1 for found in lists if found.listed)
 
 
 def _chars_without(stretches: list[tuple[int, int]], size: int, weight: int) -> int:

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        return _run(None if arguments is None else list(arguments))
+        return _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
     except KeyboardInterrupt:  # also while modules are loaded
         return INTERRUPTED
     except (BrokenPipeError, SystemExit) as ended:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _run(arguments: list[str] | None) -> int:
+def _run(arguments: list[str]) -> int:
     from refexplorer.cli.commands import usage_errors
     from refexplorer.errors import RefexplorerError
 

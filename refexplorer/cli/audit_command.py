@@ -39,7 +39,7 @@ def audit(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Ask all targets, check all byte ranges, decode chunks; exit status 1 if anything is wrong."""
+    """Ask targets, check ranges, decode chunks. Exit status 1 if anything is wrong."""
     if resume and results is None:
         raise typer.BadParameter("--resume goes with --results.")
     refs = open_set(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, cast
@@ -30,11 +31,27 @@ Source = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 app = typer.Typer(
-    help="Look into kerchunk and VirtualiZarr reference sets.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"refexplorer {version('refexplorer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    tell_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Print the version, and end."
+        ),
+    ] = False,
+) -> None:
+    """Look into kerchunk and VirtualiZarr reference sets."""
 
 
 @app.command()
@@ -110,7 +127,7 @@ def expand(
     as_json: AsJson = False,
     lines: Annotated[bool, typer.Option("--lines", help="One JSON object a key.")] = False,
 ) -> int:
-    """Write the set as V0; the answer is JSON with and without --json."""
+    """Write the set as V0. The answer is JSON with and without --json."""
     refs = open_set(source)
     check_expandable(refs.count, refs.limits)
     sentence = f"Expanding {refs.source.name}"

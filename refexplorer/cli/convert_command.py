@@ -41,7 +41,7 @@ def convert(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write the set in another form or with other targets, checked before it is done."""
+    """Write another form or other targets. What is written is read back and compared first."""
     from refexplorer.converting import Conversion, form_of
     from refexplorer.converting import convert as convert_set
 

@@ -36,7 +36,7 @@ def serve(
     no_browser: NoBrowser = False,
     as_json: AsJson = False,
 ) -> int:
-    """Open the page on a set in the browser; /healthz answers proxies."""
+    """Open the page on a set in the browser. To proxies /healthz answers."""
     from refexplorer.app import serve as serve_page
 
     serve_page(
@@ -55,7 +55,7 @@ def serve(
 
 @app.command()
 def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False) -> int:
-    """Open the page on the shipped sets in the browser; needs no network."""
+    """Open the page on the shipped sets. It needs no network."""
     from refexplorer.app import serve as serve_page
 
     serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))

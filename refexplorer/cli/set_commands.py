@@ -32,7 +32,7 @@ def infer(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> int:
-    """Find the smallest version 1 that expands to the same references."""
+    """Find the smallest version 1 of the same references."""
     from refexplorer.display.inference import part_rows, parts_sentence, size_sentence
     from refexplorer.inferring import infer as infer_from
 
@@ -76,7 +76,7 @@ def diff(
     allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell what differs between two sets; exit status 1 if anything does."""
+    """Tell what differs between two sets. Exit status 1 if anything does."""
     from refexplorer.differing import diff as difference_of
     from refexplorer.display.difference import MARKS, reference_text, sentences, title
 

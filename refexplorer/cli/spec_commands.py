@@ -86,6 +86,6 @@ def schema(
     v0: Annotated[bool, typer.Option("--v0", help="Of version 0 instead of version 1.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write the JSON Schema of reference sets; it is JSON with and without --json."""
+    """Write the JSON Schema of reference sets. It is JSON with and without --json."""
     output.write_object(schema_of(0 if v0 else 1).items())
     return 0

@@ -63,6 +63,11 @@ def test_json_is_one_document(command: str, name: str, status: int, demo: Path) 
     assert bool(ran.err) is bool(status and command != "check")
 
 
+def test_the_version() -> None:
+    ran = run("--version")
+    assert (ran.status, ran.out, ran.err) == (0, f"refexplorer {rx.__version__}\n", "")
+
+
 def test_the_code_for_a_set_runs(demo: Path) -> None:
     ran = run("info", demo / "sst.v1.json", "--code")
     assert ran.status == 0

@@ -64,6 +64,14 @@ def test_a_program_is_told_the_address_of_the_page() -> None:
             served.terminate()
 
 
+def test_without_a_command_the_help_is_shown() -> None:
+    ran = run()
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith("Usage: refexplorer ")
+    assert "…" not in ran.out
+    assert "..." not in ran.out.partition("Commands:")[2]
+
+
 def test_every_command_has_examples_in_its_help() -> None:
     names = [command.callback.__name__ for command in load_app().registered_commands
              if command.callback is not None]  # fmt: skip

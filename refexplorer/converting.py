@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice, repeat
 from pathlib import Path
 from typing import BinaryIO
 
 from refexplorer.data.places import resolve
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.formats.atomic import Check, write_blocks, writing
+from refexplorer.formats.compression import Progress
 from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.array_metadata import arrays_of
 from refexplorer.refset.blocks import BLOCK, concatenated, tables
+from refexplorer.refset.document_check import Watch as WatchStep
 from refexplorer.refset.document_check import check_v0, check_v1
 from refexplorer.refset.inference.inferred import infer_table
 from refexplorer.refset.inlining import Inlining, Outlining, empty_as_text, read_back
@@ -85,7 +88,7 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
 
     What was written is read back and compared with the source before it gets its name, so that an
     output is either there and right, or not there. References go through memory a block at a time,
-    but for V1: what repeats is looked for in all of them.
+    but for V1: what repeats is looked for in all of them, and those of a group at once.
 
     Parameters
     ----------
@@ -154,13 +157,36 @@ class _Converter:
             )
         elif self._form == "V1":
             table = self._all()
-            found = infer_table(table, least=1)
+            with self._telling(table.count, "Looking for progressions") as tell:
+                found = infer_table(table, least=1, progress=tell)
             check = self._checked(partial(self._check_v1, table))
-            write_blocks(target, found.blocks(how.objects), check)
+            watch = self._watched(len(found.kept), "Writing")
+            write_blocks(target, found.blocks(how.objects, watch), check)
         else:
             blocks = v0_blocks(self._first("Writing"), how.objects)
             write_blocks(target, blocks, self._checked(self._check_v0))
         return self._keys
+
+    @contextmanager
+    def _telling(self, count: int, step: str) -> Iterator[Progress]:
+        """Show how far a work on so many references is, as blocks that pass."""
+        total = -(-count // BLOCK)
+        nothing = repeat(concatenated([]), total)
+        with closing(block for block in self._watched(count, step)(nothing)) as shown:
+            passed = 0
+
+            def tell(done: int, of: int) -> None:
+                nonlocal passed
+                ahead = done * total // max(of, 1) - passed
+                passed += sum(1 for _ in islice(shown, max(ahead, 0)))
+
+            yield tell
+            for _ in shown:
+                pass
+
+    def _watched(self, count: int, step: str) -> WatchStep:
+        """Return what shows how many blocks of so many references went through a step."""
+        return lambda blocks: self._how.watch(blocks, -(-count // BLOCK), step)
 
     def _first(self, step: str) -> Iterator[Table]:
         """Yield the references as they are to be written."""
@@ -217,14 +243,8 @@ class _Converter:
         return check_v0(self._again(), written, self._refs.limits, self._open)
 
     def _check_v1(self, table: Table, written: Path) -> int:
-        total = -(-table.count // BLOCK)
-        return check_v1(
-            table,
-            written,
-            self._refs.limits,
-            self._open,
-            lambda blocks: self._how.watch(blocks, total, "Checking"),
-        )
+        watch = self._watched(table.count, "Checking")
+        return check_v1(table, written, self._refs.limits, self._open, watch)
 
     def _open(self, text: bytes) -> OpenedSet:
         return open_references(text, limits=self._refs.limits).opened

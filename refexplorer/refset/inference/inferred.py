@@ -15,6 +15,7 @@ from refexplorer.formats.arrow import text_scalar
 from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_writing import json_text
 from refexplorer.refset.blocks import BLOCK
+from refexplorer.refset.document_check import Watch
 from refexplorer.refset.inference.finding import find_items
 from refexplorer.refset.inference.items import Item
 from refexplorer.refset.inference.proving import proved, urls_read_back
@@ -61,19 +62,31 @@ class Inferred:
         """Bytes of the document as JSON."""
         return sum(map(len, self.blocks()))
 
-    def blocks(self, objects: bool = False) -> Iterator[bytes]:
-        """Yield the document as JSON, a block of references a line, as `written`."""
+    def blocks(self, objects: bool = False, watch: Watch = iter) -> Iterator[bytes]:
+        """Yield the document as JSON, a block of references a line, as `written`.
+
+        Parameters
+        ----------
+        objects
+            As `written` takes it.
+        watch
+            Passes the blocks on that are to be written.
+        """
         if self.version:
             head = {"version": 1, "templates": self.templates, "gen": self.gen}
             yield json_text(head)[:-1].encode() + b',"refs":{\n'
         start = b"" if self.version else b"{"
-        for at in range(0, len(self.kept), BLOCK):
-            block = self.table.select(self.kept[at : at + BLOCK])
-            for members in written(retargeted(block, [self.write]), objects):
+        for block in watch(self._explicit()):
+            for members in written(block, objects):
                 yield start
                 yield members
                 start = b",\n"
         yield (b"{" if start == b"{" else b"") + b"}" * (1 + self.version)
+
+    def _explicit(self) -> Iterator[Table]:
+        for at in range(0, len(self.kept), BLOCK):
+            block = self.table.select(self.kept[at : at + BLOCK])
+            yield retargeted(block, [self.write])
 
 
 def as_it_is(table: Table) -> Inferred:

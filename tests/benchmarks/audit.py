@@ -52,7 +52,7 @@ WAYS = (
     *(Way("none", 10**6, 1000, workers) for workers in (1, 2, 4)),
     *(Way("all", 30_000, 30, workers) for workers in (1, 2, 4)),
 )
-LARGE = (
+LARGE_WAYS = (
     *(Way("none", 10**8, targets, 0) for targets in (1, 10**5, 10**6)),
     *(Way("none", 10**8, 10**5, workers) for workers in (1, 4)),
 )
@@ -199,7 +199,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = chosen.sets or Path(scratch)
         print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|", flush=True)
-        for way in LARGE if chosen.large else WAYS:
+        for way in LARGE_WAYS if chosen.large else WAYS:
             print(_line(folder, way), flush=True)
 
 

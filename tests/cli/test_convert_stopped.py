@@ -90,6 +90,26 @@ def test_a_cancelled_cell_leaves_nothing(tmp_path: Path, name: str, when: str) -
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.parametrize("when", ["Looking for progressions", "Writing", "Checking"])
+def test_every_step_of_a_conversion_to_v1_is_shown(tmp_path: Path, when: str) -> None:
+    source = rx.open_references(generated(tmp_path / "source.json", 250_000)).to_v0()
+    source |= {f"odd/{i}": [f"u{i % 3}", i**3 % 10007, 5] for i in range(200)}
+    shown: dict[str, int] = {}
+
+    def interrupted(blocks: Any, total: int, step: str) -> Iterator[Any]:
+        for number, block in enumerate(blocks, 1):
+            yield block
+            shown[step] = total - number
+            if step == when:
+                raise KeyboardInterrupt
+
+    how = rx.Conversion(form="V1", watch=interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rx.convert(source, tmp_path / "v1", how)
+    assert list(tmp_path.iterdir()) == [tmp_path / "source.json"]
+    assert all(left == 0 for step, left in shown.items() if step != when)
+
+
 def test_a_store_that_is_not_replaced_stays(tmp_path: Path) -> None:
     source = generated(tmp_path / "source.json", 1000)
     rx.convert(source, tmp_path / "a.parq")

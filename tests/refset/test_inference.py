@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import refexplorer as rx
+from refexplorer.refset.inference import groups, inferred, proving
 from tests.formats.kerchunk_sets import DAYS, combined
 
 
@@ -195,3 +197,57 @@ def test_holes_where_the_keys_follow_no_progression() -> None:
     found = expands_back(with_holes(v0, 0.03))
     assert found.kept_explicit < 6
     assert found.size_after < found.size_before * 0.06
+
+
+MIXED = {
+    **with_holes(collection(2, 60, 5), 0.05),
+    **{f"a{v}/{i}.0": [f"http://h/{i // 7}.nc", i * 10, 10] for v in range(2) for i in range(150)},
+    **{f"whole/{i}": [f"http://h/whole_{i:04d}.nc"] for i in range(80)},
+    **{f"odd/{i}": [f"s3://b/{i % 5}", i**3 % 1009, i % 11 + 1] for i in range(90)},
+    "a0/.zarray": "{}",
+}
+
+
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_the_same_is_found_in_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    mixed = list(MIXED.items())
+    random.Random(1).shuffle(mixed)
+    for v0 in (MIXED, dict(mixed)):
+        at_once = expands_back(v0)
+        assert len(at_once.gen) > 3
+        with monkeypatch.context() as patch:
+            for module in (groups, inferred, proving):
+                patch.setattr(module, "BLOCK", block)
+            in_blocks = rx.infer(v0)
+        assert in_blocks.document == at_once.document
+        assert in_blocks.explicit_keys() == at_once.explicit_keys()
+
+
+def test_numbers_of_one_array_are_held_at_a_time() -> None:
+    one = collection(1, 400, 40)
+    ten = {f"{name}{key}": ref for name in "abcdefghij" for key, ref in one.items()}
+    refs = rx.open_references(ten)
+    assert refs.count == len(ten)
+    tracemalloc.start()
+    try:
+        found = rx.infer(refs)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.kept_explicit == 0
+    assert peak < 150 * len(ten)
+
+
+def test_it_can_be_stopped_at_every_step() -> None:
+    steps: list[tuple[int, int]] = []
+    rx.infer(MIXED, progress=lambda done, of: steps.append((done, of)))
+    assert steps == sorted(steps)
+    assert {of for _, of in steps} == {3 * len(MIXED)}
+    assert {3 * done // of for done, of in steps} == {0, 1, 2}
+
+    def stopping(done: int, of: int) -> None:
+        if (done, of) == steps[-1]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rx.infer(MIXED, progress=stopping)

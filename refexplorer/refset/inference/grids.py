@@ -32,43 +32,55 @@ def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarra
         rows, budget = waiting.pop(), budget - 1
         if len(rows) < LEAST_ROWS:
             continue
-        axes = axes_of(fields[:keys, rows])
-        sizes = [int(codes.max()) + 1 for codes in axes]
-        if np.prod(sizes, dtype=float) == len(rows):
-            places = np.ravel_multi_index(tuple(axes), sizes)
-            if np.any(places[1:] < places[:-1]):
-                rows = rows[np.argsort(places)]
-            yield rows.reshape(sizes)
-        else:
-            waiting += [rows[part] for part in _parts(axes, sizes)]
+        grid, parts = _grid_of(fields[:keys], rows)
+        if grid is not None:
+            yield grid
+        waiting += parts
 
 
-def axes_of(numbers: np.ndarray) -> list[np.ndarray]:
+def _grid_of(fields: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray | None, list[np.ndarray]]:
+    """Return rows as a grid if they fill one, else none, and parts of them."""
+    axes = axes_of(fields, rows)
+    sizes = [int(codes.max()) + 1 for codes in axes]
+    if np.prod(sizes, dtype=float) != len(rows):
+        return None, [rows[part] for part in _parts(axes, sizes)]
+    places = np.ravel_multi_index(tuple(axes), sizes)
+    if np.any(places[1:] < places[:-1]):
+        rows = rows[np.argsort(places)]
+    return rows.reshape(sizes), []
+
+
+def axes_of(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
     """Return the place on its axis of each row, for the fields that others do not determine."""
-    codes = [_codes(field) for field in numbers]
+    codes = [_codes(field[rows]) for field in fields]
     sizes = [int(code.max()) + 1 for code in codes]
     chosen: list[int] = []
-    joint, count = np.zeros(numbers.shape[1], np.int32), 1
+    joint, count = np.zeros(len(rows), np.int32), 1
     for field in sorted(range(len(codes)), key=lambda field: -sizes[field]):
         if sizes[field] > 1 and count < len(joint):
-            together = _codes(joint.astype(np.int64) * sizes[field] + codes[field])
+            both = joint.astype(np.int64)
+            both *= sizes[field]
+            both += codes[field]
+            together = _codes(both)
             if (found := int(together.max()) + 1) > count:
                 chosen.append(field)
                 joint, count = together, found
     return [codes[field] for field in sorted(chosen)]
 
 
-def _codes(field: np.ndarray) -> np.ndarray:
-    """Return the place of each number among the distinct ones, int32."""
-    low, high = int(field.min()), int(field.max())
-    if high - low > 4 * len(field):
-        inverse: np.ndarray = np.unique(field, return_inverse=True)[1].astype(np.int32)
+def _codes(numbers: np.ndarray) -> np.ndarray:
+    """Return the place of each number among the distinct ones, int32; the numbers are used up."""
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low > 4 * len(numbers):
+        inverse: np.ndarray = np.unique(numbers, return_inverse=True)[1].astype(np.int32)
         return inverse
-    at = field - low
-    seen = np.zeros(high - low + 1, np.int32)
-    seen[at] = 1
-    places: np.ndarray = (np.cumsum(seen, dtype=np.int32) - 1)[at]
-    return places
+    numbers -= low
+    places = np.zeros(high - low + 1, np.int32)
+    places[numbers] = 1
+    np.cumsum(places, out=places)
+    found: np.ndarray = places[numbers]
+    found -= 1
+    return found
 
 
 def _parts(axes: list[np.ndarray], sizes: list[int]) -> Iterator[np.ndarray]:

@@ -201,10 +201,10 @@ def _dimension(values: np.ndarray) -> object:
 
 def _pad(numbers: np.ndarray, widths: np.ndarray) -> int | None:
     """Return the width that numbers are filled to with zeros, 0 for none; None if it varies."""
-    digits = np.searchsorted(_TENS, numbers, side="right") + 1
-    if not widths.any() or np.array_equal(digits, widths):
-        return 0
     width = int(widths.min())
+    digits = np.searchsorted(_TENS, numbers, side="right").astype(np.uint8) + np.uint8(1)
+    if not width or np.array_equal(digits, widths):
+        return 0
     return width if np.array_equal(np.maximum(digits, width), widths) else None
 
 

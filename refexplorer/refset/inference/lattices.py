@@ -72,7 +72,7 @@ def fit_lattice(fields: np.ndarray, keys: int, rows: np.ndarray) -> Lattice | No
     Lattice or None
         None where the rows fill too little of their grid.
     """
-    axes = axes_of(fields[:keys, rows])
+    axes = axes_of(fields[:keys], rows)
     sizes = [int(places.max()) + 1 for places in axes]
     if not axes or np.prod(sizes, dtype=float) > THINNEST * len(rows):
         return None

@@ -87,7 +87,7 @@ def test_a_search_is_stopped_on_the_way() -> None:
 
     with pytest.raises(rx.RefexplorerError, match="stopped"):
         shortened(refs, TEXT, report)
-    assert told == [102, 102]
+    assert told == [153, 153]
 
 
 def test_a_large_text_gives_way_to_a_short_one() -> None:

@@ -93,9 +93,13 @@ def groups_of(table: Table, tell: Callable[[int], None]) -> Iterator[Group]:
     for code, rows in parts:
         words, ranges = divmod(code, 2)
         key, url = divmod(words, len(of_urls))
-        tell(seen)
-        yield _group(table, rows, of_keys[key], of_urls[url], bool(ranges))
+        yield _group(table, rows, of_keys[key], of_urls[url], bool(ranges), _after(seen, tell))
         seen += len(rows)
+
+
+def _after(seen: int, tell: Callable[[int], None]) -> Callable[[int], None]:
+    """Return what tells of rows that come after others."""
+    return lambda rows: tell(seen + rows)
 
 
 def _codes(table: Table, keys: _Shapes, urls: _Shapes, tell: Callable[[int], None]) -> np.ndarray:
@@ -158,12 +162,20 @@ def _rows_of(codes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return np.argsort(places, kind="stable").astype(np.int32)
 
 
-def _group(table: Table, rows: np.ndarray, key: str, url: str, ranges: bool) -> Group:
+def _group(
+    table: Table,
+    rows: np.ndarray,
+    key: str,
+    url: str,
+    ranges: bool,
+    tell: Callable[[int], None],
+) -> Group:
     columns, of_key = table.columns, key.count("0")
     of_both = of_key + url.count("0")
     fields = np.empty((of_both + 2 * ranges, len(rows)), np.int64)
     widths = np.zeros(fields.shape, np.uint8)
     for at in range(0, len(rows), BLOCK):
+        tell(at)
         part, to = rows[at : at + BLOCK], slice(at, at + BLOCK)
         numbers = read_numbers(table.keys_at(part), of_key)
         fields[:of_key, to], widths[:of_key, to] = numbers

@@ -251,3 +251,10 @@ def test_it_can_be_stopped_at_every_step() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         rx.infer(MIXED, progress=stopping)
+
+
+def test_a_piece_of_a_grid_may_be_a_hole_itself() -> None:
+    one = {f"{i}.{j}": [f"f{i // 3}{j}", 99 + i + j, 7] for i in range(12) for j in range(8)}
+    other = {f"{i}.{j}": [f"f{i}{j}", 99, 7] for i in range(11) for j in range(4)}
+    refs = rx.open_references(one | other)
+    assert rx.open_references(rx.infer(refs).document).to_v0() == refs.to_v0()

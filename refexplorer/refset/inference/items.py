@@ -100,6 +100,8 @@ def write_items(group: Group, lattice: Lattice) -> Iterator[Item]:
     """Yield the gen item of a piece, or of boxes where it has holes; none if no format fits."""
     present = lattice.rows >= 0
     rows = lattice.rows[present]
+    if not len(rows):  # a piece that lies in a hole
+        return
     pads = [
         _pad(numbers[rows], widths[rows])
         for numbers, widths in zip(group.fields, group.widths, strict=True)

@@ -16,7 +16,7 @@ from tests.ui.hosts import Lab, PanelPage, running_lab, running_page
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
-expect.set_options(timeout=20_000)  # several processes test at once; who passes waits no longer
+expect.set_options(timeout=60_000)  # several processes test at once; who passes waits no longer
 
 
 @pytest.fixture(scope="session")

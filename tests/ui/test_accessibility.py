@@ -34,7 +34,9 @@ def test_page(panel_page: PanelPage, page: Page, dark: bool) -> None:
         page.get_by_role("tab", name=tab).click()
         assert violations(page) == []
     page.get_by_role("button", name="Template editor").click()
-    page.get_by_role("grid", name="V0 keys").get_by_role("gridcell").first.click()
+    rows = page.get_by_role("grid", name="V0 keys")
+    expect(rows).to_contain_text("lat/.zarray")
+    rows.get_by_role("gridcell").first.click()
     expect(page.get_by_role("region", name="How this key came about")).to_be_visible()
     page.get_by_role("button", name="As others read it").click()
     expect(page.get_by_role("button", name="GDAL")).to_be_visible()

@@ -11,6 +11,9 @@ from refexplorer import demo
 from tests.ui.conftest import open_on_page
 from tests.ui.hosts import PanelPage, running_page
 
+LOOK = 1500
+"""Milliseconds before one goes back again; on a busy machine a step that comes sooner can be lost."""
+
 
 def test_start_screen_offers_every_set(panel_page: PanelPage, page: Page) -> None:
     page.goto(panel_page.url)
@@ -79,12 +82,16 @@ def test_the_address_keeps_where_one_is_and_back_goes_back(
     expect(page).to_have_url(re.compile(r"view=key&key=sst$"))
     page.get_by_role("button", name="Template editor").click()
     expect(page).to_have_url(re.compile(r"view=editor$"))
+    page.wait_for_timeout(LOOK)
     page.go_back()
     expect(page.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
+    page.wait_for_timeout(LOOK)
     page.go_back()
     expect(page.get_by_role("tab", name="Overview")).to_have_attribute("aria-selected", "true")
+    page.wait_for_timeout(LOOK)
     page.go_back()
     expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+    page.wait_for_timeout(LOOK)
     page.go_forward()
     expect(page.get_by_role("region", name="Reference set sst.v1.json")).to_be_visible()
 

@@ -29,8 +29,6 @@ export class ExplorerSession extends Store<ExplorerState> {
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
   picked: string | null = null;
-  /** Counts what is chosen: an answer that is late must not undo what was chosen after it. */
-  private choices = 0;
   private keys: Promise<void> = Promise.resolve();
   /** Settles when the first rows are here: nothing else may hold them up. */
   private first = gate();
@@ -174,11 +172,9 @@ export class ExplorerSession extends Store<ExplorerState> {
   /** Opens the tree down to a key and selects it. */
   async reveal(path: string): Promise<void> {
     if (path === "") return this.select("");
-    const turn = (this.choices += 1);
     const { total, index } = await this.wire.request<{ total: Count; index: number }>("tree.reveal", {
       path,
     });
-    if (turn !== this.choices) return this.rows.reset(total, true); // something else was chosen since
     // What is not there is said where the key would be shown.
     if (index < 0) return this.select(path);
     this.set({ search: START.search, searching: false, active: index });
@@ -195,7 +191,6 @@ export class ExplorerSession extends Store<ExplorerState> {
 
   /** Selects a key: the notebook observes it, the inspector shows it. */
   async select(path: string): Promise<void> {
-    this.choices += 1;
     const tab = path !== "" && this.state.tab === "overview" ? "key" : this.state.tab;
     const same = path === this.state.selection || path === this.picked;
     const steps = same ? this.state.steps : [];

@@ -12,7 +12,7 @@ from tests.ui.conftest import open_on_page
 from tests.ui.hosts import PanelPage, running_page
 
 LOOK = 1500
-"""Milliseconds before one goes back again; on a busy machine a step that comes sooner can be lost."""
+"""Milliseconds before one goes back again; on a busy machine a sooner step can be lost."""
 
 
 def test_start_screen_offers_every_set(panel_page: PanelPage, page: Page) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+from tests.servers import answering
 
 TOKEN = "knows"
 _OBJECT = re.compile(r"(/download)?/storage/v1/b/([^/]+)/o/(.+)")
@@ -53,15 +54,8 @@ def gcs_server() -> Iterator[GcsServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    state.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, args=[0.01])
-    thread.start()
-    try:
+    with answering(server) as state.port:
         yield state
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -80,13 +80,21 @@ def range_server(tls: ssl.SSLContext | None = None) -> Iterator[RangeServer]:
     server = _Server(("127.0.0.1", 0), Handler)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
-    state.port = server.server_address[1]
+    with answering(server) as state.port:
+        try:
+            yield state
+        finally:
+            state.closing.set()
+
+
+@contextmanager
+def answering(server: ThreadingHTTPServer) -> Iterator[int]:
+    """Let a server answer on a thread; give its port."""
     thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     try:
-        yield state
+        yield server.server_address[1]
     finally:
-        state.closing.set()
         server.shutdown()
         thread.join()
         server.server_close()

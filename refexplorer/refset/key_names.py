@@ -22,9 +22,9 @@ from refexplorer.refset.tree import Tree
 from refexplorer.spec.arrays import ArrayMeta
 
 MOST_NAMES = 2**22
-
-
+"""Grids with more chunks have their names not written out."""
 _ASKED = 4
+"""Answers that are kept: a search asks a name for each part of its pattern."""
 
 
 class Names:

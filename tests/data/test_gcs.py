@@ -18,6 +18,7 @@ from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, FetchError
 from refexplorer.limits import Limits
 from refexplorer.spec.references import Range, Url
+from tests.data.test_filesystem import bytes_at
 from tests.gcs import TOKEN, GcsServer, gcs_server
 from tests.servers import RangeServer
 
@@ -64,22 +65,16 @@ def test_a_set_with_targets_of_three_protocols(
 ) -> None:
     server.files["/f"] = BODY
     (tmp_path / "f").write_bytes(BODY)
-    metadata = (
-        '{"zarr_format": 2, "shape": [16], "chunks": [4], "dtype": "|u1", "compressor": null, '
-        '"filters": null, "order": "C", "fill_value": 0}'
-    )
-    urls = (f"{server.url}/f", f"{tmp_path}/f", OPEN, CLOSED)
-    chunks = {str(n): [url, n * 4, 4] for n, url in enumerate(urls)}
-    refs = rx.open_references({".zarray": metadata} | chunks)
-    array: Any = refs.to_zarr(storage_options=options(store))
+    refs = rx.open_references(bytes_at(f"{server.url}/f", f"{tmp_path}/f", OPEN, CLOSED))
+    group: Any = refs.to_zarr(storage_options=options(store))
     for place, bucket in ((8, "open-bucket"), (12, "closed-bucket")):
         with pytest.raises(AccessError, match=rf'allow=\["gs://{bucket}"\]'):
-            array[place]
-    refs.explain("2"), refs.summary()
+            group["x"][place]
+    refs.explain("x/2"), refs.summary()
     assert store.requests == []
     allowed = [server.url, str(tmp_path), "gs://open-bucket", "gs://closed-bucket"]
-    array = refs.to_zarr(allow=allowed, storage_options=options(store))
-    assert bytes(array[:]) == BODY[:16]
+    group = refs.to_zarr(allow=allowed, storage_options=options(store))
+    assert bytes(group["x"][:]) == BODY[:16]
     assert store.tokens == {"open-bucket": {None}, "closed-bucket": {f"Bearer {TOKEN}"}}
 
 

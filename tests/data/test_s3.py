@@ -19,6 +19,7 @@ from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, FetchError
 from refexplorer.limits import Limits
 from refexplorer.spec.references import Range, Url
+from tests.data.test_filesystem import bytes_at
 from tests.servers import RangeServer
 
 BODY = bytes(range(256)) * 8
@@ -106,17 +107,12 @@ def test_a_set_with_targets_of_three_protocols(
 ) -> None:
     server.files["/f"] = BODY
     (tmp_path / "f").write_bytes(BODY)
-    metadata = (
-        '{"zarr_format": 2, "shape": [12], "chunks": [4], "dtype": "|u1", "compressor": null, '
-        '"filters": null, "order": "C", "fill_value": 0}'
-    )
     urls = (f"{server.url}/f", f"{tmp_path}/f", "s3://open-bucket/a/f.nc")
-    chunks = {str(n): [url, n * 4, 4] for n, url in enumerate(urls)}
-    refs = rx.open_references({".zarray": metadata} | chunks)
-    array: Any = refs.to_zarr(
+    refs = rx.open_references(bytes_at(*urls))
+    group: Any = refs.to_zarr(
         allow=[server.url, str(tmp_path), "s3://open-bucket"], storage_options=s3(endpoint)
     )
-    assert bytes(array[:]) == BODY[:12]
+    assert bytes(group["x"][:]) == BODY[:12]
 
 
 def test_a_store_that_is_not_there() -> None:

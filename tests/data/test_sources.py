@@ -37,15 +37,20 @@ def test_an_address_inside_is_not_asked(server: RangeServer) -> None:
     assert server.requests == []
 
 
-def test_a_name_that_turns_out_to_lead_inside_is_not_asked(
-    server: RangeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def name_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have ``data.example`` lead to this machine."""
     real = socket.getaddrinfo
 
     def rebound(host: Any, *rest: Any, **more: Any) -> Any:
         return real("127.0.0.1" if host == "data.example" else host, *rest, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", rebound)
+
+
+def test_a_name_that_turns_out_to_lead_inside_is_not_asked(
+    server: RangeServer, name_inside: None
+) -> None:
     with pytest.raises(AccessError, match=r"data\.example is at 127\.0\.0\.1, inside the machine"):
         opened(f"http://data.example:{server.port}/set.json")
     assert server.requests == []
@@ -106,14 +111,8 @@ def test_a_document_is_bounded_while_it_comes(server: RangeServer) -> None:
 
 
 def test_a_typed_url_leads_to_no_other_address_inside(
-    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+    server: RangeServer, name_inside: None
 ) -> None:
-    real = socket.getaddrinfo
-
-    def resolved(host: Any, *rest: Any, **more: Any) -> Any:
-        return real("127.0.0.1" if host == "data.example" else host, *rest, **more)
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolved)
     server.files["/set.json"] = SET
     typed = f"http://data.example:{server.port}"
     assert list(rx.open_references(f"{typed}/set.json")) == ["a", "b"]

@@ -43,12 +43,17 @@ def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]
     """
     start = b"{"
     for block in (retargeted(block, ()) for block in blocks):
-        if pc.any(pc.equal(block.keys, text_scalar("version"))).as_py():
+        if means_v1(block):
             raise RefexplorerError("A key called `version` cannot be written as V0; write V1.")
         for part in written(block, objects):
             yield start + part
             start = b",\n"
     yield b"{}" if start == b"{" else b"}"
+
+
+def means_v1(table: Table) -> bool:
+    """Say whether there is a key called ``version``, which a document is taken for V1 by."""
+    return bool(pc.any(pc.equal(table.keys, text_scalar("version"))).as_py())
 
 
 def _values(columns: Columns, urls: Sequence[str], as_object: set[int]) -> pa.LargeStringArray:

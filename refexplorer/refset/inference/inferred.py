@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.arrow import text_scalar
 from refexplorer.formats.compression import Progress
 from refexplorer.formats.json_writing import json_text
 from refexplorer.refset.blocks import BLOCK
@@ -22,7 +20,7 @@ from refexplorer.refset.inference.proving import proved, urls_read_back
 from refexplorer.refset.inference.templates import find_templates
 from refexplorer.refset.retargeting import retargeted
 from refexplorer.refset.table import Table
-from refexplorer.refset.writing import written
+from refexplorer.refset.writing import means_v1, written
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
     total = 3 * table.count
     tell = progress or (lambda done, of: None)
     items = find_items(table, lambda rows: tell(rows, total))
-    if pc.any(pc.equal(table.keys, text_scalar("version"))).as_py():
+    if means_v1(table):
         least = 1
     while True:
         found = _with_templates(table, items, least)

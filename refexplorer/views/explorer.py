@@ -159,7 +159,6 @@ class ExplorerController:
             "form": refs.source.form,
             "facts": facts,
             **({"notes": None, "note_count": None} if known(refs) is None else self._noted()),
-            "selection": self.selection,
             "code": self.code,
             "arrays": refs.arrays()[:ARRAYS_LISTED],
         }

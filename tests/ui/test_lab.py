@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from playwright.sync_api import Page, expect
@@ -17,6 +18,17 @@ explorer.observe(lambda change: setattr(seen, "value", f"saw {change.new}"), "se
 button = ipywidgets.Button(description="Choose in Python")
 button.on_click(lambda _: setattr(explorer, "selection", "wind/7.0.0"))
 ipywidgets.VBox([button, seen, explorer])
+"""
+CHOOSE_TWICE = """
+import time
+import ipywidgets, refexplorer as rx
+from refexplorer import demo
+tree = rx.KeyTree(demo.path("sst.v1.json"), selection="sst/6.0.0")
+chosen = ipywidgets.Label("chosen:")
+tree.observe(lambda change: setattr(chosen, "value", f"{chosen.value} {change.new}"), "selection")
+display(tree, chosen)
+time.sleep(3)  # the view asks for what is selected, and waits
+tree.selection = "wind/7.0.0"
 """
 FOLLOW = """
 import ipywidgets, refexplorer as rx
@@ -40,6 +52,14 @@ def test_selection_goes_both_ways(lab: Lab, page: Page) -> None:
     page.get_by_role("button", name="Choose in Python").click()
     expect(page.get_by_text("saw wind/7.0.0")).to_be_visible()
     expect(tree.locator("[aria-selected=true]")).to_contain_text("7.0.0")
+
+
+def test_a_view_that_comes_late_does_not_undo_what_python_chose(lab: Lab, page: Page) -> None:
+    lab.open(page, "twice", [CHOOSE_TWICE])
+    expect(page.get_by_role("treegrid").locator("[aria-selected=true]")).to_contain_text("7.0.0")
+    page.get_by_role("treegrid").get_by_role("gridcell", name="6.0.0", exact=True).last.click()
+    chosen = "chosen: wind/7.0.0 wind/6.0.0"
+    expect(page.get_by_text(re.compile("^chosen:"))).to_have_text(chosen)
 
 
 def test_editor_hands_out_its_references(lab: Lab, page: Page) -> None:

@@ -30,13 +30,6 @@ def test_code_follows_the_selection() -> None:
     assert eval(explorer.code, {"refs": explorer.references}).kind == "range"
 
 
-def test_selection_of_python_is_what_a_new_view_begins_with() -> None:
-    explorer = explore({"a": "text"})
-    explorer.selection = "a"
-    [(reply, _)] = explorer._controller.handle({"id": "v:1", "op": "hello"})
-    assert reply["selection"] == "a"
-
-
 @pytest.mark.parametrize(
     ("option", "hint"),
     [

@@ -18,7 +18,7 @@ import type { ExplorerSession } from "./session.ts";
 export function Inspector({ session }: { session: ExplorerSession }) {
   const { selection, item, itemError } = useStore(session);
   if (itemError !== null) {
-    return <Blank sentence={itemError} retry={() => session.select(selection)} />;
+    return <Blank sentence={itemError} retry={() => session.inspect(selection)} />;
   }
   if (selection === "") return <Blank sentence="Select a key in the tree to see what it holds." />;
   if (item === null) return <Blank sentence={`Looking up ${selection} …`} />;

@@ -78,13 +78,15 @@ export class ExplorerSession extends Store<ExplorerState> {
     try {
       const first = this.host.get("first") as Partial<First> | undefined;
       const hello = first?.hello ?? (await this.wire.request<Hello>("hello"));
-      const selection = first?.hello ? String(this.host.get("selection") ?? "") : hello.selection;
       this.set({ hello, code: hello.code });
       if (first?.["tree.rows"]) this.begin(first["tree.rows"]);
       // The tree has at least one row, or says that it has none.
       else this.rows.reset(1);
       if (this.part === "explorer" || this.part === "key") void this.seekNotes();
-      if (selection) await this.reveal(selection);
+      const selection = String(this.host.get("selection") ?? "");
+      if (selection === "") return;
+      this.mark(selection);
+      await this.lookAt(selection);
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
@@ -164,23 +166,17 @@ export class ExplorerSession extends Store<ExplorerState> {
     if (this.state.trouble !== null) this.set({ trouble: null });
   }
 
-  /** Python, or another view of this widget, chose a key. */
+  /** Python, or another view of this widget, chose a key: told back, it could undo what was chosen since. */
   private follow(path: string): void {
-    if (path !== this.state.selection) this.run(this.reveal(path));
+    if (path === this.state.selection) return;
+    this.mark(path);
+    this.run(this.lookAt(path));
   }
 
-  /** Opens the tree down to a key and selects it. */
+  /** Selects a key, as a person does, and opens the tree down to it. */
   async reveal(path: string): Promise<void> {
-    if (path === "") return this.select("");
-    const { total, index } = await this.wire.request<{ total: Count; index: number }>("tree.reveal", {
-      path,
-    });
-    // What is not there is said where the key would be shown.
-    if (index < 0) return this.select(path);
-    this.set({ search: START.search, searching: false, active: index });
-    this.rows.reset(total, true);
-    this.set({ revealed: this.state.revealed + 1 });
-    void this.select(path);
+    this.choose(path);
+    await this.lookAt(path);
   }
 
   /** Selects the chunk under a pixel; the picture stays as it is. */
@@ -189,13 +185,42 @@ export class ExplorerSession extends Store<ExplorerState> {
     await this.reveal(key);
   }
 
-  /** Selects a key: the notebook observes it, the inspector shows it. */
+  /** Selects a key that the tree shows, as a person does. */
   async select(path: string): Promise<void> {
+    this.choose(path);
+    await this.inspect(path);
+  }
+
+  /** Marks a key, and lets the notebook observe it. */
+  private choose(path: string): void {
+    this.mark(path);
+    if (this.host.get("selection") !== path) this.host.set("selection", path);
+  }
+
+  private mark(path: string): void {
     const tab = path !== "" && this.state.tab === "overview" ? "key" : this.state.tab;
     const same = path === this.state.selection || path === this.picked;
     const steps = same ? this.state.steps : [];
     this.set({ selection: path, itemError: null, tab, steps });
-    if (this.host.get("selection") !== path) this.host.set("selection", path);
+  }
+
+  private async lookAt(path: string): Promise<void> {
+    if (path === "") return this.inspect(path);
+    const inspected = this.inspect(path);
+    const { total, index } = await this.wire.request<{ total: Count; index: number }>("tree.reveal", {
+      path,
+    });
+    this.set({ search: START.search, searching: false });
+    this.rows.reset(total, true);
+    // What is not there is said where the key would be shown.
+    if (index >= 0 && this.state.selection === path) {
+      this.set({ active: index, revealed: this.state.revealed + 1 });
+    }
+    await inspected;
+  }
+
+  /** Shows what is known of the selected key. */
+  async inspect(path: string): Promise<void> {
     try {
       const { item } = await this.wire.request<{ item: Item }>("key.show", { path });
       if (this.state.selection === path) this.set({ item });

@@ -35,7 +35,6 @@ export interface Hello {
   /** Null until they are known: of a large set they are asked for after the first rows. */
   notes: Note[] | null;
   note_count: number | null;
-  selection: string;
   code: string;
   /** Paths of the first arrays. */
   arrays: string[];

@@ -62,10 +62,29 @@ class ExplorerView(View):
     _bundle = FOLDER / "explorer.js"
 
     selection = param.String(doc="The key or path that is chosen.")
-    address = param.String(doc="Tab, key and slice, as the query of an address.")
+    asked = param.Dict({"address": "", "step": 0}, doc="Where it shall go, as `go` says.")
+    here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
 
     def __init__(self, references: ReferenceSet, allow: Iterable[str] = ()) -> None:
         super().__init__(ExplorerController(references, allow=allow, served=True))
+
+    def go(self, address: str, step: int) -> None:
+        """Go where an address says.
+
+        Parameters
+        ----------
+        address
+            Tab, key and slice, as the query of an address.
+        step
+            Number of the step through the history of the browser that this answers.
+        """
+        self.asked = {"address": address, "step": step}
+
+    @property
+    def address(self) -> str:
+        """Where it is; where it was asked to go, until the browser says that it is there."""
+        arrived = self.here["step"] == self.asked["step"]
+        return str((self.here if arrived else self.asked)["address"])
 
 
 class EditorView(View):
@@ -106,7 +125,11 @@ class Frame(JSComponent):
     _bundle = FOLDER / "page.js"
 
     view = param.String("start", doc="start, explorer, or another view of the page.")
-    address = param.String(doc="Where the person is, as the query of the address.")
+    place = param.Dict(
+        {"address": "", "step": 0},
+        doc="Where the person is, as the query of the address, and the last step of the history "
+        "that Python knew of: what it says of the steps before is late.",
+    )
     title = param.String(doc="Name of the set that is open; empty if there is none.")
     sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
     opening = param.String(doc="What is being opened.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import panel
 from panel.models.esm import DataEvent
 
 from refexplorer import demo
-from refexplorer.app.address import Address, is_shareable
+from refexplorer.app.address import OTHER_VIEWS, Address, is_shareable
 from refexplorer.app.components import EditorView, ExplorerView, Frame, View
 from refexplorer.app.library import VISITOR, Library
 from refexplorer.app.opening import OpeningWatch
@@ -33,11 +34,11 @@ _NO_TEXT = (
     "specification's own example instead."
 )
 _EDITED = "Edited text"
+OPENINGS = 4
+"""Sets that one page opens at once; one that nobody waits for goes on until it makes progress."""
 Opening = Callable[..., ReferenceSet]
 """Opens a set; takes `progress`, as `open_references` does."""
 START, EXPLORER = "start", "explorer"
-OTHER_VIEWS = ("editor", "exercises")
-"""Views beside the explorer; an address names them in its `view`."""
 
 
 class Page:
@@ -55,6 +56,8 @@ class Page:
         self._source = ""
         self._upload: Upload | None = None
         self._attempt: object = None
+        # Of its own: a server that stalls for one person must not hold up the others.
+        self._threads = ThreadPoolExecutor(OPENINGS, thread_name_prefix="refexplorer-opening")
         self._editor_notice = ""
         self._made: dict[str, View] = {}
         self._explorer: ExplorerView | None = None
@@ -62,6 +65,7 @@ class Page:
         self._frame = Frame(titles, library.largest)
         self._frame.on_msg(self._heard)
         self._frame.param.watch(self._turn, "view")
+        self._step = 0
         self._views = panel.Column(sizing_mode="stretch_both", margin=0)
         self.layout = panel.Column(
             self._frame, self._views, sizing_mode="stretch_both", styles={"height": "100vh"}
@@ -91,7 +95,7 @@ class Page:
     def _explore(self, references: ReferenceSet) -> None:
         """Make the explorer anew; the other views stay as they are."""
         self._explorer = ExplorerView(references, self._library.grants(references))
-        self._explorer.param.watch(self._tell, "address")
+        self._explorer.param.watch(self._tell, "here")
         self._made[EXPLORER] = self._explorer
         self._views[:] = list(self._made.values())
 
@@ -123,6 +127,7 @@ class Page:
 
     async def _go(self, message: Mapping[str, Any]) -> None:
         """Follow the address; what it names is opened unless it is open already."""
+        self._step = int(message["step"])
         place = Address.read(str(message["address"]))
         if place.source in ("", self._source):
             self._stand(place)
@@ -138,6 +143,7 @@ class Page:
         """Wait no longer for what is being opened or uploaded."""
         self._attempt = self._upload = None
         self._frame.opening = ""
+        self._tell()
 
     async def _begin_upload(self, message: Mapping[str, Any]) -> None:
         self._frame.problem = ""
@@ -165,7 +171,8 @@ class Page:
         self._frame.param.update(opening=name, opened=[], problem="")
         watch = OpeningWatch(self._tell_opened, lambda: self._attempt is attempt)
         try:
-            references = await asyncio.to_thread(opening, progress=watch)
+            loop = asyncio.get_running_loop()
+            references = await loop.run_in_executor(self._threads, partial(opening, progress=watch))
         except Exception:
             if self._attempt is attempt:
                 raise
@@ -182,7 +189,7 @@ class Page:
         """Show the place that an address names, without another step in the history."""
         view = place.view if place.view in OTHER_VIEWS else START
         if view == START and self._explorer and (place.source or not self._source):
-            self._explorer.address = str(place)
+            self._explorer.go(str(place), self._step)
             view = EXPLORER
         self._frame.view = view
         self._turn()
@@ -215,13 +222,15 @@ class Page:
         return demo.path("spec.v1.json").read_text(encoding="utf-8")
 
     def _tell(self, *_: object) -> None:
-        """Keep the address to where the person is."""
+        """Keep the address to where the person is; while a set is being opened, it waits."""
+        if self._frame.opening:
+            return
         view, place = self._frame.view, Address()
         if view in OTHER_VIEWS:
             place = Address(self._source, view)
         elif view == EXPLORER and self._explorer and self._source:
             place = Address.read(self._explorer.address)._replace(source=self._source)
-        self._frame.address = str(place)
+        self._frame.place = {"address": str(place), "step": self._step}
 
 
 def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,7 @@ from refexplorer import demo
 from refexplorer.app import serve
 from refexplorer.app.address import Address
 from refexplorer.app.components import EditorView, ExplorerView
-from refexplorer.app.library import Library
+from refexplorer.app.library import Library, Offer
 from refexplorer.app.page import Page
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.formats.compression import Progress
@@ -24,11 +25,18 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 
 
+def event(**message: object) -> DataEvent:
+    return DataEvent(None, message)  # type: ignore[no-untyped-call]
+
+
 def hear(page: Page, **message: object) -> None:
     """Do what the browser asks for, on a thread: browser tests keep a loop running."""
-    event = DataEvent(None, message)  # type: ignore[no-untyped-call]
     with ThreadPoolExecutor() as pool:
-        pool.submit(asyncio.run, page._heard(event)).result()
+        pool.submit(asyncio.run, page._heard(event(**message))).result()
+
+
+def go(page: Page, address: str, step: int = 1) -> None:
+    hear(page, op="go", address=address, step=step)
 
 
 def choose(page: Page, source: str) -> None:
@@ -103,18 +111,24 @@ def test_who_turns_elsewhere_while_a_set_is_opened_stays_there(
 def test_an_address_opens_what_it_names() -> None:
     page = Page(Library())
     address = "source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
-    hear(page, op="go", address=address)
+    go(page, address)
     assert shown(page) == [ExplorerView]
-    assert Address.read(page._frame.address) == Address.read(address)
-    hear(page, op="go", address="source=demo/sst.v1.json&view=editor")
+    assert Address.read(page._frame.place["address"]) == Address.read(address)
+    go(page, "source=demo/sst.v1.json&view=editor")
     assert shown(page) == [EditorView]
-    hear(page, op="go", address="")
-    assert (page._frame.view, page._frame.address) == ("start", "")
+    go(page, "")
+    assert (page._frame.view, page._frame.place["address"]) == ("start", "")
+
+
+def test_a_view_that_the_page_does_not_know_is_left_out_of_the_address() -> None:
+    page = Page(Library())
+    go(page, "source=demo/sst.v1.json&view=nosuch")
+    assert page._frame.place == {"address": "source=demo/sst.v1.json", "step": 1}
 
 
 def test_an_address_of_nothing_says_so() -> None:
     page = Page(Library())
-    hear(page, op="go", address="source=nosuch.json&key=a")
+    go(page, "source=nosuch.json&key=a")
     assert "nosuch.json" in page._frame.problem
 
 
@@ -124,7 +138,7 @@ def test_an_address_of_nothing_says_so() -> None:
 def test_an_address_names_no_secret(url: str) -> None:
     page = Page(Library())
     page.show(open_references({"a": "text"}), url)
-    assert "secret" not in page._frame.address
+    assert "secret" not in page._frame.place["address"]
 
 
 def test_a_dropped_file_comes_in_pieces() -> None:
@@ -134,7 +148,7 @@ def test_a_dropped_file_comes_in_pieces() -> None:
     for start in range(0, len(content), 5000):
         hear(page, op="piece", piece=content[start : start + 5000])
     assert (page._frame.title, shown(page)) == ("mine.json", [ExplorerView])
-    assert page._frame.address == ""
+    assert page._frame.place["address"] == ""
 
 
 def test_a_dropped_file_is_bounded() -> None:
@@ -144,6 +158,31 @@ def test_a_dropped_file_is_bounded() -> None:
     hear(page, op="upload", name="mine.json", size=10)
     hear(page, op="piece", piece=b"x" * 11)
     assert "longer than it said" in page._frame.problem
+
+
+def test_what_stalls_for_one_person_holds_up_nobody_else() -> None:
+    slow, quick, over = Library(), Page(Library()), threading.Event()
+
+    def stall() -> ReferenceSet:
+        over.wait(60)
+        return open_references({})
+
+    slow.offers["slow"] = Offer("slow", stall)
+
+    async def meet() -> None:
+        others = [Page(slow) for _ in range(40)]
+        asked = event(op="open", source="slow")
+        stalled = [asyncio.create_task(page._heard(asked)) for page in others]
+        await asyncio.sleep(0)
+        asked = event(op="open", source="demo/sst.v0.json")
+        await asyncio.wait_for(quick._heard(asked), 30)
+        assert not over.is_set()
+        over.set()
+        await asyncio.gather(*stalled)
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(asyncio.run, meet()).result()
+    assert shown(quick) == [ExplorerView]
 
 
 def test_pages_share_no_state() -> None:
@@ -184,7 +223,7 @@ def test_panel_serve_takes_the_room() -> None:
 
 def test_exercises_are_a_view_of_their_own() -> None:
     page = Page(Library())
-    hear(page, op="go", address="view=exercises")
+    go(page, "view=exercises")
     exercises = page._made["exercises"]
     page.show(open_references({"a": "text"}))
     page._frame.view = "exercises"

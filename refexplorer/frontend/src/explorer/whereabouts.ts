@@ -1,40 +1,37 @@
 /** Tab, key and slice as text: on the page they are part of its address, and follow it. */
 
 import type { Host, Off } from "../shared/host.ts";
+import type { Place } from "../shared/place.ts";
 import { type ExplorerSession } from "./session.ts";
 import { TABS, type ExplorerState, type Tab } from "./state.ts";
 
-/** Keeps `address` of the host and the state of the explorer the same; a notebook has none. */
+/** Goes where Python asks, and tells it where the explorer is; a notebook has no address. */
 export function followAddress(host: Host, session: ExplorerSession): Off {
   if (host.place !== "page") return () => undefined;
-  // While the explorer goes where the address says, what it passes on the way is not told.
-  let going = true;
+  let step = -1;
   const tell = () => {
-    const text = textOf(session.state);
-    if (!going && host.get("address") !== text) host.set("address", text);
+    const told = host.get("here") as Place;
+    const here = { address: textOf(session.state), step };
+    if (here.address !== told.address || here.step !== told.step) host.set("here", here);
   };
   const go = async () => {
-    going = true;
-    await goTo(session, new URLSearchParams(String(host.get("address"))));
-    going = false;
+    await session.opened;
+    const [asked, here] = [host.get("asked") as Place, host.get("here") as Place];
+    const { address } = here.step === asked.step ? here : asked;
+    if (address !== textOf(session.state)) goTo(session, new URLSearchParams(address));
+    step = asked.step;
     tell();
   };
-  void session.opened.then(go);
-  const offs = [session.watch(tell), host.onChange("address", (text) => {
-    if (!going && text !== textOf(session.state)) void go();
-  })];
+  void go();
+  const offs = [session.watch(tell), host.onChange("asked", () => void go())];
   return () => offs.forEach((off) => off());
 }
 
-async function goTo(session: ExplorerSession, asked: URLSearchParams): Promise<void> {
+function goTo(session: ExplorerSession, asked: URLSearchParams): void {
   const [key, tab] = [asked.get("key") ?? "", asked.get("view") ?? ""];
-  try {
-    if (key !== session.state.selection) await session.reveal(key);
-    const steps = (asked.get("slice") ?? "").split(",").map(Number);
-    session.set({ tab: tab in TABS ? (tab as Tab) : "overview", steps: steps.every(isIndex) ? steps : [] });
-  } catch (error) {
-    session.set({ trouble: (error as Error).message });
-  }
+  if (key !== session.state.selection) session.run(session.reveal(key));
+  const steps = (asked.get("slice") ?? "").split(",").map(Number);
+  session.set({ tab: tab in TABS ? (tab as Tab) : "overview", steps: steps.every(isIndex) ? steps : [] });
 }
 
 function isIndex(step: number): boolean {

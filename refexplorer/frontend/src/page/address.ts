@@ -1,15 +1,21 @@
 /** The address of the page: it follows where the person is, and the person follows it. */
 
 import type { Host, Off } from "../shared/host.ts";
+import type { Place } from "../shared/place.ts";
 
 const NAMES = ["source", "view", "key", "slice"];
 /** Keys that are chosen sooner after each other than this are one step back, ms. */
 const STEP = 1000;
 
-/** Keeps `address` of the host and the browser's address the same; back and forward work. */
+/** Keeps the browser's address to the `place` that Python tells; back and forward work. */
 export function followAddress(host: Host): Off {
-  let moved = 0;
-  const tell = (address: string) => {
+  let asked = (host.get("place") as Place).step;
+  let [answered, moved] = [asked - 1, 0];
+  const tell = ({ address, step }: Place) => {
+    // On its way since before the last step through the history, which it would undo.
+    if (step < asked) return;
+    const isAnswer = step > answered;
+    answered = step;
     const [from, to] = [ours(location.search), ours(address)];
     if (`${from}` === `${to}`) return;
     const isNear = from.get("source") === to.get("source") && from.get("view") === to.get("view");
@@ -17,13 +23,16 @@ export function followAddress(host: Host): Off {
     if (isNear) moved = Date.now();
     const query = [others(location.search), address].filter(Boolean).join("&");
     const url = location.pathname + (query && `?${query}`);
-    history[isOneStep ? "replaceState" : "pushState"](null, "", url);
+    history[isAnswer || isOneStep ? "replaceState" : "pushState"](null, "", url);
   };
-  const go = () => host.send({ op: "go", address: location.search.slice(1) });
-  if (`${ours(location.search)}` === "") tell(String(host.get("address")));
+  const go = () => {
+    asked += 1;
+    host.send({ op: "go", address: location.search.slice(1), step: asked });
+  };
+  if (`${ours(location.search)}` === "") tell(host.get("place") as Place);
   else go();
   addEventListener("popstate", go);
-  const off = host.onChange("address", (address) => tell(String(address)));
+  const off = host.onChange("place", (place) => tell(place as Place));
   return () => {
     removeEventListener("popstate", go);
     off();

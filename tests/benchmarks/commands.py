@@ -81,6 +81,6 @@ def _spent() -> float:
 ASKED = (ls, ls_page, find, explain, info, check)
 CASES = tuple(
     Case(f"{kind}: {work.__name__} beyond opening", goal, work, (), kind, MILLION)
-    for kind in ("v0", "gen", "parquet")
+    for kind in ("v0", "shuffled", "many-urls", "gen", "parquet")
     for work, goal in (*((work, "≤ 0.5 s") for work in ASKED), (ls_all, ""))
 )

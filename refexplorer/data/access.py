@@ -45,8 +45,14 @@ class AccessPolicy:
 
     @property
     def granted(self) -> tuple[str, ...]:
-        """The names that were granted, in order; the folder of the set is not among them."""
-        return tuple(self._names)
+        """The names that were granted, in order, but for the folder of the set.
+
+        Nor is any place among them that a page which is served shows to nobody.
+        """
+        return tuple(name for name in self._names if name != self.location and self._shows(name))
+
+    def _shows(self, name: str) -> bool:
+        return not self.served or is_public(_granted_place(name))
 
     def grant(self, name: str) -> None:
         """Allow one more place by name.

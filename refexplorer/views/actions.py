@@ -25,6 +25,6 @@ def code_of_slices(
     return f"{code(refs, path, granted)}[{', '.join(slices) or '()'}]"
 
 
-def code_of_check(refs: ReferenceSet, granted: Sequence[str]) -> str:
+def code_of_check(granted: Sequence[str]) -> str:
     """Return the question to all targets whether they are what the references say."""
-    return f"refs.check_targets({allowing(refs, granted)})"
+    return f"refs.check_targets({allowing(granted)})"

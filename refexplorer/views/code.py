@@ -22,17 +22,13 @@ def code(refs: ReferenceSet, path: str, granted: Sequence[str] = ()) -> str:
         What reading it needed, as `AccessPolicy.granted`.
     """
     if path in refs.arrays():
-        group = f"refs.to_zarr({allowing(refs, granted)})"
+        group = f"refs.to_zarr({allowing(granted)})"
         return f"{group}[{path!r}]" if path else group
     if path and path in refs:
         return f"refs[{path!r}]"
     return f"refs.children({path!r})" if path else "refs"
 
 
-def allowing(refs: ReferenceSet, granted: Sequence[str]) -> str:
-    """Return the argument ``allow=[..]`` of what reads data; empty if it needs none.
-
-    The folder of the set is not named: it needs no grant, and a page shows it to nobody.
-    """
-    named = [grant for grant in granted if grant != refs.source.location]
-    return f"allow={named!r}" if named else ""
+def allowing(granted: Sequence[str]) -> str:
+    """Return the argument ``allow=[..]`` of what reads data; empty if it needs none."""
+    return f"allow={list(granted)!r}" if granted else ""

@@ -238,7 +238,7 @@ class ExplorerController:
         self.post({"ev": "outcomes", "array": to_wire(array)}, [])
 
     def _check(self, message: Message) -> None:
-        self._did(code_of_check(self.references, self.policy.granted))
+        self._did(code_of_check(self.policy.granted))
         self._jobs.start(message, self.target_map.check)
 
     def _allow(self, message: Message) -> Message:

@@ -17,9 +17,11 @@ def test_no_message_names_a_folder(tmp_path: Path) -> None:
         {"shape": [2], "chunks": [1], "dtype": "<f8", "fill_value": 0, "order": "C",
          "compressor": None, "filters": None, "zarr_format": 2}
     ), "x/0": ["there.bin", 0, 8], "x/1": ["gone.bin", 0, 8]}}  # fmt: skip
+    other = tmp_path / "other"
+    other.mkdir()
     (tmp_path / "there.bin").write_bytes(bytes(8))
     (tmp_path / "mine.json").write_text(json.dumps(chunk))
-    library = Library()
+    library = Library(allow=[str(other), "s3://bucket"])
     name = library.offer(rx.open_references(tmp_path / "mine.json"))
     references = library.open(name)
     posted: list[Any] = []
@@ -35,6 +37,7 @@ def test_no_message_names_a_folder(tmp_path: Path) -> None:
         {"op": "targets.check"},
         {"op": "grid.show", "array": "x", "axes": None, "window": None},
         {"op": "overview"},
+        {"op": "allow", "grant": "https://example.org"},
         *({"op": "key.code", "path": path} for path in ("", "x", "x/0")),
         *({"op": "key.explain", "path": path} for path in ("x/0", "x/1")),
         *({"op": "key.ladder", "path": path} for path in ("x/0", "x/1")),
@@ -47,4 +50,5 @@ def test_no_message_names_a_folder(tmp_path: Path) -> None:
         asked
     ):
         time.sleep(0.01)
+    assert '"s3://bucket", "https://example.org"' in json.dumps(posted)
     assert not [message for message in posted if str(tmp_path) in json.dumps(message)]

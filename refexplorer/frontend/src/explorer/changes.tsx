@@ -15,11 +15,11 @@ import type { GridPicture } from "./maps.ts";
 export function ChangeLegend({ changes }: { changes: ChangePicture }) {
   const entries: LegendEntry[] = changesShown(changes).map(({ name, mark, words, chunks }) => ({
     name: `${mark} ${words}: ${count(chunks)}`,
-    ink: changeInk(name),
+    mark: changeInk(name),
   }));
   const chunks = changes.window.reduce((product, [start, stop]) => product * (stop - start), 1);
   const compared = changes.perChange.reduce((sum, n) => sum + n, 0);
-  const neither = compared < chunks ? [{ name: `in neither set: ${count(chunks - compared)}`, ink: null }] : [];
+  const neither = compared < chunks ? [{ name: `in neither set: ${count(chunks - compared)}`, mark: "nothing" as const }] : [];
   return <Entries label="Legend" entries={[...entries, ...neither]} />;
 }
 

@@ -12,7 +12,7 @@ import { changeSaid, changesSummary, paintChanges } from "./changecells.ts";
 import { cellAt, FAILED, failures, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
 import type { ChangePicture } from "./comparing.ts";
 import type { GridPicture, Span } from "./maps.ts";
-import { fill, hatching, kindInk, series } from "./palette.ts";
+import { cross, fill, hatching, kindInk, series } from "./palette.ts";
 import { range } from "./slices.ts";
 
 const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };
@@ -177,32 +177,12 @@ function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: Gr
       context.fillStyle = colour(cell);
       context.fillRect(left, top + height - gap - full, width - gap, full);
       if (failures(picture, cell) > 0) {
-        cross(context, frame.inks.bad, frame.inks.paper, [left, top, width - gap, height - gap]);
+        cross(context, frame.inks, [left, top, width - gap, height - gap]);
       } else if (by === "kind" && Math.min(width, height) >= LETTERED) {
         letter(context, frame, picture.states[stateOf(picture, cell)]!, left + (width - gap) / 2, top + (height - gap) / 2);
       }
     }
   }
-}
-
-/** What failed is crossed out, whatever it is coloured by. */
-function cross(
-  context: CanvasRenderingContext2D,
-  ink: string,
-  paper: string,
-  [left, top, width, height]: [number, number, number, number],
-): void {
-  context.fillStyle = paper;
-  context.fillRect(left, top, width, height);
-  context.strokeStyle = ink;
-  context.lineWidth = Math.min(2, width / 4);
-  context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
-  context.beginPath();
-  for (const [from, to] of [[0.25, 0.75], [0.75, 0.25]] as const) {
-    context.moveTo(left + width * from, top + height * 0.25);
-    context.lineTo(left + width * to, top + height * 0.75);
-  }
-  context.stroke();
 }
 
 function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: string, x: number, y: number): void {

@@ -184,8 +184,8 @@ function Others({ grid, redraw }: { grid: GridPicture; redraw(spans: Span[]): vo
 function Legend({ grid, by }: { grid: GridPicture; by: By }) {
   const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
   const absent: LegendEntry[] = [
-    ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", ink: null }] : []),
-    ...(failed ? [{ name: "✕ failed when read", ink: { colour: "--bad", pattern: 0 } }] : []),
+    ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", mark: "nothing" as const }] : []),
+    ...(failed ? [{ name: "failed when read", mark: "failed" as const }] : []),
   ];
   if (by === "size" || by === "offset") {
     return (
@@ -202,14 +202,14 @@ function Legend({ grid, by }: { grid: GridPicture; by: By }) {
 function without({ states, counts }: GridPicture, by: By): LegendEntry[] {
   const lacking = by === "size" ? /^url$/ : /^(inline|base64|url)$/;
   const some = states.some((state, i) => lacking.test(state) && Number(counts[i]) > 0);
-  return some ? [{ name: by === "size" ? "size not known" : "no offset", ink: series(-1) }] : [];
+  return some ? [{ name: by === "size" ? "size not known" : "no offset", mark: series(-1) }] : [];
 }
 
 function kinds({ states, counts }: GridPicture): LegendEntry[] {
   return states.flatMap((state, i) => {
     if (state === "absent" || state === FAILED || Number(counts[i]) === 0) return [];
     const name = `${state[0]!.toUpperCase()} ${KIND_NAMES[state as Kind]}`;
-    return [{ name, ink: kindInk(state as Kind) }];
+    return [{ name, mark: kindInk(state as Kind) }];
   });
 }
 
@@ -217,10 +217,10 @@ function targets(grid: GridPicture): LegendEntry[] {
   const entries = grid.targets.map(({ url, number }) => ({
     name: url === null ? targetName(url) : fileName(url),
     title: targetName(url),
-    ink: series(number),
+    mark: series(number),
   }));
   const inline = grid.states.some((state, i) => /inline|base64/.test(state) && Number(grid.counts[i]) > 0);
-  return inline ? [...entries, { name: "in the set itself", ink: series(-1) }] : entries;
+  return inline ? [...entries, { name: "in the set itself", mark: series(-1) }] : entries;
 }
 
 function Ramp({ domain, label }: { domain: Span | null; label: string }) {

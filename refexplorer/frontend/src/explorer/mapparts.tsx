@@ -3,21 +3,24 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { useAppearance } from "./board.tsx";
-import { fill, hatching, inksOf, type Ink } from "./palette.ts";
+import { cross, fill, hatching, inksOf, type Ink } from "./palette.ts";
 
 const SWATCH = 14;
 
-/** A colour with its pattern; null is the hatching that stands for nothing. */
-function Swatch({ ink }: { ink: Ink | null }) {
+/** A colour with its pattern; what stands for nothing, or for a chunk that failed. */
+type Mark = Ink | "nothing" | "failed";
+
+function Swatch({ mark }: { mark: Mark }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const appearance = useAppearance(canvas);
   useLayoutEffect(() => {
     const context = canvas.current!.getContext("2d")!;
     const inks = inksOf(canvas.current!.parentElement!);
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    context.fillStyle = ink === null ? hatching(context, inks) : fill(context, ink, inks);
+    if (mark === "failed") return cross(context, inks, [0, 0, SWATCH, SWATCH]);
+    context.fillStyle = mark === "nothing" ? hatching(context, inks) : fill(context, mark, inks);
     context.fillRect(0, 0, SWATCH, SWATCH);
-  }, [appearance, ink?.colour, ink?.pattern]);
+  }, [appearance, JSON.stringify(mark)]);
   const side = SWATCH * devicePixelRatio;
   return <canvas class="swatch" ref={canvas} width={side} height={side} aria-hidden="true" />;
 }
@@ -26,7 +29,7 @@ export interface LegendEntry {
   name: string;
   /** Longer than the name, where the name is cut. */
   title?: string;
-  ink: Ink | null;
+  mark: Mark;
 }
 
 const NAMED = 21;
@@ -34,9 +37,9 @@ const NAMED = 21;
 export function Entries({ label, entries }: { label: string; entries: LegendEntry[] }) {
   return (
     <ul class="entries" aria-label={label}>
-      {entries.slice(0, NAMED).map(({ name, title, ink }) => (
+      {entries.slice(0, NAMED).map(({ name, title, mark }) => (
         <li key={name} title={title ?? name}>
-          <Swatch ink={ink} /> <span>{name}</span>
+          <Swatch mark={mark} /> <span>{name}</span>
         </li>
       ))}
       {entries.length > NAMED && <li class="quiet">and {entries.length - NAMED} more</li>}

@@ -79,6 +79,25 @@ export function hatching(context: CanvasRenderingContext2D, { paper, hatch }: In
   return tile(context, paper, hatch, STROKES[1]!);
 }
 
+/** What stands for a chunk that failed, whatever it is coloured by. */
+export function cross(
+  context: CanvasRenderingContext2D,
+  { bad, paper }: Inks,
+  [left, top, width, height]: [number, number, number, number],
+): void {
+  context.fillStyle = paper;
+  context.fillRect(left, top, width, height);
+  context.strokeStyle = bad;
+  context.lineWidth = Math.min(2, width / 4);
+  context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
+  context.beginPath();
+  for (const [from, to] of [[0.25, 0.75], [0.75, 0.25]] as const) {
+    context.moveTo(left + width * from, top + height * 0.25);
+    context.lineTo(left + width * to, top + height * 0.75);
+  }
+  context.stroke();
+}
+
 function tile(
   context: CanvasRenderingContext2D,
   ground: string,

@@ -94,9 +94,9 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
 }
 
 function legendOf(strip: Strip): LegendEntry[] {
-  const arrays = strip.arrays.map(({ path, number }) => ({ name: arrayName(path), ink: series(number) }));
-  const gaps = Number(strip.gaps) > 0 ? [{ name: "not referenced", ink: null }] : [];
-  const shared = Number(strip.shared) > 0 ? [{ name: "bar above: referenced more than once", ink: { colour: "--bad", pattern: 0 } }] : [];
+  const arrays = strip.arrays.map(({ path, number }) => ({ name: arrayName(path), mark: series(number) }));
+  const gaps = Number(strip.gaps) > 0 ? [{ name: "not referenced", mark: "nothing" as const }] : [];
+  const shared = Number(strip.shared) > 0 ? [{ name: "bar above: referenced more than once", mark: { colour: "--bad", pattern: 0 } }] : [];
   return [...arrays, ...gaps, ...shared];
 }
 

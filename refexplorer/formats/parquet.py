@@ -169,7 +169,10 @@ def _read_arrays(metadata: Mapping[str, Reference]) -> Iterator[ArrayMeta]:
         path, _, name = key.rpartition("/")
         if name not in (".zarray", "zarr.json") or not isinstance(reference, Inline):
             continue
-        attributes = metadata.get(f"{path}/.zattrs" if path else ".zattrs")
+        folder = f"{path}/" if path else ""
+        if name == "zarr.json" and f"{folder}.zarray" in metadata:
+            continue
+        attributes = metadata.get(f"{folder}.zattrs")
         try:
             yield read_array(path, _object(reference), _object(attributes))
         except BadMetadata:

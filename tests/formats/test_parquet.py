@@ -130,6 +130,29 @@ def test_a_path_that_leaves_the_store_is_refused(tmp_path: Path) -> None:
     assert refs.diagnostics[0].code == "parquet-unsafe-path"
 
 
+def test_an_array_with_metadata_of_both_versions_is_one_array(tmp_path: Path) -> None:
+    version_3 = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [2],
+        "data_type": "int32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+        "chunk_key_encoding": {"name": "default"},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "fill_value": 0,
+    }
+    metadata = {"x/zarr.json": version_3, "x/.zarray": ARRAY}
+    columns = {"path": ["f"] * 4, "offset": range(4), "size": [4] * 4, "raw": [None] * 4}
+    store = {
+        "zmetadata": {"metadata": metadata, "record_size": 4},
+        "files": {"x/refs.0.parq": columns},
+    }
+    refs = rx.open_references(write_store(tmp_path, store, write_with_pyarrow))
+    assert sorted(refs) == ["x/.zarray", "x/0", "x/1", "x/2", "x/3", "x/zarr.json"]
+    assert refs.arrays() == ("x",)
+    assert refs.summary().keys == 6
+
+
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     folder = write_store(tmp_path, STORE, write_with_pyarrow)
     (folder / "x").mkdir()

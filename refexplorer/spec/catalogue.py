@@ -250,7 +250,7 @@ ARRAYS = {
         '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, "x/0": "12345678"}',
     ),
     "repeated-range": _info(
-        "Chunks of one array that have the very same byte range.",
+        "Chunks of one array, or keys of a gen item, that have the very same byte range.",
         '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "<i4", '
         '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, '
         '"x/0": ["http://h/f", 0, 4], "x/1": ["http://h/f", 0, 4]}',

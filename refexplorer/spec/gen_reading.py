@@ -6,6 +6,7 @@ Source: reference specification, "Version 1", ``gen``.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeGuard
 from weakref import WeakValueDictionary
@@ -185,6 +186,7 @@ def _check(item: GenItem, at: str, findings: Findings) -> bool:
         return False
     _note_arguments(item, at, findings)
     _note_equal_keys(item, at, findings)
+    _note_equal_ranges(item, at, findings)
     return True
 
 
@@ -230,3 +232,23 @@ def _note_equal_keys(item: GenItem, at: str, findings: Findings) -> None:
             f"gen[{item.number}] makes {item.count:,} keys from {item.grid.count:,} combinations; "
             "the last one of each key counts.",
         )
+
+
+def _note_equal_ranges(item: GenItem, at: str, findings: Findings) -> None:
+    """Note dimensions of the key that the byte range does not depend on."""
+    if item.offset is None or item.length is None:
+        return
+    used = item.url.names | item.offset.names | item.length.names
+    unused = [d for d in item.varying.dimensions if d.size > 1 and d.name not in used]
+    if not unused:
+        return
+    names = ", ".join(f"`{dimension.name}`" for dimension in unused)
+    alike = math.prod(dimension.size for dimension in unused)
+    findings.add(
+        "repeated-range",
+        at,
+        f"gen[{item.number}] gives {alike:,} keys each byte range: neither `url` nor `offset` nor "
+        f"`length` uses {names}.",
+        f"Right where their values are equal, as in empty regions; else use {names} there.",
+        count=item.varying.count - item.varying.count // alike,
+    )

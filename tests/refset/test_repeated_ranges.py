@@ -46,3 +46,18 @@ def test_chunks_without_an_array_and_other_lengths_are_left_alone() -> None:
     assert repeats_in({"x/0": ["s3://b/f", 0, 4], "x/1": ["s3://b/f", 0, 4]}) == []
     refs = array_of("x", 2) | {"x/0": ["s3://b/f", 0, 4], "x/1": ["s3://b/f", 0, 8]}
     assert repeats_in(refs) == []
+
+
+def test_a_gen_item_whose_offset_forgets_a_dimension_is_told() -> None:
+    item = {
+        "key": "x/{{i}}.{{j}}",
+        "url": "s3://b/f{{j}}",
+        "offset": "{{8 * i}}",
+        "length": "8",
+        "dimensions": {"i": {"stop": 3}, "j": {"stop": 5}},
+    }
+    assert repeats_in({"version": 1, "gen": [item]}) == []
+    said = "gen[0] gives 5 keys each byte range: neither `url` nor `offset` nor `length` uses `j`."
+    assert repeats_in({"version": 1, "gen": [{**item, "url": "s3://b/f"}]}) == [(said, 12)]
+    alone = {**item, "url": "s3://b/f", "dimensions": {"i": {"stop": 3}, "j": [7]}}
+    assert repeats_in({"version": 1, "gen": [alone]}) == []

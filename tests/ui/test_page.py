@@ -60,6 +60,21 @@ def test_the_header_marks_the_view_that_is_shown(panel_page: PanelPage, page: Pa
     expect(exercises).to_have_attribute("aria-current", "page")
 
 
+def test_the_views_stay_in_their_places_when_a_set_opens(
+    panel_page: PanelPage, page: Page
+) -> None:
+    page.goto(panel_page.url)
+    editor = page.get_by_role("button", name="Template editor", exact=True)
+    expect(page.get_by_role("button", name="Explorer", exact=True)).to_be_disabled()
+    before = editor.bounding_box()
+    page.get_by_role("button", name="The same with templates").click()
+    expect(page.get_by_role("button", name="Explorer", exact=True)).to_be_enabled()
+    assert editor.bounding_box() == before
+    editor.click()
+    expect(editor).to_have_attribute("aria-current", "page")
+    assert editor.bounding_box() == before
+
+
 def test_unreadable_source_is_said(panel_page: PanelPage, page: Page) -> None:
     page.goto(panel_page.url)
     page.get_by_role("textbox").fill("nosuch.json")

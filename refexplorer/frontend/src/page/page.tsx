@@ -42,17 +42,19 @@ export function Page({ host }: ViewProps) {
   );
 }
 
-/** The views of the page; there is something to explore once a set is open. */
+/** The views of the page, always in the same places; there is something to explore once a set is open. */
 function Navigation({ host, view }: { host: Host; view: View }) {
   const title = useShared<string>(host, "title");
-  const names = (Object.keys(VIEWS) as (keyof typeof VIEWS)[]).filter((name) => name !== "explorer" || title !== "");
+  const names = Object.keys(VIEWS) as (keyof typeof VIEWS)[];
   return (
     <nav aria-label="Views">
       {names.map((name) => (
         <button
           key={name}
           class="nav"
+          data-name={VIEWS[name]}
           aria-current={view === name ? "page" : undefined}
+          disabled={name === "explorer" && title === ""}
           onClick={() => host.send({ op: "turn", view: name })}
         >
           {VIEWS[name]}

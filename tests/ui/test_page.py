@@ -60,9 +60,7 @@ def test_the_header_marks_the_view_that_is_shown(panel_page: PanelPage, page: Pa
     expect(exercises).to_have_attribute("aria-current", "page")
 
 
-def test_the_views_stay_in_their_places_when_a_set_opens(
-    panel_page: PanelPage, page: Page
-) -> None:
+def test_the_views_stay_in_their_places_when_a_set_opens(panel_page: PanelPage, page: Page) -> None:
     page.goto(panel_page.url)
     editor = page.get_by_role("button", name="Template editor", exact=True)
     expect(page.get_by_role("button", name="Explorer", exact=True)).to_be_disabled()

@@ -73,6 +73,18 @@ def test_the_views_stay_in_their_places_when_a_set_opens(panel_page: PanelPage, 
     assert editor.bounding_box() == before
 
 
+@pytest.mark.parametrize("width", [360, 480])
+def test_a_narrow_page_has_all_of_its_header_in_sight(
+    panel_page: PanelPage, page: Page, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    open_on_page(page, panel_page.url, "The same with templates")
+    for name in ("Exercises", "Open another set", "Use dark colours"):
+        box = page.get_by_role("button", name=name).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+
+
 def test_unreadable_source_is_said(panel_page: PanelPage, page: Page) -> None:
     page.goto(panel_page.url)
     page.get_by_role("textbox").fill("nosuch.json")

@@ -78,8 +78,8 @@ function ThemeButton() {
     document.documentElement.dataset["theme"] = other;
   };
   return (
-    <button class="button" onClick={flip} aria-label={`Use ${other} colours`}>
-      {theme === "light" ? "◐ Dark" : "◑ Light"}
+    <button class="button theme" onClick={flip} aria-label={`Use ${other} colours`}>
+      {theme === "light" ? "◐" : "◑"} <span>{theme === "light" ? "Dark" : "Light"}</span>
     </button>
   );
 }

@@ -17,6 +17,7 @@ from refexplorer.refset.generated import generated_keys
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.table import Table
 from refexplorer.refset.tree import prefix
+from refexplorer.spec.boxes import as_column
 from refexplorer.spec.diagnostics import Findings, pointer
 
 COMPARED_KEYS = 100_000
@@ -175,7 +176,7 @@ class _Overriding:
             places = (segment.find(made.key_at(row)) for row in range(made.count))
             rows = [row for row in places if row is not None]
         hidden = self._hidden.get(earlier, np.empty(0, np.int64))
-        news = np.setdiff1d(np.array(rows, np.int64), hidden)
+        news = np.setdiff1d(as_column(rows), hidden)
         if len(news):
             self._hidden[earlier] = np.union1d(hidden, news)
             self._tell(later, segment.key_at(int(news[0])), len(news))

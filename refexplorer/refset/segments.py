@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from refexplorer.spec.boxes import as_column
 from refexplorer.spec.gen import BadField, GenItem
 from refexplorer.spec.references import Reference
 from refexplorer.spec.runs import FEW, Run, entries, runs
@@ -156,10 +157,12 @@ class Generated:
         stop = self.count if stop is None else min(stop, self.count)
         if start >= stop:
             return
-        hidden = np.array(self.hidden, np.int64)
+        hidden = as_column(self.hidden)
         for run in runs(self.item, self.number(start), self.number(stop - 1) + 1):
             if not self.hidden:
                 yield run
                 continue
-            shown = run.select(np.flatnonzero(~np.isin(run.numbers, hidden)))
-            yield replace(shown, numbers=shown.numbers - np.searchsorted(hidden, shown.numbers))
+            passed = np.searchsorted(hidden, run.numbers)
+            is_hidden = hidden[np.minimum(passed, len(hidden) - 1)] == run.numbers
+            shown = np.flatnonzero(~is_hidden)
+            yield replace(run.select(shown), numbers=(run.numbers - passed)[shown])

@@ -87,14 +87,16 @@ def values_at(grid: Grid, numbers: np.ndarray) -> Values:
     for dimension, size in zip(reversed(grid.dimensions), reversed(grid.sizes), strict=True):
         if not _fits(size):
             numbers = numbers.astype(object)
-        numbers, places = np.divmod(numbers, size)
+        # numpy has no divmod of objects
+        numbers, places = numbers // size, numbers % size
         values[dimension.name] = _values_of(dimension, places)
     return values
 
 
 def _values_of(dimension: Dimension, places: np.ndarray) -> np.ndarray:
     values = dimension.values
-    if isinstance(values, range) and all(map(_fits, (*dimension.bounds, values.step))):
+    limits = (*dimension.bounds, dimension.size)
+    if isinstance(values, range) and all(map(_fits, (*limits, values.step))):
         return values.start + values.step * places.astype(np.int64)
     return as_column([values[place] for place in places.tolist()])
 

@@ -77,6 +77,45 @@ def test_a_trillion_keys_are_counted_paged_and_found() -> None:
     assert made.find("x/01.0") is None
 
 
+LETTERS = "abcdefghijklmnopqrst"
+
+
+@pytest.mark.parametrize(
+    ("key", "dimensions", "last"),
+    [
+        (
+            "x/{{i}}.{{j}}",
+            {"i": {"stop": 10**10}, "j": {"stop": 10**10}},
+            "x/9999999999.9999999999",
+        ),
+        ("x/{{i}}", {"i": {"stop": 2**63}}, f"x/{2**63 - 1}"),
+        ("x/{{i}}", {"i": {"start": 1 - 2**63, "stop": 2**63}}, f"x/{2**63 - 1}"),
+        (
+            "x/" + ".".join(f"{{{{{letter}}}}}" for letter in LETTERS),
+            {letter: {"stop": 10} for letter in LETTERS},
+            "x/" + ".".join("9" * 20),
+        ),
+    ],
+)
+def test_more_keys_than_64_bits_can_number_are_exact(
+    key: str, dimensions: dict[str, Any], last: str
+) -> None:
+    made = {"key": key, "url": "http://h", "dimensions": dimensions}
+    later = {"key": "{{['" + last + "'][i]}}", "url": "http://l", "dimensions": {"i": [0]}}
+    refs = rx.open_references({"version": 1, "gen": [made], "refs": {"y": "explicit"}})
+    assert refs.keys_at(refs.count - 1, refs.count) == [last]
+    assert refs.entries_at(refs.count - 3000, refs.count)[-1][0] == last
+    assert refs.number(last) == refs.position(last) + 1 == refs.count - 1
+    assert refs.children("x", refs.count - 2).rows[0].path == last
+    assert "combination" in str(refs.explain(last))
+    with pytest.raises(rx.LimitError):
+        rx.expand({"version": 1, "gen": [made]})
+    over = rx.open_references({"version": 1, "gen": [made, later]})
+    assert over.count == refs.count - 1
+    assert over[last] == rx.Url("http://l")
+    assert last not in over.keys_at(over.count - 5000, over.count - 1)
+
+
 def test_an_empty_dimension_beside_a_huge_one_makes_nothing_at_once() -> None:
     assert item("x", {"i": {"stop": 10**9}, "j": []}).count == 0
     assert item("x{{i}}", {"i": {"start": 10**30, "stop": 10**30 + 5}}).count == 5

@@ -75,7 +75,7 @@ def _note_arguments(entries: Entries, document: Document) -> None:
 def _note_bad_url(bad: BadReference, place: int, entries: Entries, document: Document) -> None:
     """Note a URL that cannot be rendered, at the first keys that have it."""
     for row in np.flatnonzero(entries.codes == place).tolist():
-        EntryNotes(document, entries.keys[row].as_py()).add(bad.code, str(bad), bad.hint)
+        EntryNotes(document, entries.keys[row].as_py()).add(bad.code, str(bad), bad.late_hint)
 
 
 def _values(entries: Entries, document: Document, urls: UrlReader) -> tuple[np.ndarray, Columns]:
@@ -87,7 +87,7 @@ def _values(entries: Entries, document: Document, urls: UrlReader) -> tuple[np.n
         try:
             builder.add(read_reference(value, urls.read, notes.add))
         except BadReference as bad:
-            notes.add(bad.code, str(bad), bad.hint)
+            notes.add(bad.code, str(bad), bad.late_hint)
         else:
             rows.append(row)
     return np.array(rows, np.int64), builder.build()

@@ -322,7 +322,7 @@ def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -
     if name not in scope.templates:
         if name in scope.values:
             raise TemplateProblem("bad-template", f"`{name}` is a number and cannot be called.")
-        raise UndefinedName(name, [*scope.values, *scope.templates])
+        raise UndefinedName(name, scope.values, scope.templates)
     template = scope.templates[name]
     if template.literal:
         raise TemplateProblem(

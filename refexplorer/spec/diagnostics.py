@@ -9,8 +9,32 @@ from refexplorer.spec.catalogue import CATALOGUE, Severity
 
 SHOWN_PER_CODE = 20
 
+Hint = str | Callable[[], str]
+"""What to do, or what finds it out when it is to be shown."""
 Locate = Callable[[str], tuple[int, int] | None]
 """From a JSON pointer to line and column, or None where the text is not known."""
+
+
+class Problem(Exception):
+    """What stops one value from being read, and is to be a finding.
+
+    Attributes
+    ----------
+    code
+        Of the catalogue.
+    late_hint
+        The hint, to be passed on where it may never be shown; `hint` is its text.
+    """
+
+    def __init__(self, code: str, message: str, hint: Hint = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.late_hint = hint
+
+    @property
+    def hint(self) -> str:
+        """One sentence that says what to do; may be empty."""
+        return self.late_hint if isinstance(self.late_hint, str) else self.late_hint()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +89,7 @@ class Findings:
         code: str,
         pointer: str,
         message: str,
-        hint: str = "",
+        hint: Hint = "",
         *,
         key: str | None = None,
         count: int = 1,
@@ -74,6 +98,7 @@ class Findings:
     ) -> None:
         """Note one finding; `code` must be in the catalogue, which gives its severity.
 
+        A hint that must be found out first is asked for only if the finding is kept by itself.
         Findings of one code at one place are counted; with `together`, those that say the same
         are, wherever they are.
         """
@@ -86,6 +111,7 @@ class Findings:
             return
         self._shown[code] = self._shown.get(code, 0) + 1
         self._last[code] = place
+        hint = hint if isinstance(hint, str) else hint()
         severity = Severity.ERROR if is_error else CATALOGUE[code].severity
         self._found[place] = Diagnostic(
             code, severity, pointer, message, hint, count=count, key=key

@@ -5,7 +5,6 @@ Source: reference specification, "Version 0" and "Version 1".
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +14,10 @@ from jinja2 import nodes
 from refexplorer.errors import SpecError
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.compiler import compile_template
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.diagnostics import Findings, Hint, pointer
 from refexplorer.spec.gen import GenItem
 from refexplorer.spec.gen_reading import note_unused_arguments, read_gen
+from refexplorer.spec.nearness import meant
 from refexplorer.spec.operations import TemplateProblem, Value
 from refexplorer.spec.reading import BadReference, read_reference
 from refexplorer.spec.references import Reference
@@ -79,7 +79,7 @@ class Document:
             try:
                 yield _good_key(key), read_reference(value, urls.read, notes.add)
             except BadReference as bad:
-                notes.add(bad.code, str(bad), bad.hint)
+                notes.add(bad.code, str(bad), bad.late_hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class EntryNotes:
     document: Document
     key: str
 
-    def add(self, code: str, message: str, hint: str = "") -> None:
+    def add(self, code: str, message: str, hint: Hint = "") -> None:
         """Note one finding of this entry."""
         place = self.document.base + pointer(self.key)
         self.document.findings.add(code, place, message, hint, key=self.key)
@@ -138,7 +138,7 @@ class UrlReader:
         try:
             return document.compiler(text).render(scope)
         except TemplateProblem as problem:
-            return BadReference(problem.code, str(problem), problem.hint)
+            return BadReference(problem.code, str(problem), problem.late_hint)
 
 
 def read_document(
@@ -222,12 +222,11 @@ def _read_v1(
     compiler: Compile,
 ) -> Document:
     for name in source.keys() - {*SECTIONS, "$schema"}:
-        near = difflib.get_close_matches(str(name), SECTIONS, 1)
         findings.add(
             "unknown-top-level-key",
             pointer(name),
             f"`{name}` is not a section of V1, so it is not read.",
-            f"Did you mean `{near[0]}`?" if near else "References belong in `refs`.",
+            meant(str(name), SECTIONS) or "References belong in `refs`.",
         )
     templates = _read_templates(source, overrides, findings, compiler)
     refs = _section(source, "refs", findings)
@@ -267,12 +266,11 @@ def _note_overrides(
     overrides: Mapping[str, str], written: Mapping[str, object], findings: Findings
 ) -> None:
     for name in overrides.keys() - written.keys():
-        near = difflib.get_close_matches(name, list(written), 1)
         findings.add(
             "override-unused",
             "/templates" if written else "",
             f"The template `{name}` was given at open time, but the set has none of that name.",
-            f"Did you mean `{near[0]}`?" if near else "",
+            meant(name, written),
         )
 
 

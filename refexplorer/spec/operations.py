@@ -12,18 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from refexplorer.limits import Limits
+from refexplorer.spec.diagnostics import Problem
 
 Value = object
 _PERCENT = re.compile(r"%(?:%|[#0\- +]*(\d*)(?:\.(\d+))?[hlL]?([diouxXeEfFgGcrsa]))")
 
 
-class TemplateProblem(Exception):
-    """A template cannot be rendered: a diagnostic code, one sentence, and a hint."""
-
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.hint = hint
+class TemplateProblem(Problem):
+    """A template cannot be rendered."""
 
 
 def too_big(limits: Limits, what: str) -> TemplateProblem:

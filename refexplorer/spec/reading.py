@@ -12,19 +12,15 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from refexplorer.spec.diagnostics import Problem
 from refexplorer.spec.references import BASE64_PREFIX, Base64, Inline, Range, Reference, Url
 
 Note = Callable[[str, str, str], None]
 """Takes a diagnostic code, a sentence and a hint."""
 
 
-class BadReference(Exception):
-    """A value is not a reference: a diagnostic code, one sentence and a hint."""
-
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.hint = hint
+class BadReference(Problem):
+    """A value is not a reference."""
 
 
 def read_reference(value: object, url_of: Callable[[str], str], note: Note) -> Reference:

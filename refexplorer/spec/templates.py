@@ -6,30 +6,33 @@ rendered by jinja2".
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 from jinja2 import nodes
 
 from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.spec.nearness import COMPARED, meant
 from refexplorer.spec.operations import TemplateProblem, Value, text_of, too_big
 
 _MARKS = ("{{", "{%", "{#")
 
 
 class UndefinedName(TemplateProblem):
-    """A name that neither the dimensions nor the templates define."""
+    """A name that neither the dimensions nor the templates define.
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        known = sorted(known)
-        near = difflib.get_close_matches(name, known, 1)
-        defined = ", ".join(f"`{other}`" for other in known[:8])
+    It is raised for each reference that uses the name, so it costs little until it is shown.
+    """
+
+    def __init__(self, name: str, *known: Collection[str]) -> None:
+        listed = sorted(islice(chain(*known), COMPARED))
+        defined = ", ".join(f"`{other}`" for other in listed[:8])
         super().__init__(
             "undefined-name",
             f"`{name}` is not defined here"
-            + (f"; the names are {defined}." if known else ", and there are no names to use."),
-            f"Did you mean `{near[0]}`?" if near else "",
+            + (f"; the names are {defined}." if listed else ", and there are no names to use."),
+            lambda: meant(name, chain(*known)),
         )
         self.name = name
 
@@ -72,7 +75,7 @@ class Scope:
         if name in self.values:
             return self.values[name]
         if name not in self.templates:
-            raise UndefinedName(name, [*self.values, *self.templates])
+            raise UndefinedName(name, self.values, self.templates)
         template = self.templates[name]
         if template.names:
             arguments = ", ".join(f"{wanted}=…" for wanted in sorted(template.names))

@@ -60,7 +60,7 @@ def _render(compiled: jinja2.Template, scope: Scope) -> Value:
                 raise too_big(scope.limits, "The rendered text")
             pieces.append(piece)
     except jinja2.UndefinedError as error:
-        raise UndefinedName(str(error).split("'")[1], [*scope.values, *scope.templates]) from None
+        raise UndefinedName(str(error).split("'")[1], scope.values, scope.templates) from None
     return "".join(pieces)
 
 

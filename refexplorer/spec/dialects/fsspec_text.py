@@ -107,7 +107,7 @@ class SandboxScope(Scope):
             return self.texts[name]
         if self.lenient:
             return jinja2.Undefined(name=name)
-        raise UndefinedName(name, [*self.values, *self.texts])
+        raise UndefinedName(name, self.values, self.texts)
 
     def call(self, name: str, arguments: Mapping[str, Value]) -> str:
         """Render a template; an argument ``temp`` takes the place of its text."""

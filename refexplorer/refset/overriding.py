@@ -48,7 +48,7 @@ def could_make(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
     """Say which keys look as if an item could make them, shape ``(n,)`` bool."""
     inverter = made.item.inverter
     if inverter is not None:
-        return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.regex.pattern})$"))
+        return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.pattern})$"))
     return flags_of(pc.starts_with(keys, prefix(made.folder)))
 
 

@@ -4,13 +4,17 @@ The template of a key is read as text and whole numbers. Each number is a sum of
 dimension ``i``, or the parts ``i // n`` and ``i % n`` that code like ``{{t // 24}}.{{t % 24}}``
 writes. A dimension of few values may also pass through any expression: its texts are listed.
 What cannot be inverted for certain is not inverted at all, so an answer is never a guess.
+
+Where one part of a key ends and the next begins is plain from the letters alone: no listed text
+holds a letter of the literal ones, and between two numbers stands something else than digits. So
+a key is read in the time that it takes to look at its letters, whatever it is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jinja2 import nodes
 
@@ -19,6 +23,8 @@ from refexplorer.spec.numerals import read_printf
 from refexplorer.spec.templates import Expression, Template
 
 LISTED_VALUES = 65_536
+LONGEST = 400
+"""Digits of a number in a key; Python reads few thousands."""
 
 Atom = tuple[str, int, int | None]
 """``(dimension, divisor, modulus)``: the value ``dimension // divisor % modulus``."""
@@ -33,7 +39,7 @@ class _Number:
 
     terms: dict[Atom, int]
     constant: int
-    pattern: str = r"-?\d+"
+    digits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +48,29 @@ class _Listed:
 
     dimension: str
     values: dict[str, int]
-    pattern: str = field(default=r".*?")
 
 
 @dataclass(frozen=True, slots=True)
 class Inverter:
-    """Finds the dimensions of a key."""
+    """Finds the dimensions of a key.
 
-    regex: re.Pattern[str]
+    Attributes
+    ----------
+    pattern
+        A regular expression of all keys that it may find, and of others; RE2 reads it, too.
+    """
+
+    pattern: str
     groups: tuple[_Number | _Listed, ...]
     dimensions: Mapping[str, Dimension]
+    _regex: re.Pattern[str]
 
     def solve(self, key: str) -> dict[str, int] | None:
         """Return the dimensions that could have made the key, or None.
 
         The caller renders the key again and compares: padding and signs are not checked here.
         """
-        match = self.regex.fullmatch(key)
+        match = self._regex.fullmatch(key)
         if match is None:
             return None
         values: dict[str, int] = {}
@@ -92,24 +104,40 @@ def invert(
     """
     if any(dimension.repeats for dimension in dimensions.values()):
         return None
-    groups: list[_Number | _Listed] = []
-    pattern = ""
+    parts: list[str | _Number | _Listed] = []
     separated = True
     for part in template.parts:
         used = [] if isinstance(part, str) else sorted(part.names & dimensions.keys())
         if isinstance(part, str) or not used:
             text = part if isinstance(part, str) else render(part, None)[0]
             separated = separated or any(not c.isdigit() for c in text)
-            pattern += re.escape(text)
+            parts.append(text)
             continue
         group = _group(part, used, dimensions, render)
         if group is None or not separated:
             return None
-        groups.append(group)
-        pattern += f"({group.pattern})"
+        parts.append(group)
         separated = False
-    inverter = Inverter(re.compile(pattern, re.DOTALL), tuple(groups), dimensions)
-    return inverter if _is_certain(inverter, template) else None
+    groups = tuple(part for part in parts if not isinstance(part, str))
+    literal = {letter for part in parts if isinstance(part, str) for letter in part}
+    if not _is_certain(groups, literal, dimensions):
+        return None
+    pattern, bounded = (_pattern(parts, literal, is_bounded) for is_bounded in (False, True))
+    return Inverter(pattern, groups, dimensions, re.compile(bounded, re.DOTALL))
+
+
+def _pattern(parts: list[str | _Number | _Listed], literal: set[str], is_bounded: bool) -> str:
+    """Return a regular expression of the key, with as many digits as numbers have or any."""
+    others = f"[^{''.join(map(re.escape, sorted(literal)))}]*" if literal else ".*"
+    patterns = []
+    for part in parts:
+        if isinstance(part, str):
+            patterns.append(re.escape(part))
+        elif isinstance(part, _Listed):
+            patterns.append(f"({others})")
+        else:
+            patterns.append(f"(-?[0-9]{{1,{part.digits}}})" if is_bounded else "(-?[0-9]+)")
+    return "".join(patterns)
 
 
 def _group(
@@ -133,10 +161,20 @@ def _group(
 def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> _Number | None:
     """Read ``{{ sum }}``, ``{{ '%03d' % sum }}`` or ``{{ '%03d' | format(sum) }}``."""
     pattern, node = read_printf(node) or ("%d", node)
-    if _PADDED.fullmatch(pattern) is None:
+    match = _PADDED.fullmatch(pattern)
+    linear = None if match is None else _linear(node, dimensions)
+    if match is None or linear is None:
         return None
-    linear = _linear(node, dimensions)
-    return None if linear is None else _Number(*linear)
+    digits = max(int(match[1] or 0), _most_digits(linear, dimensions))
+    return _Number(*linear, digits) if digits <= LONGEST else None
+
+
+def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
+    """Return a number of digits that no value of a sum exceeds."""
+    terms, constant = linear
+    spans = [_span(atom, factor, dimensions) for atom, factor in terms.items()]
+    largest: int = max(abs(constant + sum(ends)) for ends in zip((0, 0), *spans, strict=True))
+    return largest.bit_length() * 30103 // 100000 + 1  # its logarithm to the base of 10
 
 
 def _linear(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> Linear | None:
@@ -273,41 +311,37 @@ def _compose(atoms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> dic
 
 def _whole(name: str, atoms: Mapping[Atom, int]) -> int | None:
     """Put a dimension together from its parts: ``i % 5 + 5 * (i // 5)``."""
-    if (name, 1, None) in atoms:
-        return atoms[name, 1, None]
-    divisor, value = 1, 0
-    parts = {atom[1]: (atom[2], found) for atom, found in atoms.items() if atom[0] == name}
-    while divisor in parts:
-        modulus, found = parts[divisor]
-        value += divisor * found
+    parts = [atom for atom in atoms if atom[0] == name]
+    below = {1: 0}
+    for atom in sorted(parts, key=lambda atom: (atom[1], atom[2] or 0)):
+        _, divisor, modulus = atom
+        if divisor not in below:
+            continue
+        value = below[divisor] + divisor * atoms[atom]
         if modulus is None:
             return value
-        divisor *= modulus
+        below.setdefault(divisor * modulus, value)
     return None
 
 
-def _is_certain(inverter: Inverter, template: Template) -> bool:
+def _is_certain(
+    groups: tuple[_Number | _Listed, ...], literal: set[str], dimensions: Mapping[str, Dimension]
+) -> bool:
     """Say whether every used dimension can be told from a key, and only in one way."""
     known: set[Atom] = set()
-    for group in inverter.groups:
+    for group in groups:
         if isinstance(group, _Listed):
             known.add((group.dimension, 1, None))
-            if not _stands_apart(group, template):
+            if any(not literal.isdisjoint(text) for text in group.values):
                 return False
-    numbers = [group for group in inverter.groups if isinstance(group, _Number)]
+    numbers = [group for group in groups if isinstance(group, _Number)]
     for number in sorted(numbers, key=lambda number: len(number.terms)):
         unknown = {a: f for a, f in number.terms.items() if a not in known}
-        if not _is_positional(unknown, inverter.dimensions):
+        if not _is_positional(unknown, dimensions):
             return False
         known |= unknown.keys()
     atoms = dict.fromkeys(known, 0)
-    return all(_whole(name, atoms) is not None for name in inverter.dimensions)
-
-
-def _stands_apart(group: _Listed, template: Template) -> bool:
-    """Say whether no text of the group holds a letter of the literal text around it."""
-    literal = {c for part in template.parts if isinstance(part, str) for c in part}
-    return not any(literal & set(text) for text in group.values)
+    return all(_whole(name, atoms) is not None for name in dimensions)
 
 
 def _is_positional(terms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> bool:

@@ -110,7 +110,7 @@ class ParquetStore:
 
     def open_records(self, name: str) -> RecordFile:
         """Return a record file by its path inside the store; nothing is read yet."""
-        return RecordFile(self.filesystem, self.root, name, self.record_size)
+        return RecordFile(self.filesystem, self.root, name, self.record_size, self.limits)
 
 
 def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> ParquetStore:

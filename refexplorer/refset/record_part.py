@@ -9,9 +9,9 @@ from typing import TypeVar
 import numpy as np
 
 from refexplorer.formats.parquet import ParquetStore
-from refexplorer.formats.parquet_records import BadRecords, Footer
+from refexplorer.formats.parquet_footer import BadRecords, Footer
 from refexplorer.refset.columns import Columns
-from refexplorer.refset.record_rows import FAILED, failed_rows, read_rows
+from refexplorer.refset.record_rows import FAILED, failed_rows, note_bad_numbers, read_rows
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.references import Reference
@@ -134,6 +134,7 @@ class RecordPart:
             if "held" not in self.__dict__ and self._told is None:
                 self.held = self._inside(read.held)
             held = self.held
+            note_bad_numbers(read, self._rows, self.name, self._findings)
             return read_rows(read, held.rows, held.count, self.name, self._findings)
         except BadRecords as bad:
             return self._note(bad, failed_rows(self.count))
@@ -154,8 +155,8 @@ class RecordPart:
 
     def release(self) -> None:
         """Forget the references; when they are read again, nothing is noted twice."""
-        self.__dict__.pop("columns", None)
-        self._findings = Findings()
+        if self.__dict__.pop("columns", None) is not None:
+            self._findings = Findings()
 
     def _bad(self, why: str) -> BadRecords:
         return BadRecords(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.arrow import flags_of, number_column
-from refexplorer.formats.parquet_records import RecordColumns
+from refexplorer.formats.arrow import number_column
+from refexplorer.formats.parquet_columns import RecordColumns
 from refexplorer.refset.columns import BASE64, INLINE, RANGE, URL, Columns, UrlColumn
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.reading import read_bytes
@@ -42,21 +42,44 @@ def read_rows(
     codes, offsets, sizes = read.codes[chosen], read.offsets[chosen], read.sizes[chosen]
     kinds = np.where(sizes == 0, np.uint8(URL), np.uint8(RANGE))
     texts: list[str] = []
-    if read.raw.null_count < len(read.raw):
+    inline = np.flatnonzero(read.raw_codes[chosen] >= 0)
+    if len(inline):
         codes, offsets, sizes = codes.copy(), offsets.copy(), sizes.copy()
-        filled = np.flatnonzero(flags_of(read.raw.is_valid())[chosen])
-        _note(findings, "parquet-raw-and-path", place, codes[filled] >= 0, _BOTH)
-        raw = read.raw.take(number_column(filled if rows is None else rows[filled]))
-        kinds[filled], sizes[filled], texts = _read_raw(raw)
-        codes[filled], offsets[filled] = -1, np.arange(len(texts))
+        _note(findings, "parquet-raw-and-path", place, codes[inline] >= 0, _BOTH)
+        raw_codes = read.raw_codes[chosen][inline]
+        kinds[inline], sizes[inline], texts = _read_raw(read.raw, raw_codes)
+        codes[inline], offsets[inline] = -1, np.arange(len(texts))
     _note(findings, "parquet-offset-without-size", place, (kinds == URL) & (offsets != 0), _WHOLE)
-    bad = (kinds > BASE64) & ((offsets < 0) | (sizes < 0))
-    _note(findings, "bad-offset", place, bad, "has a number less than 0")
-    bad |= (kinds > BASE64) & (codes < 0)
+    bad = (kinds > BASE64) & ((offsets < 0) | (sizes < 0) | (codes < 0))
     if bad.any():
         kinds[bad] = FAILED
         codes, sizes = np.where(bad, np.int32(-1), codes), np.where(bad, 0, sizes)
     return Columns(kinds, codes, UrlColumn(read.urls), offsets, sizes, texts)
+
+
+def note_bad_numbers(read: RecordColumns, stop: int, place: str, findings: Findings) -> None:
+    """Note offsets and sizes of byte ranges that are no whole numbers of bytes, or floats.
+
+    Parameters
+    ----------
+    stop
+        Rows from this one on are not looked at.
+    place
+        What findings call the file.
+    """
+    ranged = ((read.codes >= 0) & (read.raw_codes < 0))[:stop]
+    for name, numbers in (("offset", read.offsets), ("size", read.sizes)):
+        rows, written = np.flatnonzero(ranged & (numbers[:stop] < 0)), read.written[name]
+        if len(rows):
+            row = int(rows[0])
+            shown = written[row].as_py()
+            code = "bad-offset" if name == "offset" else "bad-length"
+            said = f"The {name} of row {row:,} of `{place}` is {shown}, not a whole number of bytes"
+            findings.add(code, place, f"{said} from 0 to 2**63 - 1.", count=len(rows))
+    floats = [name for name, column in read.written.items() if pa.types.is_floating(column.type)]
+    if floats and ranged.any():
+        said = f"The numbers in {' and '.join(floats)} of `{place}` are floats."
+        findings.add("float-offset", place, said, "Whole ones are read as such.")
 
 
 def _note(findings: Findings, code: str, place: str, odd: np.ndarray, what: str) -> None:
@@ -66,9 +89,16 @@ def _note(findings: Findings, code: str, place: str, odd: np.ndarray, what: str)
         findings.add(code, place, f"A row of `{place}` {what}.", count=count)
 
 
-def _read_raw(raw: pa.LargeBinaryArray) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the kinds, the sizes in bytes and the texts of inline data."""
-    found = [read_bytes(value) for value in raw.to_pylist()]
-    kinds = [INLINE if isinstance(one, Inline) else BASE64 for one in found]
-    sizes = [one.size for one in found]
-    return np.array(kinds, np.uint8), np.array(sizes, np.int64), [one.text for one in found]
+def _read_raw(
+    values: pa.LargeBinaryArray, codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return the kinds, the sizes in bytes and the texts of inline data, by places in `values`.
+
+    Rows of equal data share one text.
+    """
+    used, places = np.unique(codes, return_inverse=True)
+    found = [read_bytes(value) for value in values.take(number_column(used)).to_pylist()]
+    kinds = np.array([INLINE if isinstance(one, Inline) else BASE64 for one in found], np.uint8)
+    sizes = np.array([one.size for one in found], np.int64)
+    texts = [found[place].text for place in places.tolist()]
+    return kinds[places], sizes[places], texts

@@ -263,10 +263,15 @@ PARQUET = {
     ),
     "parquet-unreadable": _error("A record file is not parquet.", "an HTML page as refs.1.parq"),
     "parquet-bad-columns": _error(
-        "A record file misses one of path, offset, size, raw.", "a table without `path`"
+        "A record file misses one of path, offset, size, raw, or its type is another.",
+        "a table without `path`",
     ),
     "parquet-too-many-rows": _error(
         "A record file has more rows than `record_size`.", "50 million rows in 650 kB"
+    ),
+    "parquet-too-large": _error(
+        "A record file holds more bytes than the limits allow.",
+        "one text of 500 kB in each of 2,000 rows, in 785 bytes",
     ),
     "parquet-missing-file": _warning(
         "A record file is absent: its chunks read as the fill value.", "refs.1.parq is lost"

@@ -153,6 +153,50 @@ def test_an_array_with_metadata_of_both_versions_is_one_array(tmp_path: Path) ->
     assert refs.summary().keys == 6
 
 
+def write_one_row(folder: Path, **columns: Any) -> Path:
+    """Write a store with a single row, some of whose columns are others."""
+    array = {**ARRAY, "shape": [1]}
+    store = {"zmetadata": {"metadata": {"x/.zarray": array}, "record_size": 1}}
+    (folder / "x").mkdir()
+    row = {"path": ["http://h/f"], "offset": [0], "size": [4], "raw": pa.nulls(1, pa.binary())}
+    given = {name: column for name, column in (row | columns).items() if column is not None}
+    table = pa.table(given)
+    pq.write_table(table, folder / "x" / "refs.0.parq", compression="zstd")
+    return write_store(folder, store, write_with_pyarrow)
+
+
+@pytest.mark.parametrize("column", ["path", "raw"])
+def test_a_page_that_unpacks_to_too_much_is_not_unpacked(column: str, tmp_path: Path) -> None:
+    folder = write_one_row(tmp_path, **{column: pa.array([b"a" * 10**6], pa.binary())})
+    refs = rx.open_references(folder, limits=rx.Limits(fetch_bytes=10**5))
+    assert list(refs) == ["x/.zarray"]
+    assert len(refs) == 1
+    (found,) = (d for d in refs.diagnostics if d.severity == "error")
+    assert (found.code, found.pointer) == ("parquet-too-large", "x/refs.0.parq")
+    assert f"`{column}`" in found.message
+    assert "x/0" in rx.open_references(folder)
+
+
+def test_equal_data_is_held_once(tmp_path: Path) -> None:
+    rows, raw = 2000, pa.array([b"a" * 100_000], pa.binary())
+    folder = write_store(tmp_path, STORE, write_with_pyarrow)
+    (folder / ".zmetadata").write_text(
+        json.dumps({"metadata": {"x/.zarray": {**ARRAY, "shape": [rows]}}, "record_size": rows})
+    )
+    (folder / "x").mkdir()
+    table = {
+        "path": pa.nulls(rows, pa.string()),
+        "offset": [0] * rows,
+        "size": [0] * rows,
+        "raw": pa.DictionaryArray.from_arrays(pa.array([0] * rows), raw),
+    }
+    pq.write_table(pa.table(table), folder / "x" / "refs.0.parq")
+    refs = rx.open_references(folder)
+    texts = {id(refs[f"x/{number}"].to_v0()) for number in range(rows)}
+    assert len(texts) == 1
+    assert refs["x/7"].size == 100_000
+
+
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     folder = write_store(tmp_path, STORE, write_with_pyarrow)
     (folder / "x").mkdir()
@@ -160,3 +204,79 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
     (found,) = (d for d in rx.open_references(folder).diagnostics if d.severity == "error")
     assert found.code == "parquet-bad-columns"
     assert "'size' and 'raw'" in found.message
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"path": None}, "lacks the column 'path'"),
+        ({"path": None, "Path": ["http://h/f"]}, "lacks the column 'path'"),
+        ({"path": [{"a": "http://h/f"}]}, "lacks the column 'path'"),
+        ({"path": [5]}, "has int64 in the column 'path', not text"),
+        ({"offset": pa.array([5], pa.timestamp("ms"))}, "has timestamp[ms] in the column 'offset'"),
+        ({"size": [True]}, "has bool in the column 'size', not numbers"),
+        ({"size": ["4"]}, "has string in the column 'size', not numbers"),
+    ],
+)
+def test_columns_of_another_shape_are_named(
+    columns: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    refs = rx.open_references(write_one_row(tmp_path, **columns))
+    assert len(refs) == len(refs.to_v0()) == 1
+    (found,) = (d for d in refs.diagnostics if d.severity == "error")
+    assert (found.code, found.pointer) == ("parquet-bad-columns", "x/refs.0.parq")
+    assert said in found.message
+
+
+def test_a_column_that_stands_twice_is_named(tmp_path: Path) -> None:
+    folder = write_one_row(tmp_path)
+    table = pq.read_table(folder / "x" / "refs.0.parq")
+    twice = table.append_column("path", pa.array(["http://h/g"]))
+    pq.write_table(twice, folder / "x" / "refs.0.parq")
+    (found,) = (d for d in rx.open_references(folder).diagnostics if d.severity == "error")
+    assert found.code == "parquet-bad-columns"
+    assert "'path' more than once" in found.message
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize(
+    ("columns", "code", "shown"),
+    [
+        ({"offset": [1.5]}, "bad-offset", "1.5"),
+        ({"size": [4.9]}, "bad-length", "4.9"),
+        ({"offset": [float("nan")]}, "bad-offset", "nan"),
+        ({"offset": [-5]}, "bad-offset", "-5"),
+        ({"size": [float("inf")]}, "bad-length", "inf"),
+        ({"offset": pa.array([2**63 + 5], pa.uint64())}, "bad-offset", str(2**63 + 5)),
+    ],
+)
+def test_what_is_no_number_of_bytes_is_shown_and_no_key(
+    columns: dict[str, Any], code: str, shown: str, statistics: bool, tmp_path: Path
+) -> None:
+    folder = write_one_row(tmp_path, **columns)
+    path = folder / "x" / "refs.0.parq"
+    pq.write_table(pq.read_table(path), path, write_statistics=statistics)
+    refs = rx.open_references(folder)
+    assert len(refs) == 1
+    assert list(refs.find("*")) == list(refs) == list(refs.to_v0()) == ["x/.zarray"]
+    assert "x/0" not in refs
+    (found,) = (d for d in refs.diagnostics if d.severity == "error")
+    assert (found.code, found.pointer) == (code, "x/refs.0.parq")
+    assert f"row 0 of `x/refs.0.parq` is {shown}, not" in found.message
+
+
+def test_whole_floats_are_read_and_noted_once(tmp_path: Path) -> None:
+    refs = rx.open_references(write_one_row(tmp_path, offset=[10.0], size=[4.0]))
+    assert refs["x/0"] == rx.Range("http://h/f", 10, 4)
+    (found,) = refs.diagnostics
+    assert (found.code, found.count) == ("float-offset", 1)
+
+
+def test_inline_data_needs_no_numbers(tmp_path: Path) -> None:
+    nothing = [float("nan")]
+    raw = pa.array([b"abcd"], pa.binary())
+    refs = rx.open_references(
+        write_one_row(tmp_path, path=[None], raw=raw, offset=nothing, size=nothing)
+    )
+    assert refs["x/0"] == rx.Inline("abcd")
+    assert refs.diagnostics == ()

@@ -14,9 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import refexplorer as rx
 from tests.cases import hostile
 
+FEW = 10_000
+"""Keys that are all written out."""
 ARRAY: dict[str, Any] = {
     "shape": [4],
     "chunks": [1],
@@ -61,6 +65,28 @@ def _bomb(folder: Path) -> Any:
     return folder
 
 
+def _repeated(column: str, rows: int = 2000, letters: int = 500_000) -> Callable[[Path], Any]:
+    """Fill a column of the first of two record files with one text, which is written once."""
+
+    def build(folder: Path) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        _store(folder, rows, shape=rows + 1)
+        columns = {"path": pa.nulls(rows, pa.string()), "raw": pa.nulls(rows, pa.binary())}
+        nought = np.zeros(rows, np.int64)
+        one = pa.array(["a" * letters]).cast(columns[column].type)
+        columns[column] = pa.DictionaryArray.from_arrays(pa.array(nought), one)
+        table = pa.table({**columns, "offset": nought, "size": nought})
+        path = folder / "x/refs.0.parq"
+        pq.write_table(table, path, compression="zstd", dictionary_pagesize_limit=2**30)
+        last = {"path": ["http://h/f"], "offset": [0], "size": [4], "raw": pa.nulls(1, pa.binary())}
+        pq.write_table(pa.table(last), folder / "x/refs.1.parq")
+        return folder
+
+    return build
+
+
 def _html_record(folder: Path) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -73,9 +99,10 @@ def _html_record(folder: Path) -> Any:
     return folder
 
 
-def _store(folder: Path, record_size: int) -> None:
+def _store(folder: Path, record_size: int, shape: int = 4) -> None:
     (folder / "x").mkdir()
-    document = {"metadata": {"x/.zarray": ARRAY}, "record_size": record_size}
+    array = {**ARRAY, "shape": [shape]}
+    document = {"metadata": {"x/.zarray": array}, "record_size": record_size}
     (folder / ".zmetadata").write_text(json.dumps(document))
 
 
@@ -116,6 +143,8 @@ RECIPES: dict[str, Callable[[Path], Any]] = {
     "json-many-keys": _many_keys,
     "json-duplicate-flood": lambda folder: "{" + ",".join('"a":"x"' for _ in range(10**6)) + "}",
     "parquet-rle-bomb": _bomb,
+    "parquet-dictionary-bomb": _repeated("raw"),
+    "parquet-path-bomb": _repeated("path"),
     "parquet-corrupt-as-missing": _html_record,
     "dtype-structured": _huge_items,
 }
@@ -138,6 +167,8 @@ def look(source: Any) -> dict[str, Any]:
     keys = refs.keys_at(0, 3)
     explained = [str(refs.explain(key)) for key in keys]
     arrays = [refs.array(path) for path in refs.arrays()]
+    if refs.count < FEW:
+        refs.to_v0()
     return {
         "keys": refs.count,
         "first": [key[:100] for key in keys],

@@ -93,6 +93,8 @@ CODES = {
     "tpl-utf8": ["suspicious-characters"],
     "gen-all-collide": ["gen-duplicate-key"],
     "parquet-rle-bomb": ["parquet-too-many-rows"],
+    "parquet-dictionary-bomb": ["parquet-too-large"],
+    "parquet-path-bomb": ["parquet-too-large"],
     "parquet-zero-chunk": ["bad-chunks"],
     "parquet-corrupt-as-missing": ["parquet-unreadable"],
     "chunk-zero": ["bad-chunks"],

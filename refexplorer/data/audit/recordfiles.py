@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
 from refexplorer.formats.parquet import ParquetStore
-from refexplorer.formats.parquet_records import BadRecords
+from refexplorer.formats.parquet_footer import BadRecords
 from refexplorer.markup import counted, escape
 from refexplorer.spec.arrays import ArrayMeta
 

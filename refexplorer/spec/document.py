@@ -19,7 +19,7 @@ from refexplorer.spec.gen import GenItem
 from refexplorer.spec.gen_reading import note_unused_arguments, read_gen
 from refexplorer.spec.nearness import meant
 from refexplorer.spec.operations import TemplateProblem, Value
-from refexplorer.spec.reading import BadReference, read_reference
+from refexplorer.spec.reading import BadReference, check_text, read_reference
 from refexplorer.spec.references import Reference
 from refexplorer.spec.templates import (
     Compile,
@@ -98,13 +98,7 @@ class EntryNotes:
 def _good_key(key: object) -> str:
     if not isinstance(key, str):
         raise BadReference("bad-text", f"A key must be text, not {type(key).__name__}.")
-    if not key.isascii():
-        try:
-            key.encode()
-        except UnicodeEncodeError:
-            raise BadReference(
-                "bad-text", "The key holds half a surrogate pair, which no file can hold."
-            ) from None
+    check_text(key, "bad-text", "key")
     return key
 
 

@@ -22,6 +22,7 @@ from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.dimensions import Dimension, Grid
 from refexplorer.spec.inversion import Inverter, invert
 from refexplorer.spec.operations import TemplateProblem
+from refexplorer.spec.reading import BadReference, check_text
 from refexplorer.spec.references import Range, Reference, Url
 from refexplorer.spec.templates import Expression, Scope, Template
 from refexplorer.spec.vectors import Scopes, TooMuchText, flat
@@ -56,9 +57,30 @@ def whole_number(field: str, text: str) -> int:
         raise BadField(
             "gen-bad-int", field, f"`{field}` renders to {text[:60]!r}, no whole number.", hint
         )
-    if (value := int(match[1])) < 0:
+    try:
+        value = int(match[1])
+    except ValueError:  # the digits are more than Python reads
+        raise BadField(
+            "gen-bad-int", field, f"`{field}` renders to {len(match[1]):,} digits, too many."
+        ) from None
+    if value < 0:
         raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, less than 0.")
     return value
+
+
+def written(field: str, text: str) -> str:
+    """Return a key or URL, if a file can hold it.
+
+    Raises
+    ------
+    BadField
+        If half a surrogate pair is in it.
+    """
+    try:
+        check_text(text, *(("bad-url", "URL") if field == "url" else ("bad-text", field)))
+    except BadReference as bad:
+        raise BadField(bad.code, field, str(bad)) from None
+    return text
 
 
 @dataclass(frozen=True)
@@ -216,7 +238,7 @@ class GenItem:
     def _render(self, field: str, values: Mapping[str, int]) -> str:
         template: Template = getattr(self, field)
         try:
-            return template.render(self._scope(values))
+            return written(field, template.render(self._scope(values)))
         except TemplateProblem as problem:
             raise BadField(problem.code, field, str(problem), problem.hint) from None
 

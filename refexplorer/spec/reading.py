@@ -78,7 +78,7 @@ def _read_url(value: object, url_of: Callable[[str], str]) -> str | None:
     if not isinstance(value, str):
         raise BadReference("bad-url", "The first element of a list must be a URL, as text.")
     url = url_of(value)
-    _check_text(url, "bad-url", "URL")
+    check_text(url, "bad-url", "URL")
     return url
 
 
@@ -103,7 +103,7 @@ def _read_text(value: str, note: Note) -> Reference:
     if value.startswith(BASE64_PREFIX):
         return _read_base64(value, note)
     if not value.isascii():
-        _check_text(value, "bad-text", "text")
+        check_text(value, "bad-text", "text")
         note("non-ascii-inline", "The text is not ascii; it is read as UTF-8.", "")
     return Inline(value)
 
@@ -132,7 +132,14 @@ def _read_base64(value: str, note: Note) -> Base64:
     return reference
 
 
-def _check_text(value: str, code: str, what: str) -> None:
+def check_text(value: str, code: str, what: str) -> None:
+    """Refuse a text that no file can hold.
+
+    Raises
+    ------
+    BadReference
+        With this code, if half a surrogate pair is in it.
+    """
     if value.isascii():
         return
     try:

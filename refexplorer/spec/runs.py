@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from refexplorer.spec.boxes import BOX, Values, as_column, boxes, values_at
-from refexplorer.spec.gen import BadField, GenItem, whole_number
-from refexplorer.spec.numerals import Halves, Piece, differ, halves, join
+from refexplorer.spec.gen import BadField, GenItem, whole_number, written
+from refexplorer.spec.numerals import Halves, Numerals, Piece, differ, halves, join
 from refexplorer.spec.references import Range, Reference, Url, V0Value
 from refexplorer.spec.templates import Template
 from refexplorer.spec.vectors import Scopes, TooMuchText, flat
@@ -122,8 +122,8 @@ def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_Part]:
 def fails(item: GenItem, combinations: np.ndarray) -> bool:
     """Say whether the templates fail for one of some combinations of the `varying` dimensions."""
     scopes = item.scopes(values_at(item.varying, combinations))
-    scopes.check(item.key)
-    scopes.check(item.url)
+    for template in (item.key, item.url):
+        _note_unwritable(scopes.check(template), scopes.failures)
     for field in ("offset", "length"):
         _whole(field, scopes, getattr(item, field))
     return not scopes.good(combinations.shape).all()
@@ -145,6 +145,7 @@ def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, .
     """Evaluate the templates for combinations of a shape."""
     scopes = item.scopes(values)
     keys, urls = scopes.pieces(item.key), scopes.pieces(item.url)
+    _note_unwritable([*keys, *urls], scopes.failures)
     sizes = [_whole(field, scopes, getattr(item, field)) for field in ("offset", "length")]
     good = scopes.good(shape)
     texts = halves(keys, len(good)) or flat(join(keys), shape)
@@ -157,6 +158,25 @@ def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, .
 
 def _select(texts: np.ndarray | Halves, rows: np.ndarray | slice) -> np.ndarray | Halves:
     return texts.select(rows) if isinstance(texts, Halves) else texts[rows]
+
+
+def _note_unwritable(pieces: list[Piece], failures: list[np.ndarray]) -> None:
+    """Note where a text holds half a surrogate pair, which no file can."""
+    for piece in pieces:
+        texts = np.asarray(piece.before + piece.after if isinstance(piece, Numerals) else piece)
+        found = texts.ravel().tolist()
+        if not all(map(str.isascii, found)):
+            failed = [not _is_writable(text) for text in found]
+            if any(failed):
+                failures.append(np.array(failed).reshape(texts.shape))
+
+
+def _is_writable(text: str) -> bool:
+    try:
+        written("key", text)
+    except BadField:
+        return False
+    return True
 
 
 def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray | None:

@@ -70,10 +70,10 @@ class Scopes:
         _check_chars(sum(map(longest, pieces)) * count(pieces))
         return pieces
 
-    def check(self, template: Template) -> None:
-        """Note where a template fails, and put no texts together for it; errors as `texts`."""
-        if self._bounded_pieces(template) is None:
-            self._each(template.names, template.render)
+    def check(self, template: Template) -> list[Piece]:
+        """Note where a template fails; return pieces that may be too much when put together."""
+        pieces = self._bounded_pieces(template)
+        return [self._each(template.names, template.render)] if pieces is None else pieces
 
     def _bounded_pieces(self, template: Template) -> list[Piece] | None:
         """Return what a template's texts are put together from; None if they may be too long."""

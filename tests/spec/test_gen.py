@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -183,3 +185,36 @@ def test_listed_numbers_are_taken_together_and_within_the_limits() -> None:
     assert Scopes(places, {}, tight).integers(template) is None
     with pytest.raises(TemplateProblem, match="300 characters"):
         template.render(Scope({"i": 0}, {}, tight))
+
+
+HALF = "{{'%c' | format(i)}}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "at"),
+    [
+        ({"key": "\ud800{{i}}"}, "bad-text", "/gen/0/key"),
+        ({"key": HALF}, "bad-text", "/gen/0/key"),
+        ({"url": "http://\ud800"}, "bad-url", "/gen/0/url"),
+        ({"url": "http://h/" + HALF}, "bad-url", "/gen/0/url"),
+        ({"offset": "9" * 5000, "length": "1"}, "gen-bad-int", "/gen/0/offset"),
+        ({"offset": "1", "length": "-" + "9" * 5000}, "gen-bad-int", "/gen/0/length"),
+    ],
+)
+def test_what_no_file_can_hold_is_refused(fields: dict[str, str], code: str, at: str) -> None:
+    made = {"key": "x/{{i}}", "url": "http://h", "dimensions": {"i": [0xD800, 7]}, **fields}
+    source = {"version": 1, "gen": [made], "refs": {"a": "explicit"}}
+    refs = rx.open_references(source)
+    assert [(each.code, each.pointer) for each in refs.diagnostics] == [(code, at)]
+    assert refs.to_v0() == rx.expand(source).v0 == {"a": "explicit"}
+
+
+@pytest.mark.parametrize("field", ["key", "url"])
+def test_half_a_surrogate_pair_that_comes_late_is_left_out(field: str, tmp_path: Path) -> None:
+    values = [*range(1000, 5000), 0xD800, 7]
+    made = {"key": "x/{{i}}", "url": "http://h", "dimensions": {"i": values}}
+    made |= {field: "x/{{i}}" + HALF}
+    refs = rx.open_references({"version": 1, "gen": [made]})
+    refs.to_json(tmp_path / "refs.json")
+    assert len(json.loads((tmp_path / "refs.json").read_text())) == 4001
+    assert len(list(refs)) == 4001

@@ -14,15 +14,18 @@ import jinja2
 from jinja2 import nodes
 
 from refexplorer.limits import DEFAULT_LIMITS
+from refexplorer.spec.filters import FILTERS, TESTS, takes
 from refexplorer.spec.operations import (
     BINARY,
     COMPARE,
-    FILTERS,
-    TESTS,
     UNARY,
+    Absent,
     TemplateProblem,
     Value,
     checked,
+    item,
+    refused,
+    settled,
     text_of,
     too_big,
     weigh,
@@ -38,6 +41,8 @@ from refexplorer.spec.templates import (
 
 _ENVIRONMENT = jinja2.Environment()
 _OPTIONAL = {"default", "d"}
+_MAY_BE_ABSENT = (nodes.Name, nodes.Getitem, nodes.CondExpr, nodes.Filter, nodes.And, nodes.Or)
+_BUILT_IN = {*_ENVIRONMENT.globals, "self"}
 
 
 @lru_cache(maxsize=4096)
@@ -94,7 +99,7 @@ class _Compiler:
             elif isinstance(statement, nodes.If):
                 yield self._expression(statement, self._branches(statement))
             else:
-                raise _refused(_statement_name(statement))
+                raise refused(_statement_name(statement))
 
     def _expression(self, node: nodes.Node, evaluate: Evaluate) -> Expression:
         names = {found.name for found in node.find_all(nodes.Name)}
@@ -120,7 +125,14 @@ class _Compiler:
         return Template("", tuple(_merge(self._parts(body))), frozenset())
 
     def compile(self, node: nodes.Node) -> Evaluate:
-        """Compile one expression node; what has no method here is refused."""
+        """Compile an expression whose value must be there; what is not listed is refused."""
+        evaluate = self.optional(node)
+        if isinstance(node, _MAY_BE_ABSENT):
+            return lambda scope: settled(evaluate(scope))
+        return evaluate
+
+    def optional(self, node: nodes.Node) -> Evaluate:
+        """Compile an expression that gives `Absent` where jinja2 has an undefined value."""
         kind = type(node).__name__
         method = getattr(self, f"_{kind.lower()}", None)
         if kind in BINARY:
@@ -128,7 +140,7 @@ class _Compiler:
         if kind in UNARY:
             return self._unary(node, kind)
         if method is None:
-            raise _refused(kind)
+            raise refused(kind)
         compiled: Evaluate = method(node)
         return compiled
 
@@ -149,11 +161,11 @@ class _Compiler:
         return lambda scope: operation(operand(scope))
 
     def _and(self, node: nodes.And) -> Evaluate:
-        left, right = self.compile(node.left), self.compile(node.right)
+        left, right = self.compile(node.left), self.optional(node.right)
         return lambda scope: left(scope) and right(scope)
 
     def _or(self, node: nodes.Or) -> Evaluate:
-        left, right = self.compile(node.left), self.compile(node.right)
+        left, right = self.compile(node.left), self.optional(node.right)
         return lambda scope: left(scope) or right(scope)
 
     def _const(self, node: nodes.Const) -> Evaluate:
@@ -163,7 +175,16 @@ class _Compiler:
     def _name(self, node: nodes.Name) -> Evaluate:
         name = node.name
         self.names.add(name)
-        return lambda scope: scope.lookup(name)
+
+        def evaluate(scope: Scope) -> Value:
+            try:
+                return scope.lookup(name)
+            except UndefinedName as problem:
+                if name in _BUILT_IN:
+                    raise refused(f"name `{name}` of jinja2") from None
+                return Absent(problem)
+
+        return evaluate
 
     def _list(self, node: nodes.List) -> Evaluate:
         return self._sequence(node.items, list)
@@ -210,20 +231,12 @@ class _Compiler:
         return evaluate
 
     def _condexpr(self, node: nodes.CondExpr) -> Evaluate:
-        test, then = self.compile(node.test), self.compile(node.expr1)
-        otherwise = self.compile(node.expr2) if node.expr2 is not None else None
+        test, then = self.compile(node.test), self.optional(node.expr1)
+        otherwise = _no_else if node.expr2 is None else self.optional(node.expr2)
 
         def evaluate(scope: Scope) -> Value:
             scope.spend()
-            if test(scope):
-                return then(scope)
-            if otherwise is None:
-                raise TemplateProblem(
-                    "undefined-name",
-                    "The condition is false and there is no `else`, so there is no value.",
-                    "Write {{ a if b else c }}.",
-                )
-            return otherwise(scope)
+            return then(scope) if test(scope) else otherwise(scope)
 
         return evaluate
 
@@ -236,26 +249,26 @@ class _Compiler:
             ]
             return lambda scope: value(scope)[slice(*(bound(scope) for bound in bounds))]  # type: ignore[index]
         index = self.compile(node.arg)
-        return lambda scope: value(scope)[index(scope)]  # type: ignore[index]
+        return lambda scope: item(value(scope), index(scope))
 
     def _getattr(self, node: nodes.Getattr) -> Evaluate:
         base = node.node
         if isinstance(base, nodes.Name) and not node.attr.startswith("_"):
             return self._attribute_of_name(base.name, node.attr)
-        raise _refused(f"attribute `.{node.attr}`")
+        raise refused(f"attribute `.{node.attr}`")
 
     def _attribute_of_name(self, name: str, attribute: str) -> Evaluate:
         self.names.add(name)
 
         def evaluate(scope: Scope) -> Value:
             scope.lookup(name)
-            raise _refused(f"attribute `.{attribute}`")
+            raise refused(f"attribute `.{attribute}`")
 
         return evaluate
 
     def _call(self, node: nodes.Call) -> Evaluate:
         if not isinstance(node.node, nodes.Name):
-            raise _refused("a call of anything but a template")
+            raise refused("a call of anything but a template")
         if node.args or node.dyn_args or node.dyn_kwargs:
             raise TemplateProblem(
                 "bad-template",
@@ -270,14 +283,16 @@ class _Compiler:
 
     def _filter(self, node: nodes.Filter) -> Evaluate:
         if node.node is None or node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise _refused(f"filter `{node.name}` with named arguments")
+            raise refused(f"filter `{node.name}` with named arguments")
+        if node.name in _OPTIONAL:
+            return self._default(node)
+        if node.name not in FILTERS:
+            raise refused(f"filter `{node.name}`")
+        operation = FILTERS[node.name]
+        if not takes(operation, len(node.args)):
+            raise refused(f"filter `{node.name}` with {len(node.args)} arguments")
         value = self.compile(node.node)
         arguments = [self.compile(argument) for argument in node.args]
-        if node.name in _OPTIONAL:
-            return _default(value, arguments)
-        if node.name not in FILTERS:
-            raise _refused(f"filter `{node.name}`")
-        operation = FILTERS[node.name]
 
         def evaluate(scope: Scope) -> Value:
             scope.spend()
@@ -286,16 +301,34 @@ class _Compiler:
 
         return evaluate
 
+    def _default(self, node: nodes.Filter) -> Evaluate:
+        if node.node is None or len(node.args) > 2:
+            raise refused(f"filter `{node.name}` with {len(node.args)} arguments")
+        value = self.optional(node.node)
+        fallback = self.optional(node.args[0]) if node.args else _fixed("")
+        falsy_too = self.compile(node.args[1]) if len(node.args) > 1 else _fixed(False)
+
+        def evaluate(scope: Scope) -> Value:
+            scope.spend()
+            found, otherwise, also = value(scope), fallback(scope), falsy_too(scope)
+            return found if _is_defined(found) and (found or not also) else otherwise
+
+        return evaluate
+
     def _test(self, node: nodes.Test) -> Evaluate:
-        value = self.compile(node.node)
-        if node.name in ("defined", "undefined"):
-            wanted = node.name == "defined"
-            return lambda scope: _is_defined(value, scope) is wanted
+        args = node.args or ()
+        if node.kwargs or node.dyn_args or node.dyn_kwargs:
+            raise refused(f"test `{node.name}` with named arguments")
+        if node.name in ("defined", "undefined") and not args:
+            value, wanted = self.optional(node.node), node.name == "defined"
+            return lambda scope: _is_defined(value(scope)) is wanted
         if node.name not in TESTS:
-            raise _refused(f"test `{node.name}`")
+            raise refused(f"test `{node.name}`")
         operation = TESTS[node.name]
-        arguments = [self.compile(argument) for argument in node.args or ()]
-        return lambda scope: operation(value(scope), *(a(scope) for a in arguments))
+        if not takes(operation, len(args)):
+            raise refused(f"test `{node.name}` with {len(args)} arguments")
+        value, arguments = self.compile(node.node), [self.compile(argument) for argument in args]
+        return lambda scope: operation(scope.limits, value(scope), *(a(scope) for a in arguments))
 
 
 def _is_constant(node: nodes.Node) -> bool:
@@ -333,24 +366,13 @@ def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -
     return scope.call(name, {key: value(scope) for key, value in arguments.items()})
 
 
-def _default(value: Evaluate, arguments: list[Evaluate]) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        fallback = arguments[0](scope) if arguments else ""
-        falsy_too = bool(arguments[1](scope)) if len(arguments) > 1 else False
-        if not _is_defined(value, scope):
-            return fallback
-        return (value(scope) or fallback) if falsy_too else value(scope)
-
-    return evaluate
+def _no_else(scope: Scope) -> Value:
+    message = "The condition is false and there is no `else`, so there is no value."
+    return Absent(TemplateProblem("undefined-name", message, "Write {{ a if b else c }}."))
 
 
-def _is_defined(value: Evaluate, scope: Scope) -> bool:
-    try:
-        value(scope)
-    except UndefinedName:
-        return False
-    return True
+def _is_defined(value: Value) -> bool:
+    return not isinstance(value, Absent | jinja2.Undefined)
 
 
 def _merge(parts: Iterable[str | Expression]) -> list[str | Expression]:
@@ -365,11 +387,3 @@ def _merge(parts: Iterable[str | Expression]) -> list[str | Expression]:
 
 def _statement_name(statement: nodes.Node) -> str:
     return f"statement {{% {type(statement).__name__.lower()} %}}"
-
-
-def _refused(construct: str) -> TemplateProblem:
-    return TemplateProblem(
-        "unsafe-template",
-        f"The {construct} is not read in templates.",
-        "Names, numbers, arithmetic, `if … else`, calls of templates and a few filters are.",
-    )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jinja2 import nodes
 
-_PRINTF = re.compile(r"([^%]*)%(\d{0,2})d([^%]*)")
+_PRINTF = re.compile(r"([^%]*)%([0-9]{0,2})d([^%]*)")
 _TABLED = 4096
 """From so many numbers on, tables of their digits are worth making."""
 _DIGITS = 20

@@ -1,4 +1,4 @@
-"""What a template may compute: jinja2's operators, filters and tests under the limits.
+"""What a template may compute: jinja2's operators under the limits; see also `filters`.
 
 Every operation checks what its result will cost before it computes it, since a template comes
 from a stranger and Python cannot be interrupted inside one big operation.
@@ -9,17 +9,47 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from refexplorer.limits import Limits
 from refexplorer.spec.diagnostics import Problem
 
 Value = object
-_PERCENT = re.compile(r"%(?:%|[#0\- +]*(\d*)(?:\.(\d+))?[hlL]?([diouxXeEfFgGcrsa]))")
+_PERCENT = re.compile(r"%(?:%|[#0\- +]*([0-9]*)(?:\.([0-9]+))?[hlL]?([diouxXeEfFgGcrsa]))")
 
 
 class TemplateProblem(Problem):
     """A template cannot be rendered."""
+
+
+def refused(construct: str) -> TemplateProblem:
+    """Describe what jinja2 knows and is not read here."""
+    return TemplateProblem(
+        "unsafe-template",
+        f"The {construct} is not read in templates.",
+        "Names, numbers, arithmetic, `if … else`, calls of templates and a few filters are.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Stands for a value that is not there: only `default` and `is defined` take it.
+
+    Attributes
+    ----------
+    problem
+        What is raised where a value is needed.
+    """
+
+    problem: TemplateProblem
+
+
+def settled(value: Value) -> Value:
+    """Return a value that is there; else raise the problem."""
+    if isinstance(value, Absent):
+        raise value.problem
+    return value
 
 
 def too_big(limits: Limits, what: str) -> TemplateProblem:
@@ -81,32 +111,35 @@ def _multiply(left: Value, right: Value, limits: Limits) -> Value:
                 raise too_big(limits, "A repeated text or list")
             return sequence * times
     if isinstance(left, int) and isinstance(right, int):
-        _check_bits(left.bit_length() + right.bit_length() - 1, limits)
+        check_bits(left.bit_length() + right.bit_length() - 1, limits)
     return left * right  # type: ignore[operator]
 
 
 def _power(left: Value, right: Value, limits: Limits) -> Value:
     if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
-        _check_bits((left.bit_length() - 1) * right, limits)
+        check_bits((left.bit_length() - 1) * right, limits)
     return left**right  # type: ignore[operator]
 
 
-def _check_bits(bits: int, limits: Limits) -> None:
+def check_bits(bits: int, limits: Limits) -> None:
+    """Refuse a whole number that would need more bits than `Limits.integer_bits`."""
     if bits > limits.integer_bits:
         raise _integer_too_big(limits)
 
 
-def _modulo(left: Value, right: Value, limits: Limits) -> Value:
+def modulo(left: Value, right: Value, limits: Limits) -> Value:
+    """Return ``left % right``, which formats where the left side is a text."""
     return percent_format(left, right, limits) if isinstance(left, str) else left % right  # type: ignore[operator]
 
 
 def percent_format(pattern: str, values: Value, limits: Limits) -> str:
     """Format in printf style; a width given by an argument (``*``) or by name is refused."""
-    consumed = 0
+    consumed = chars = 0
     for match in _PERCENT.finditer(pattern):
         consumed += 2 if match[0] == "%%" else 1
         for digits in match.group(1, 2):
-            if digits and (len(digits) > 6 or int(digits) > limits.template_chars):
+            chars += int(digits[:9]) if digits else 0
+            if chars > limits.template_chars:
                 raise too_big(limits, "A formatted number")
     if pattern.count("%") != consumed:
         raise TemplateProblem(
@@ -114,7 +147,7 @@ def percent_format(pattern: str, values: Value, limits: Limits) -> str:
             f"`{pattern[:40]}` is not a number format that is read here.",
             "Write for example '%03d' % i.",
         )
-    return pattern % (tuple(values) if isinstance(values, list) else values)
+    return pattern % values
 
 
 BINARY: dict[str, Callable[[Any, Any, Limits], Value]] = {
@@ -123,7 +156,7 @@ BINARY: dict[str, Callable[[Any, Any, Limits], Value]] = {
     "Mul": _multiply,
     "Div": lambda left, right, limits: left / right,
     "FloorDiv": lambda left, right, limits: left // right,
-    "Mod": _modulo,
+    "Mod": modulo,
     "Pow": _power,
 }
 
@@ -132,6 +165,18 @@ UNARY: dict[str, Callable[[Any], Value]] = {
     "Pos": lambda value: +value,
     "Not": operator.not_,
 }
+
+
+def item(value: Value, index: Value) -> Value:
+    """Return ``value[index]``; `Absent` where there is none, as jinja2 gives its `Undefined`."""
+    try:
+        return value[index]  # type: ignore[index]
+    except (TypeError, LookupError) as error:
+        if isinstance(index, str) and hasattr(value, index):
+            raise refused(f"attribute `.{index}`") from None
+        said = f"This template cannot be computed: {error}."
+        return Absent(TemplateProblem("bad-template", said))
+
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,
@@ -143,77 +188,3 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda left, right: left in right,
     "notin": lambda left, right: left not in right,
 }
-
-
-def _replace(limits: Limits, text: Value, old: Value, new: Value, count: Value = None) -> str:
-    source, before, after = str(text), str(old), str(new)
-    found = source.count(before)
-    if len(source) + found * max(0, len(after) - len(before)) > limits.template_chars:
-        raise too_big(limits, "A replaced text")
-    return source.replace(before, after, -1 if count is None else int(str(count)))
-
-
-def _to_int(limits: Limits, value: Value, default: Value = 0, base: Value = 10) -> Value:
-    try:
-        if isinstance(value, str):
-            return int(value, int(str(base)))
-        return int(value)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        try:
-            return int(float(value))  # type: ignore[arg-type]
-        except (TypeError, ValueError, OverflowError):
-            return default
-
-
-def _to_float(limits: Limits, value: Value, default: Value = 0.0) -> Value:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return default
-
-
-def _round(limits: Limits, value: Value, precision: Value = 0) -> Value:
-    return round(float(value), int(str(precision)))  # type: ignore[arg-type]
-
-
-def _trim(limits: Limits, value: Value, chars: Value = None) -> str:
-    return str(value).strip(None if chars is None else str(chars))
-
-
-def _join(limits: Limits, values: Value, separator: Value = "") -> str:
-    parts = [str(part) for part in values]  # type: ignore[attr-defined]
-    if sum(map(len, parts)) + len(parts) * len(str(separator)) > limits.template_chars:
-        raise too_big(limits, "A joined text")
-    return str(separator).join(parts)
-
-
-FILTERS: dict[str, Callable[..., Value]] = {
-    "abs": lambda limits, value: abs(value),
-    "capitalize": lambda limits, value: str(value).capitalize(),
-    "count": lambda limits, value: len(value),
-    "first": lambda limits, value: value[0],
-    "float": _to_float,
-    "format": lambda limits, pattern, *values: percent_format(str(pattern), values, limits),
-    "int": _to_int,
-    "join": _join,
-    "last": lambda limits, value: value[-1],
-    "length": lambda limits, value: len(value),
-    "lower": lambda limits, value: str(value).lower(),
-    "replace": _replace,
-    "round": _round,
-    "string": lambda limits, value: str(value),
-    "title": lambda limits, value: str(value).title(),
-    "trim": _trim,
-    "upper": lambda limits, value: str(value).upper(),
-}
-"""jinja2's filters that are read, by name; `default` and `d` are part of the compiler."""
-
-TESTS: dict[str, Callable[..., bool]] = {
-    "divisibleby": lambda value, by: value % by == 0,
-    "even": lambda value: value % 2 == 0,
-    "odd": lambda value: value % 2 == 1,
-    "none": lambda value: value is None,
-    "number": lambda value: isinstance(value, int | float),
-    "string": lambda value: isinstance(value, str),
-}
-"""jinja2's tests that are read; `defined` and `undefined` are part of the compiler."""

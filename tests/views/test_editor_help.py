@@ -8,7 +8,7 @@ import pytest
 
 from refexplorer.spec.document import SECTIONS
 from refexplorer.spec.gen import FIELDS
-from refexplorer.spec.operations import FILTERS
+from refexplorer.spec.filters import FILTERS
 from tests.views.editing import Host
 
 

@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import SpecError
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _RECORD = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
+_KEY_CHARS = 4000
+"""More than the indices of any chunk have, and fewer digits than Python refuses to read."""
+_LEVELS = 64
+"""Folders above the key of a chunk in which its array is looked for."""
 _CHUNKS = 2**63
 """Chunks are numbered in 64 bits; no store has files for more."""
 
@@ -92,6 +97,27 @@ class ParquetStore:
         names = (posixpath.relpath(path, self.root.rstrip("/")) for path in found)
         return frozenset(name for name in names if name != ZMETADATA)
 
+    def metadata_chunks(self, array: ArrayMeta) -> list[int]:
+        """Return the numbers of the chunks that ``.zmetadata`` itself holds, ascending.
+
+        Readers find a key there first, so rows of record files for these chunks are never read.
+        """
+        return self._metadata_chunks.get(array.path, [])
+
+    @cached_property
+    def _metadata_chunks(self) -> dict[str, list[int]]:
+        arrays = {array.path: array for array in self.arrays}
+        found: dict[str, list[int]] = {}
+        for key in self.metadata:
+            name = key.rpartition("/")[2]
+            if name.startswith(".") or name == "zarr.json":
+                continue
+            for path in islice(_folders_above(key), _LEVELS):
+                number = number_of_key(arrays[path], key) if path in arrays else None
+                if number is not None:
+                    found.setdefault(path, []).append(number)
+        return {path: sorted(numbers) for path, numbers in found.items()}
+
     def note_strays(self) -> None:
         """Note the parquet files that no array asks for."""
         wanted = {
@@ -111,6 +137,22 @@ class ParquetStore:
     def open_records(self, name: str) -> RecordFile:
         """Return a record file by its path inside the store; nothing is read yet."""
         return RecordFile(self.filesystem, self.root, name, self.record_size, self.limits)
+
+
+def number_of_key(array: ArrayMeta, key: str) -> int | None:
+    """Return the number of the chunk that has a key; None if that names no chunk of the grid."""
+    if len(key) > len(array.folder) + _KEY_CHARS:
+        return None
+    index = array.chunk_index(key)
+    if index is None or not array.contains(index) or array.chunk_key(index) != key:
+        return None
+    return array.chunk_number(index)
+
+
+def _folders_above(key: str) -> Iterator[str]:
+    while key:
+        key = key.rpartition("/")[0]
+        yield key
 
 
 def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> ParquetStore:

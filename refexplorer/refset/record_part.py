@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -10,6 +11,7 @@ import numpy as np
 
 from refexplorer.formats.parquet import ParquetStore
 from refexplorer.formats.parquet_footer import BadRecords, Footer
+from refexplorer.formats.source import ZMETADATA
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.record_rows import FAILED, failed_rows, note_bad_numbers, read_rows
 from refexplorer.spec.arrays import ArrayMeta
@@ -69,6 +71,7 @@ class RecordPart:
         self.name = store.record_file(array, number)
         self.start = number * store.record_size
         self._rows = array.chunk_count - self.start
+        self._hidden = self._rows_in_metadata(store, array)
         self._array = array
         self._file = store.open_records(self.name)
         self._findings = store.findings
@@ -89,7 +92,8 @@ class RecordPart:
     @cached_property
     def _told(self) -> int | None:
         """How many rows hold a reference by the footer, where it tells."""
-        return self._footer.held if self._footer.rows <= self._rows else None
+        is_plain = self._footer.rows <= self._rows and not len(self._hidden)
+        return self._footer.held if is_plain else None
 
     @cached_property
     def count(self) -> int:
@@ -106,7 +110,33 @@ class RecordPart:
         except BadRecords as bad:
             return self._note(bad, Held(self._told or 0))
 
+    def _rows_in_metadata(self, store: ParquetStore, array: ArrayMeta) -> np.ndarray:
+        """Return the rows for chunks that ``.zmetadata`` holds itself, ascending."""
+        numbers = store.metadata_chunks(array)
+        low = bisect_left(numbers, self.start)
+        high = bisect_left(numbers, self.start + store.record_size)
+        return np.array(numbers[low:high], np.int64) - self.start
+
+    def _shown(self, flags: np.ndarray) -> np.ndarray:
+        """Take away the rows that no reader looks at, and note them."""
+        hidden = self._hidden[self._hidden < len(flags)]
+        twice = hidden[flags[hidden]]
+        if not len(twice):
+            return flags
+        key = self._array.chunk_key(self._array.index_at(self.start + int(twice[0])))
+        self._findings.add(
+            "duplicate-key",
+            self.name,
+            f"Row {twice[0]:,} of `{self.name}` is never read: `{ZMETADATA}` holds `{key}`, too.",
+            key=key,
+            count=len(twice),
+        )
+        shown = flags.copy()
+        shown[twice] = False
+        return shown
+
     def _inside(self, flags: np.ndarray) -> Held:
+        flags = self._shown(flags)
         rows = np.flatnonzero(flags).astype(np.int32)
         inside = int(np.searchsorted(rows, min(self._rows, len(flags))))
         if inside < len(rows):

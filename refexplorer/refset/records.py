@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.parquet import ParquetStore
+from refexplorer.formats.parquet import ParquetStore, number_of_key
 from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.joining import joined_columns
@@ -203,10 +203,9 @@ class Records:
 
     def _find(self, key: str) -> tuple[int, int] | None:
         """Return which part has a key, and its place there."""
-        index = self.array.chunk_index(key)
-        if index is None or not self.array.contains(index) or self.array.chunk_key(index) != key:
+        number = number_of_key(self.array, key)
+        if number is None:
             return None
-        number = self.array.chunk_number(index)
         at = bisect_right(self.parts, number, key=lambda part: part.start) - 1
         place = None if at < 0 else self.parts[at].held.place_of(number - self.parts[at].start)
         return None if place is None else (at, place)

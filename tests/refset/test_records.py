@@ -126,3 +126,28 @@ def test_going_through_a_store_holds_no_more_than_a_file(store: Path) -> None:
     assert kept.is_read
     assert errors(refs) == [("bad-offset", "x/refs.1.parq")]
     assert refs.error_count == 3
+
+
+def test_a_chunk_in_the_metadata_hides_its_row(store: Path) -> None:
+    metadata = {"x/.zarray": ARRAY, "x/5": "abcd", "x/6": "only here", "x/y/5": "no chunk"}
+    (store / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": ROWS}))
+    refs = rx.open_references(store)
+    assert len(refs) == len(list(refs)) == len(set(refs)) == 4 + 8
+    assert refs["x/5"] == rx.Inline("abcd")
+    assert refs.to_v0()["x/5"] == "abcd"
+    assert list(refs.find("x/5")) == ["x/5"]
+    (found,) = (d for d in refs.diagnostics if d.code == "duplicate-key")
+    assert (found.pointer, found.key, found.count) == ("x/refs.1.parq", "x/5", 1)
+    rx.convert(store, store / "out.json")
+    assert rx.open_references(store / "out.json").to_v0() == refs.to_v0()
+
+
+def test_a_chunk_of_the_root_array_in_the_metadata_hides_its_row(tmp_path: Path) -> None:
+    metadata = {".zarray": ARRAY, "1": "abcd", "99": "no chunk"}
+    (tmp_path / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": ROWS}))
+    write_records(tmp_path / "refs.0.parq")
+    refs = rx.open_references(tmp_path)
+    assert list(refs)[0::2] == [".zarray", "99", "3"]
+    assert len(refs) == 5
+    (found,) = (d for d in refs.diagnostics if d.code == "duplicate-key")
+    assert (found.key, found.count) == ("1", 1)

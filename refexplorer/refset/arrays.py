@@ -109,7 +109,7 @@ class ArrayIndex:
         folder, keys = self._tree.folder(array.path), self._tree.table.keys
         if folder is None or not is_counted(array):
             _, indices = self.chunk_rows(array)
-            return int(np.all(indices < np.array(array.grid, np.int64), axis=1).sum())
+            return int(array.inside(indices).sum())
         if array.path and self._is_flat(array, folder):
             return count_in_folder(keys, self._tree.rows_in(folder), array)
         return count_inside(keys.take(number_column(self._tree.rows_below(folder))), array)

@@ -20,18 +20,18 @@ def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:
     What belongs to the first dimensions is written once for each run of chunks that share it, and
     what belongs to the last ones, few as their combinations are, once in all.
     """
-    if not array.grid:
+    if not (grid := array.narrow_grid):
         return pa.repeat(text_scalar(array.chunk_key(())), len(numbers))
-    axis = len(array.grid)
-    while axis > 1 and prod(array.grid[axis - 1 :]) <= _ENDINGS:
+    axis = len(grid)
+    while axis > 1 and prod(grid[axis - 1 :]) <= _ENDINGS:
         axis -= 1
-    heads, tails = np.divmod(numbers, prod(array.grid[axis:]))
+    heads, tails = np.divmod(numbers, prod(grid[axis:]))
     is_new = np.append(True, heads[1:] != heads[:-1])[: len(heads)]
-    starts = _joined(array, array.folder + array.prefix, heads[is_new], array.grid[:axis])
+    starts = _joined(array, array.folder + array.prefix, heads[is_new], grid[:axis])
     keys = starts.take(number_column(np.cumsum(is_new) - 1))
-    if axis == len(array.grid):
+    if axis == len(grid):
         return keys
-    ends = _joined(array, array.separator, np.arange(prod(array.grid[axis:])), array.grid[axis:])
+    ends = _joined(array, array.separator, np.arange(prod(grid[axis:])), grid[axis:])
     return joined(keys, ends.take(number_column(tails)))
 
 

@@ -155,7 +155,7 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
         )
     start, rank = array.folder + array.prefix, len(array.grid)
     places, indices = chunk_indices(block.keys, rows, start, array.separator, rank)
-    outside = np.flatnonzero(np.any(indices >= np.array(array.grid), axis=1))
+    outside = np.flatnonzero(~array.inside(indices))
     if len(outside):
         raise _no_place(block.key_at(int(rows[places[outside[0]]])))
     return places, np.ravel_multi_index(tuple(indices.T), array.grid)

@@ -23,6 +23,7 @@ from refexplorer.spec.arrays import ArrayMeta
 STATES = ("absent", *KINDS)
 """What a chunk can be; a state is a place in this."""
 DENSE_CHUNKS = 100_000_000
+_READ = 10**18
 EXAMINED_CHUNKS = 2_048
 """Generated chunks that one picture looks at when there are too many to evaluate all."""
 
@@ -34,7 +35,7 @@ class Chunks:
     Attributes
     ----------
     indices
-        Shape ``(n, rank)`` int64.
+        Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers.
     states
         Places in `STATES`, uint8.
     targets
@@ -100,8 +101,7 @@ class ChunkGrid:
 
     @cached_property
     def _is_inside(self) -> np.ndarray:
-        inside: np.ndarray = np.all(self._all.indices < np.array(self.shape, np.int64), axis=1)
-        return inside
+        return self.array.inside(self._all.indices)
 
     @cached_property
     def chunks(self) -> Chunks:
@@ -116,7 +116,7 @@ class ChunkGrid:
     def _of_segment(self, segment: Segment) -> Iterator[Chunks]:
         if isinstance(segment, Records):
             loaded = segment.loaded
-            yield self._chunks(_unravel(loaded.numbers, self.shape), loaded.columns)
+            yield self._chunks(_unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
             return
         assert isinstance(segment, Generated)
         for listing in listings(segment):
@@ -125,7 +125,7 @@ class ChunkGrid:
     def _of_listing(self, listing: Listing) -> Chunks:
         found = [self.array.chunk_index(key) for key in listing.keys]
         rank = len(self.shape)
-        places = [at for at, index in enumerate(found) if index is not None and len(index) == rank]
+        places = [at for at, index in enumerate(found) if index is not None and _fits(index, rank)]
         indices = np.array([found[at] for at in places], np.int64).reshape(-1, rank)
         return self._chunks(indices, listing.columns.select(np.array(places, np.int64)))
 
@@ -160,7 +160,7 @@ class ChunkGrid:
         return self._dense(self.chunks.lengths, -1)
 
     def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:
-        if self.array.chunk_count > DENSE_CHUNKS or not self.complete:
+        if max(self.array.chunk_count, *self.shape, 0) > DENSE_CHUNKS or not self.complete:
             raise LimitError(
                 f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many to "
                 "be written out; `view` gives a part of them."
@@ -221,11 +221,13 @@ class ChunkGrid:
                 absent.append(index)
             elif isinstance(found[0], Generated) and any(found[0] is s for s in self._unlisted):
                 columns = evaluated(found[0], found[1])
-                place = np.array([index] * len(columns), np.int64).reshape(-1, len(self.shape))
-                parts.append(self._chunks(place, columns))
+                parts.append(self._chunks(self._indices([index] * len(columns)), columns))
         none = self.chunks.select(np.zeros(len(self.chunks), np.bool_))
-        missing = np.array(absent, np.int64).reshape(-1, len(self.shape))
-        return _concatenated([none, *parts]), missing
+        return _concatenated([none, *parts]), self._indices(absent)
+
+    def _indices(self, listed: list[tuple[int, ...]]) -> np.ndarray:
+        is_narrow = self.shape == self.array.narrow_grid
+        return np.array(listed, np.int64 if is_narrow else object).reshape(-1, len(self.shape))
 
     def _axes(self, axes: Sequence[int] | None) -> tuple[int, ...]:
         rank = len(self.shape)
@@ -275,6 +277,11 @@ def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
         (listed if cost <= left else unlisted).append(segment)
         left -= cost if cost <= left else 0
     return listed, unlisted
+
+
+def _fits(index: tuple[int, ...], rank: int) -> bool:
+    """Say whether an index is read: as of explicit keys, numbers up to 18 digits."""
+    return len(index) == rank and max(index, default=0) < _READ
 
 
 def _concatenated(parts: Sequence[Chunks]) -> Chunks:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+_INT64 = 2**63 - 1
 Windows = Sequence[tuple[int, int]]
 
 
@@ -39,7 +40,7 @@ class Placed(Protocol):
 
     @property
     def indices(self) -> np.ndarray:
-        """Shape ``(n, rank)``."""
+        """Shape ``(n, rank)``; int64, or object in a grid of more chunks than that numbers."""
 
     @property
     def states(self) -> np.ndarray:
@@ -179,7 +180,10 @@ def _cells_of(indices: np.ndarray, sides: tuple[Side, ...]) -> np.ndarray:
     """Return the cell of each chunk, counted in C order."""
     ids = np.zeros(len(indices), np.int64)
     for side in sides:
-        ids = ids * side.cells + (indices[:, side.axis] - side.start) // side.step
+        places = indices[:, side.axis]
+        if side.stop > _INT64:
+            places = places.astype(object)
+        ids = ids * side.cells + ((places - side.start) // side.step).astype(np.int64)
     return ids
 
 

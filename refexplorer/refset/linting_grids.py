@@ -58,7 +58,7 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findi
     if opened.arrays.is_tidy(array):
         return
     rows, indices = opened.arrays.chunk_rows(array)
-    outside = np.any(indices >= np.array(array.grid, np.int64), axis=1)
+    outside = ~array.inside(indices)
     folder = opened.tree.folder(array.path)
     others = (
         []

@@ -16,6 +16,7 @@ import numpy as np
 FIELDS_OF_DTYPE = 1_000
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
+_INT64 = 2**63 - 1
 
 
 class BadMetadata(Exception):
@@ -68,6 +69,11 @@ class ArrayMeta:
         return tuple(-(-n // c) if n else 0 for n, c in zip(self.shape, self.chunks, strict=True))
 
     @cached_property
+    def narrow_grid(self) -> tuple[int, ...]:
+        """The grid in 64 bits, beyond which columns of chunks have no numbers and no indices."""
+        return tuple(min(size, _INT64) for size in self.grid)
+
+    @cached_property
     def chunk_count(self) -> int:
         """Chunks of the whole array."""
         return prod(self.grid)
@@ -118,6 +124,11 @@ class ArrayMeta:
             number, place = divmod(number, size)
             index.append(place)
         return tuple(reversed(index))
+
+    def inside(self, indices: np.ndarray) -> np.ndarray:
+        """Say which indices the grid has, shape ``(n,)`` bool, of int64 ``(n, rank)``."""
+        found: np.ndarray = np.all(indices < np.array(self.narrow_grid, np.int64), axis=1)
+        return found
 
     def contains(self, index: Sequence[int]) -> bool:
         """Say whether the grid has a chunk of this index."""

@@ -61,7 +61,7 @@ class AbsentChunks:
         none = np.empty(0, np.int64)
         if path not in self._refs.arrays():
             return none
-        if self._refs.array(path).chunk_count > LISTED_CHUNKS:
+        if not 0 < self._refs.array(path).chunk_count <= LISTED_CHUNKS:
             return none
         grid = self._refs.chunk_grid(path)
         return np.flatnonzero(grid.states == 0) if grid.complete else none

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,12 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.refset.chunkgrid import STATES
+from refexplorer.views.absent import AbsentChunks
 
 SHAPE = (5, 4, 3)
 
 
-def metadata(shape: tuple[int, ...]) -> str:
+def metadata(shape: Sequence[int]) -> str:
     """A ``.zarray`` with one element in each chunk."""
     fields = {"zarr_format": 2, "dtype": "<f4", "fill_value": 0, "order": "C"}
     sizes = {"shape": shape, "chunks": [1] * len(shape), "compressor": None, "filters": None}
@@ -178,3 +181,47 @@ def test_a_wrong_question_is_refused() -> None:
         grid.view(window=[(0, 5), (0, 4), (2, 4)])
     with pytest.raises(KeyError):
         opened({}).chunk_grid("w")
+
+
+@pytest.mark.parametrize(
+    ("shape", "inside", "outside"),
+    [
+        ([10**20], ["0", "7"], [str(10**20), str(10**25)]),
+        ([2**63], ["0"], [str(2**63)]),
+        ([10**20, 3], ["0.2"], ["0.3"]),
+        ([0, 10**20], [], ["0.0"]),
+    ],
+)
+def test_a_grid_of_more_chunks_than_64_bits_can_number(
+    shape: list[int], inside: list[str], outside: list[str], tmp_path: Path
+) -> None:
+    explicit = {f"e/{name}": ["http://h", 0, 1 + n] for n, name in enumerate(inside + outside)}
+    refs = rx.open_references({"e/.zarray": metadata(shape), **explicit, "e/-1": "q"})
+    found = [each.key for each in refs.diagnostics if each.code == "chunk-outside-grid"]
+    assert found == [f"e/{name}" for name in outside]
+    assert refs.summary().missing == math.prod(shape) - len(inside)
+    grid = refs.chunk_grid("e")
+    assert len(grid.chunks) == grid.view().counts[1:].sum() == len(inside)
+    assert AbsentChunks(refs).count("e") == 0
+    refs.to_json(tmp_path / "refs.json")
+
+
+def test_a_store_of_more_chunks_than_64_bits_can_number(tmp_path: Path) -> None:
+    explicit = {f"e/{n}.0": ["http://h", n, 1] for n in range(3)}
+    rx.open_references({"e/.zarray": metadata([3, 1]), **explicit}).to_parquet(tmp_path / "s")
+    zmetadata = tmp_path / "s" / ".zmetadata"
+    zmetadata.write_text(zmetadata.read_text().replace("[3,", f"[{10**20},"))
+    refs = rx.open_references(tmp_path / "s")
+    assert list(refs.find("*")) == list(refs) == ["e/.zarray", *explicit]
+    assert refs.chunk_grid("e").view().counts[1:].sum() == 3
+    refs.to_json(tmp_path / "refs.json")
+    assert len(rx.open_references(tmp_path / "refs.json")) == 4
+
+
+def test_a_generated_chunk_beyond_64_bits_has_a_place_in_a_picture() -> None:
+    gen = [{"key": "e/{{i}}", "url": "http://h", "dimensions": {"i": {"stop": 10**20}}}]
+    refs = rx.open_references({"version": 1, "refs": {"e/.zarray": metadata([10**20])}, "gen": gen})
+    assert refs.chunk_grid("e").view().counts[3].all()
+    gen[0]["dimensions"] = {"i": [0, 10**19]}
+    refs = rx.open_references({"version": 1, "refs": {"e/.zarray": metadata([5])}, "gen": gen})
+    assert refs.chunk_grid("e").view().counts[3].sum() == 1

@@ -164,11 +164,10 @@ def numbers_of_chunks(array: ArrayMeta, indices: np.ndarray) -> np.ndarray:
         Shape ``(n, rank)`` int64; what lies outside the grid has the number -1, and so has all
         of a grid that has more chunks than there are numbers.
     """
-    if prod(array.grid) > _INT64:
+    if not 0 < prod(array.grid) <= _INT64:
         return np.full(len(indices), -1, np.int64)
     numbers = np.zeros(len(indices), np.int64)
     for axis, size in enumerate(array.grid):
         numbers = numbers * size + indices[:, axis]
-    inside = np.all(indices < np.array(array.grid, np.int64), axis=1)
-    found: np.ndarray = np.where(inside, numbers, -1)
+    found: np.ndarray = np.where(array.inside(indices), numbers, -1)
     return found

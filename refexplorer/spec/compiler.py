@@ -37,6 +37,7 @@ from refexplorer.spec.templates import (
     Template,
     UndefinedName,
     is_template,
+    syntax_told,
 )
 
 _ENVIRONMENT = jinja2.Environment()
@@ -59,17 +60,9 @@ def compile_template(text: str) -> Template:
         return Template(text, (text,), frozenset())
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
-    try:
+    with syntax_told():
         tree = _ENVIRONMENT.parse(text)
         return _Compiler().template(text, tree)
-    except jinja2.TemplateSyntaxError as error:
-        raise TemplateProblem(
-            "bad-template", f"This is not a template: {(error.message or '').rstrip('.')}."
-        ) from None
-    except RecursionError:
-        raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
-    except ValueError as error:  # a number literal with more digits than Python reads
-        raise TemplateProblem("bad-template", f"This is not a template: {error}.") from None
 
 
 def compile_expression(node: nodes.Node) -> Evaluate:
@@ -270,11 +263,7 @@ class _Compiler:
         if not isinstance(node.node, nodes.Name):
             raise refused("a call of anything but a template")
         if node.args or node.dyn_args or node.dyn_kwargs:
-            raise TemplateProblem(
-                "bad-template",
-                f"The arguments of `{node.node.name}` must be given by name.",
-                f"Write {{{{{node.node.name}(c=…)}}}}.",
-            )
+            raise unnamed_arguments(node.node.name)
         name = node.node.name
         arguments = {pair.key: self.compile(pair.value) for pair in node.kwargs}
         self.names.add(name)
@@ -329,6 +318,15 @@ class _Compiler:
             raise refused(f"test `{node.name}` with {len(args)} arguments")
         value, arguments = self.compile(node.node), [self.compile(argument) for argument in args]
         return lambda scope: operation(scope.limits, value(scope), *(a(scope) for a in arguments))
+
+
+def unnamed_arguments(name: str) -> TemplateProblem:
+    """Describe a call of a template that does not name its arguments."""
+    return TemplateProblem(
+        "bad-template",
+        f"The arguments of `{name}` must be given by name.",
+        f"Write {{{{{name}(c=…)}}}}.",
+    )
 
 
 def _is_constant(node: nodes.Node) -> bool:

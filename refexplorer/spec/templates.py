@@ -6,10 +6,12 @@ rendered by jinja2".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
+import jinja2
 from jinja2 import nodes
 
 from refexplorer.limits import DEFAULT_LIMITS, Limits
@@ -163,3 +165,18 @@ def run(evaluate: Evaluate, scope: Scope) -> Value:
         raise TemplateProblem(
             "bad-template", f"This template cannot be computed: {error}."
         ) from None
+
+
+@contextmanager
+def syntax_told() -> Iterator[None]:
+    """Raise a `TemplateProblem` for a text that jinja2 or Python cannot parse."""
+    try:
+        yield
+    except jinja2.TemplateSyntaxError as error:
+        raise TemplateProblem(
+            "bad-template", f"This is not a template: {(error.message or '').rstrip('.')}."
+        ) from None
+    except (RecursionError, MemoryError, SyntaxError):
+        raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
+    except ValueError as error:  # a number literal with more digits than Python reads
+        raise TemplateProblem("bad-template", f"This is not a template: {error}.") from None

@@ -124,6 +124,42 @@ def test_a_trusted_source_may_use_the_sandbox() -> None:
     assert refs.explain("a").reference == rx.Url("x0x1x2")
 
 
+TRUSTED = [
+    ("{{ range(3) | join }}", "012"),
+    ("{{ dict(a=u)['a'] }}", "h"),
+    ("{{ [1, 2] | join('-', attribute='real') }}", "1-2"),
+    ("{{ 2.7 | round(method='floor') }}{{ 2.7 | round(0, 'floor') }}", "2.02.0"),
+    ("{{ '%(a)s' % {'a': u} }}{{ '%*d' % (3, 1) }}", "h  1"),
+    ("{{ 7 is divisibleby(num=7) }}{{ range is defined }}", "TrueTrue"),
+    ("{{ f(c=1) }}{% set a = 2 %}{{ a }}", "c12"),
+]
+
+
+@pytest.mark.parametrize(("text", "rendered"), TRUSTED)
+def test_the_sandbox_renders_all_that_is_not_read_here(text: str, rendered: str) -> None:
+    document = {"version": 1, "templates": {"u": "h", "f": "c{{c}}"}, "refs": {"a": [text]}}
+    assert rx.open_references(document, trusted=True).to_v0() == {"a": [rendered]}
+
+
+UNTRUE = [
+    ("{{ u | nofilter }}", "bad-template", "No filter named 'nofilter'"),
+    ("{{ u + }}", "bad-template", "not a template"),
+    ("{% set a = f(1) %}{{ a }}", "bad-template", "must be given by name"),
+    ("{% set a = [1][5] %}{{ a }}", "undefined-name", "has no element 5"),
+    ("{% set a = [1] %}{{ u.nope }}", "undefined-name", "has no attribute 'nope'"),
+    ("{% set a = nope %}{{ a }}", "undefined-name", "`nope` is not defined here"),
+    ("{% include 'x' %}", "bad-template", "cannot be computed"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "said"), UNTRUE)
+def test_what_fails_in_the_sandbox_is_a_finding(text: str, code: str, said: str) -> None:
+    document = {"version": 1, "templates": {"u": "h", "f": "c{{c}}"}, "refs": {"a": [text]}}
+    (found,) = rx.open_references(document, trusted=True).diagnostics
+    assert (found.code, found.pointer) == (code, "/refs/a")
+    assert said in found.message
+
+
 def test_an_undefined_name_suggests_the_nearest() -> None:
     with pytest.raises(TemplateProblem) as refusal:
         render("{{ indx }}", index=1)

@@ -10,6 +10,7 @@ from typing import Any
 
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text, tree_text
+from refexplorer.errors import RefexplorerError
 from refexplorer.formats.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet_writing import RECORD_SIZE
@@ -227,11 +228,14 @@ class ReferenceSet(ReadableSet):
         Raises
         ------
         RefexplorerError
-            If the mode is unknown, or the regular expression cannot be read or is none of RE2's,
-            which knows no look-around and no back references.
+            If the mode or kind is unknown, the pattern holds half a surrogate pair, or the regular
+            expression cannot be read or is none of RE2's, which knows no look-around and no back
+            references.
         LimitError
             After all that was found, if a gen item makes more keys than are searched.
         """
+        if any("\ud800" <= letter <= "\udfff" for letter in pattern):
+            raise RefexplorerError("The pattern holds half a surrogate pair, which no key holds.")
         return self._search.find(pattern, mode, _kinds(kind))
 
     @cached_property
@@ -377,4 +381,8 @@ class ReferenceSet(ReadableSet):
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:
     if kind is None:
         return ()
-    return (Kind(kind),) if isinstance(kind, str) else tuple(Kind(one) for one in kind)
+    kinds = (kind,) if isinstance(kind, str) else tuple(kind)
+    for one in kinds:
+        if one not in [*Kind]:
+            raise RefexplorerError(f"There is no kind {one!r}; use one of {', '.join(Kind)}.")
+    return tuple(map(Kind, kinds))

@@ -145,3 +145,20 @@ def test_a_gen_that_is_too_long_says_how_far_it_was_searched() -> None:
     assert list(refs.find("*", kind="inline")) == ["y/a"]
     with pytest.raises(rx.RefexplorerError, match=r"Of the 10,000,000 keys that gen\[0\] makes"):
         list(refs.find("x/9999999"))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"pattern": "*", "kind": "bogus"},
+        {"pattern": "*", "kind": ["url", "x"]},
+        {"pattern": "*", "mode": "bogus"},
+        {"pattern": "\ud800", "mode": "substring"},
+        {"pattern": "\ud800", "mode": "glob"},
+        {"pattern": "\ud800", "mode": "regex"},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_searched_for_is_refused(asked: dict[str, Any]) -> None:
+    with pytest.raises(rx.RefexplorerError):
+        list(rx.open_references({"a": "b"}).find(**asked))

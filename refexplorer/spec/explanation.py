@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -221,11 +223,14 @@ def _substitutions(template: Template, scope: Scope) -> tuple[Substitution, ...]
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each ``{{ … }}`` begins and ends."""
+    """Yield where each ``{{ … }}`` begins and ends; the blanks that ``-}}`` eats are outside."""
+    read = text.replace("\r\n", "\n").replace("\r", "\n")  # as the tokens of the lexer have it
+    eaten = [match.start() - n for n, match in enumerate(re.finditer("\r\n", text))]
     place = start = 0
-    for _, kind, token in _LEXER.lex(text):
-        place = text.find(token, place) + len(token)
+    for _, kind, token in _LEXER.lex(read):
+        place = read.find(token, place) + len(token)
         if kind == "variable_begin":
             start = place - len(token)
         elif kind == "variable_end":
-            yield start, place
+            end = place - len(token) + len(token.rstrip())
+            yield start + bisect_left(eaten, start), end + bisect_left(eaten, end)

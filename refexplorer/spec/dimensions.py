@@ -104,7 +104,7 @@ def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimens
 
 def _read_dimension(name: str, source: object, at: str, findings: Findings) -> Dimension | None:
     place = at + pointer(name)
-    if not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier():
         findings.add("gen-bad-dimension", place, f"`{name}` is not a name that a template can use.")
         return None
     values = _read_values(source)

@@ -272,9 +272,9 @@ def _read_template(
     name: str, value: object, findings: Findings, compiler: Compile
 ) -> Template | None:
     at = pointer("templates", name)
-    if name in _RESERVED:
-        message = f"jinja2 keeps the name `{name}` for itself."
-        findings.add("bad-template-name", at, message, "Choose another name.", is_error=True)
+    unusable = _unusable(name)
+    if unusable:
+        findings.add("bad-template-name", at, unusable, "Choose another name.", is_error=True)
         return None
     if not name.isidentifier() or name in _UNSPEAKABLE:
         message = f"No expression can spell the template name `{name}`."
@@ -288,6 +288,13 @@ def _read_template(
     except TemplateProblem as problem:
         findings.add(problem.code, at, str(problem), problem.hint)
         return _broken(name)
+
+
+def _unusable(name: object) -> str:
+    """Say why nothing can be called so; a dict may hold names that are no text."""
+    if not isinstance(name, str):
+        return f"A template name must be text, not {_json_type(name)}."
+    return f"jinja2 keeps the name `{name}` for itself." if name in _RESERVED else ""
 
 
 def _broken(name: str) -> Template:

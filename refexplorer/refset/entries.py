@@ -40,7 +40,7 @@ def table_of_entries(entries: Entries, document: Document) -> Table:
 def _ranges(entries: Entries, document: Document, urls: UrlReader) -> Columns:
     """Return the columns with the byte ranges in their rows; the other rows are left out yet."""
     texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
-    if document.version and pc.any(pc.match_substring(texts, "{")).as_py():
+    if document.version and pc.any(pc.match_substring_regex(texts, r"[{\r\n]")).as_py():
         texts, codes[:-1] = _rendered(entries, document, urls)
     codes[-1] = _LEFT_OUT
     kinds = np.full(len(entries.keys), RANGE, np.uint8)

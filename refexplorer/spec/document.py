@@ -27,6 +27,7 @@ from refexplorer.spec.templates import (
     Scope,
     Template,
     is_template,
+    rendered_plain,
 )
 
 SECTIONS = ("version", "templates", "gen", "refs")
@@ -117,8 +118,10 @@ class UrlReader:
         BadReference
             If the template is refused or fails.
         """
-        if not self._document.version or not is_template(text):
+        if not self._document.version:
             return text
+        if not is_template(text):
+            return rendered_plain(text)
         found = self._rendered.get(text)
         if found is None:
             found = self._rendered[text] = self._render(text)
@@ -284,9 +287,9 @@ def _read_template(
         findings.add("bad-template-type", at, message)
         return _broken(name)
     try:
-        return compiler(value)
+        return compiler(value if is_template(value) else rendered_plain(value))
     except TemplateProblem as problem:
-        findings.add(problem.code, at, str(problem), problem.hint)
+        findings.add(problem.code, at, str(problem), problem.late_hint)
         return _broken(name)
 
 

@@ -6,6 +6,7 @@ rendered by jinja2".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from refexplorer.spec.nearness import COMPARED, meant
 from refexplorer.spec.operations import TemplateProblem, Value, text_of, too_big
 
 _MARKS = ("{{", "{%", "{#")
+_NEWLINE = re.compile(r"\r\n?")
 
 
 class UndefinedName(TemplateProblem):
@@ -42,6 +44,16 @@ class UndefinedName(TemplateProblem):
 def is_template(text: str) -> bool:
     """Say whether a text holds anything for jinja2 to render."""
     return any(mark in text for mark in _MARKS)
+
+
+def rendered_plain(text: str) -> str:
+    """Return what jinja2 makes of a text without anything to render: it drops the last newline.
+
+    Source: jinja2's `Environment`, its options ``newline_sequence`` and ``keep_trailing_newline``.
+    """
+    if "\n" not in text and "\r" not in text:
+        return text
+    return _NEWLINE.sub("\n", text).removesuffix("\n")
 
 
 @dataclass(slots=True)

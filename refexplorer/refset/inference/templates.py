@@ -11,7 +11,7 @@ from keyword import iskeyword
 from string import ascii_letters, digits
 
 from refexplorer.refset.inference.items import NAMES, literal
-from refexplorer.spec.templates import is_template
+from refexplorer.spec.templates import is_template, rendered_plain
 
 _TAKEN = {*NAMES, "self", "true", "false", "none", "loop", "do", "set", "call", "filter", "block"}
 _LETTERS = "u" + ascii_letters.replace("u", "")
@@ -63,7 +63,7 @@ class Templates:
 
 
 def _as_template(text: str) -> str:
-    return literal(text) if is_template(text) else text
+    return literal(text) if is_template(text) or rendered_plain(text) != text else text
 
 
 def folder(url: str) -> str:

@@ -28,6 +28,8 @@ LARGE = 2**20
 LONG = 2**16
 _CHAR_BYTES = 4
 """Most bytes of a character, or of a mark before them all."""
+_MARK = "\ufeff"
+"""Tells the order of bytes at the start of a text, and is no part of it."""
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
@@ -132,7 +134,7 @@ def read_source(
     if isinstance(source, str):
         if not source.strip():
             raise SourceError("The source is an empty text.")
-        if source.lstrip().startswith(_TEXT_STARTS) or "\n" in source:
+        if source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source:
             return _from_bytes(source.encode("utf-8", "surrogatepass"), "text", None, limits)
         place, part = _split_part(source)
         if "://" in source:

@@ -43,7 +43,7 @@ def test_content_tells_the_form_not_the_name(data: bytes, tmp_path: Path) -> Non
         assert rx.open_references(source).to_v0() == V0
 
 
-@pytest.mark.parametrize("source", [SET, TEXT, "\n " + TEXT])
+@pytest.mark.parametrize("source", [SET, TEXT, "\n " + TEXT, "\ufeff" + TEXT, "\ufeff\n" + TEXT])
 def test_a_value_is_opened_as_it_is(source: Any) -> None:
     refs = rx.open_references(source)
     assert refs.to_v0() == V0

@@ -24,7 +24,7 @@ from refexplorer.formats.parquet_records import RecordFile
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.limits import Limits
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.reading import BadReference, read_reference
 from refexplorer.spec.references import Inline, Reference
@@ -192,7 +192,7 @@ def _read_metadata(
     metadata: Mapping[str, object], findings: Findings
 ) -> Iterator[tuple[str, Reference]]:
     for key, value in metadata.items():
-        at = f"{ZMETADATA}/{key}"
+        at = ZMETADATA + pointer(key)
         if key.startswith("/") or ".." in key.split("/"):
             findings.add("parquet-unsafe-path", at, f"`{key}` leaves the store.", key=key)
             continue

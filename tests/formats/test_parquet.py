@@ -280,3 +280,11 @@ def test_inline_data_needs_no_numbers(tmp_path: Path) -> None:
     )
     assert refs["x/0"] == rx.Inline("abcd")
     assert refs.diagnostics == ()
+
+
+def test_a_place_in_the_metadata_is_a_json_pointer(tmp_path: Path) -> None:
+    metadata = {"x/.zattrs": "no object", "x/.zarray": {**ARRAY, "chunks": [0]}, "a/~b": 5}
+    store = {"zmetadata": {"metadata": metadata, "record_size": 4}}
+    refs = rx.open_references(write_store(tmp_path, store, write_with_pyarrow))
+    found = {diagnostic.pointer for diagnostic in refs.diagnostics}
+    assert found == {f".zmetadata/{at}" for at in ("x~1.zattrs", "x~1.zarray", "a~1~0b")}

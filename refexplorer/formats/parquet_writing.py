@@ -20,6 +20,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.formats.arrow import number_column, text_column
 from refexplorer.formats.atomic import Check, unchecked
 from refexplorer.formats.source import ZMETADATA
+from refexplorer.markup import escape
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Base64, Inline, Reference
@@ -89,7 +90,7 @@ def write_store(
         partial.mkdir(parents=True)
         texts = {key: _object(key, reference) for key, reference in metadata}
         document = {"metadata": texts, "record_size": record_size}
-        (partial / ZMETADATA).write_text(json.dumps(document, ensure_ascii=False), "utf-8")
+        (partial / ZMETADATA).write_bytes(_encoded(document))
         for array, chunks in arrays:
             _write_array(partial / _inside(array.path), array, chunks, record_size)
         check(partial)
@@ -124,7 +125,19 @@ def _inside(path: str) -> str:
     """Return the path of an array if it stays inside the store."""
     if path and {"", ".", ".."} & set(path.split("/")):
         raise RefexplorerError(f"`{path}` leaves the store, so a parquet store cannot hold it.")
+    if "\0" in path:
+        raise RefexplorerError(
+            f"`{escape(path)}` cannot be the name of a folder, so a parquet store cannot hold it."
+        )
     return path
+
+
+def _encoded(document: Mapping[str, object]) -> bytes:
+    """Write JSON as UTF-8; with half a surrogate pair in it, which that cannot hold, escaped."""
+    try:
+        return json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(document).encode()
 
 
 def _object(key: str, reference: Reference) -> object:

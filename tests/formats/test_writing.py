@@ -89,3 +89,20 @@ def test_keys_that_are_too_many_to_compare_are_written_once(
     text, v0 = path.read_text(), refs.to_v0()
     assert json.loads(text) == v0
     assert text.count('"x/') == len(v0)
+
+
+def test_half_a_surrogate_pair_in_metadata_is_written_escaped(tmp_path: Path) -> None:
+    refs = rx.open_references({".zattrs": '{"a": "\\ud800"}'})
+    refs.to_parquet(tmp_path / "out.parq")
+    written = rx.open_references(tmp_path / "out.parq")[".zattrs"]
+    assert isinstance(written, rx.Inline)
+    assert json.loads(written.text) == {"a": "\ud800"}
+
+
+def test_an_array_that_no_folder_can_be_named_after_is_refused(tmp_path: Path) -> None:
+    array = {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "<i4", "compressor": None}
+    array |= {"filters": None, "order": "C", "fill_value": 0}
+    refs = rx.open_references({"x\0y/.zarray": array, "x\0y/0": ["http://h/f", 0, 4]})
+    with pytest.raises(rx.RefexplorerError, match="cannot be the name of a folder"):
+        refs.to_parquet(tmp_path / "out.parq")
+    assert not any(tmp_path.iterdir())

@@ -16,6 +16,9 @@ from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.trusted import compiler_for
 
+_AROUND = 3
+"""Levels of a document that can stand around a value of its references, and one more."""
+
 
 def read_whole(
     source: Source,
@@ -65,9 +68,10 @@ def read_long(
         raise placed(error, source) from None
     except NotInBlocks:
         return None
-    if not source.is_large and is_deep([entries.outer, *entries.values.values()], limits):
+    if is_deep([entries.outer, *entries.values.values()], limits.json_depth - _AROUND):
         return None
-    noting.report(entries.outer, findings)
+    if not noting.is_empty:
+        noting.report(entries.written(), findings)
     return document, entries
 
 

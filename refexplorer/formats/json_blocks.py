@@ -66,6 +66,13 @@ class Entries:
     lengths: np.ndarray
     values: dict[int, Any]
 
+    def written(self) -> dict[str, Any]:
+        """Return the document as it is written, less the byte ranges among its references."""
+        rows = np.fromiter(self.values, np.int64, len(self.values))
+        keys = self.keys.take(number_column(rows)).to_pylist()
+        refs = dict(zip(keys, self.values.values(), strict=True))
+        return {**self.outer, "refs": refs} if self.is_v1 else refs
+
 
 def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
     """Read a V0 or V1 document from a stream of plain UTF-8.
@@ -218,7 +225,7 @@ class _Reader:
                 texts += entries
             more = np.tile(np.array([[-1], [0], [0]], np.int64), len(texts))
             ranges = np.concatenate([ranges, more], axis=1)[:, order]
-            keys = pa.concat_arrays([keys, text_column(texts)]).take(number_column(order))
+            keys = pa.concat_arrays([keys, _keys(texts)]).take(number_column(order))
         self._keys.append(keys)
         for column, values in zip((self._codes, self._offsets, self._lengths), ranges, strict=True):
             column.append(values)
@@ -241,6 +248,13 @@ class _Reader:
         codes = np.append(numbers_of(urls.indices), np.int32(-1))[self._codes.finish()]
         numbers = self._offsets.finish(), self._lengths.finish()
         return Entries(outer, is_v1, keys, urls.dictionary, codes, *numbers, self._values)
+
+
+def _keys(texts: list[str]) -> pa.LargeStringArray:
+    try:
+        return text_column(texts)
+    except UnicodeEncodeError:  # half a surrogate pair
+        raise NotInBlocks from None
 
 
 def _runs(matched: np.ndarray) -> Iterator[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from refexplorer.errors import LimitError, SpecError
@@ -15,8 +15,6 @@ from refexplorer.spec.diagnostics import Findings, pointer
 
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 _DEPTH_CHECKED = 2**20
-_AROUND = 3
-"""Levels of a document that can stand around a value of its references, and one more."""
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 
 
@@ -57,12 +55,23 @@ def parse_json(text: str, limits: Limits, findings: Findings) -> object:
         value = noting.decoder().decode(text)
     except json.JSONDecodeError as error:
         raise _not_json(text, error) from None
-    except ValueError as error:  # a whole number of more digits than Python reads
-        raise SpecError(f"The document cannot be read: {error}.", code="not-json") from None
+    except ValueError:
+        noting = Noting()
+        value = noting.decoder(_number_of).decode(text)
     except RecursionError:
         raise _too_deep(limits) from None
+    if len(text) > _DEPTH_CHECKED and is_deep([value], limits.json_depth):
+        raise _too_deep(limits)
     noting.report(value, findings)
     return value
+
+
+def _number_of(digits: str) -> float:
+    """Read a whole number; one of more digits than Python reads is as good as infinite."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 class Noting:
@@ -71,38 +80,85 @@ class Noting:
     Attributes
     ----------
     repeated
-        Keys that stood in one object more than once, and how often.
+        Keys that stood in one object more than once: how often, and the first such object.
     """
 
     def __init__(self) -> None:
-        self.repeated: dict[str, int] = {}
-        self._constants: dict[str, int] = {}
+        self.repeated: dict[str, tuple[int, object]] = {}
+        self._constants: dict[str, tuple[int, object]] = {}
 
-    def decoder(self) -> json.JSONDecoder:
-        """Return a parser that notes into this."""
-        return json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=self._constant)
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was met."""
+        return not self.repeated and not self._constants
+
+    def decoder(self, number_of: Callable[[str], float] | None = None) -> json.JSONDecoder:
+        """Return a parser that notes into this, and reads whole numbers in a way of its own."""
+        return json.JSONDecoder(
+            object_pairs_hook=self._pairs, parse_constant=self._constant, parse_int=number_of
+        )
 
     def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             for key, times in Counter(key for key, _ in pairs).items():
                 if times > 1:
-                    self.repeated[key] = self.repeated.get(key, 0) + times
+                    before, first = self.repeated.get(key, (0, found))
+                    self.repeated[key] = before + times, first
         return found
 
     def _constant(self, name: str) -> float:
-        self._constants[name] = self._constants.get(name, 0) + 1
-        return float(name)
+        number = float(name)
+        before, first = self._constants.get(name, (0, number))
+        self._constants[name] = before + 1, first
+        return number
 
-    def report(self, value: object, findings: Findings) -> None:
+    def report(self, document: object, findings: Findings) -> None:
         """Note what was met; the parser does not say where, so the place is looked for."""
-        for key, times in self.repeated.items():
+        if self.is_empty:
+            return
+        met = [*self.repeated.values(), *self._constants.values()]
+        places = _places_of({id(one) for _, one in met}, document)
+        for key, (times, one) in self.repeated.items():
             shown = key if len(key) < 100 else key[:100] + "…"
             message = f"`{shown}` stands {times:,} times in one object; the last one counts."
-            findings.add("duplicate-key", _place_of(key, value), message, key=key)
-        for name, times in self._constants.items():
+            inside = places.get(id(one))
+            at = _place_of(key, document) if inside is None else inside + pointer(key)
+            is_reference = inside in (None, "", "/refs")
+            findings.add("duplicate-key", at, message, key=key if is_reference else None)
+        for name, (times, one) in self._constants.items():
             message, hint = f"`{name}` is not JSON.", f'Write it as a text, "{name}".'
-            findings.add("nonstandard-json-nan", "", message, hint, count=times)
+            findings.add(
+                "nonstandard-json-nan", places.get(id(one), ""), message, hint, count=times
+            )
+
+
+def _places_of(wanted: set[int], document: object) -> dict[int, str]:
+    """Return the pointers to some values inside a document, by their identity."""
+    found: dict[int, str] = {}
+    waiting: list[tuple[object, _Way | None]] = [(document, None)]
+    while waiting and len(found) < len(wanted) and isinstance(document, dict):
+        value, way = waiting.pop()
+        if id(value) in wanted:
+            found[id(value)] = _pointer_along(way)
+        if isinstance(value, dict | list):
+            inner = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [
+                (one, (way, step)) for step, one in inner if isinstance(one, dict | list | float)
+            ]
+    return found
+
+
+_Way = tuple[Any, str | int]
+"""The way to what holds a value, and the step from there."""
+
+
+def _pointer_along(way: _Way | None) -> str:
+    steps: list[str | int] = []
+    while way is not None:
+        way, step = way
+        steps.append(step)
+    return pointer(*reversed(steps))
 
 
 def _place_of(key: str, document: object) -> str:
@@ -125,7 +181,7 @@ def _check_lists(text: str, limits: Limits) -> None:
 
 
 def _check_depth(text: str, limits: Limits) -> None:
-    """Refuse nesting beyond the limit; in a large text the parser's own limit must do."""
+    """Refuse nesting beyond the limit; what a large text holds is asked when it is parsed."""
     if len(text) > _DEPTH_CHECKED or text.count("[") + text.count("{") <= limits.json_depth:
         return
     depth = 0
@@ -138,10 +194,10 @@ def _check_depth(text: str, limits: Limits) -> None:
             depth -= 1
 
 
-def is_deep(values: Iterable[object], limits: Limits) -> bool:
-    """Say whether a value from within a document may be nested deeper than the limit."""
+def is_deep(values: Iterable[object], levels: int) -> bool:
+    """Say whether a value is nested deeper than some levels."""
     level = [value for value in values if isinstance(value, dict | list)]
-    for _ in range(limits.json_depth - _AROUND):
+    for _ in range(levels):
         inner = (one.values() if isinstance(one, dict) else one for one in level)
         level = [value for one in inner for value in one if isinstance(value, dict | list)]
         if not level:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import count
 
 from refexplorer.formats.positions import Positions, find_in_stream
@@ -10,6 +11,8 @@ from refexplorer.spec.diagnostics import Locate
 
 LOCATED = 10
 """Places of a large document that are looked up: each costs a look at all of it."""
+
+_LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 
 
 def locator_of(source: Source) -> Locate | None:
@@ -26,6 +29,8 @@ def locator_of(source: Source) -> Locate | None:
                 return None
             with content() as stream:
                 there = find_in_stream(stream, pointer)
+            if there is None and pointer != (above := _LIST_PLACES.sub("", pointer)):
+                return place(above)
             return None if there is None else (there.line, there.column)
         if not walked:
             walked.append(Positions(source.text or ""))

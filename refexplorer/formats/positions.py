@@ -100,7 +100,7 @@ def find_in_stream(stream: Readable, pointer: str) -> Found | None:
     """
     name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     plain = json.dumps(name, ensure_ascii=False)
-    spelling, escaped = (text.encode() for text in _spellings(plain))
+    spelling, escaped = (text.encode("utf-8", "surrogatepass") for text in _spellings(plain))
     found: Found | None = None
     line, begin, base, block = 1, 0, 0, b""
     while more := stream.read(_BLOCK):

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Without the name of the program; None takes them from ``sys.argv``.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # it was closed by who called
+            setattr(sys, name, Path(os.devnull).open("w"))
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
@@ -52,6 +56,9 @@ def _run(arguments: list[str]) -> int:
         return _refuse(str(error))
     except BrokenPipeError:
         raise
+    except OSError as error:
+        place = error.filename or "The output"
+        return _refuse(f"{place} cannot be read or written: {error.strerror or error}.")
     except Exception as error:  # a fault of ours: still no traceback for who only looks
         return _refuse(f"This should not happen: {type(error).__name__}: {error}.")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -71,7 +70,7 @@ def ls(
         return status_of(refs)
     if limit is None and output.is_terminal() and not as_json:
         limit = TERMINAL_ROWS
-    nodes = islice(_level(refs, path, start, total), limit)
+    nodes = output.at_most(_level(refs, path, start, total), limit)
     if as_json:
         fields = {"source": refs.source.name, "path": path, "total": total, "start": start}
         output.write_json(fields, "rows", (asdict(node) for node in nodes))

@@ -10,9 +10,11 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Protocol, TypeVar
 
 from refexplorer.display.text import Pictured, tree_text
+from refexplorer.errors import RefexplorerError
 from refexplorer.markup import escape
 
 Item = TypeVar("Item")
@@ -65,14 +67,25 @@ def write_tree(refs: Pictured, path: str) -> None:
 
 
 def write_json(fields: Mapping[str, object], name: str, items: Iterable[object]) -> None:
-    """Write one JSON document: the fields, then `items` as the list `name`, one a line."""
-    head = json.dumps(fields)[:-1]
+    """Write one JSON document: the fields, then `items` as the list `name`, one a line.
+
+    What goes wrong after the first item is a last field ``error``, so that those before it are
+    not lost; what goes wrong before it leaves nothing on stdout.
+    """
+    items = iter(items)
+    first = list(islice(items, 1))
+    head, end = json.dumps(fields)[:-1], "\n]}\n" if first else "]}\n"
     sys.stdout.write(f'{head}{", " if fields else ""}"{name}": [')
     separator = "\n"
-    for item in items:
-        sys.stdout.write(f"{separator}{json.dumps(item)}")
-        separator = ",\n"
-    sys.stdout.write("\n]}\n" if separator != "\n" else "]}\n")
+    try:
+        for item in chain(first, items):
+            sys.stdout.write(f"{separator}{json.dumps(item)}")
+            separator = ",\n"
+    except RefexplorerError as error:
+        end = f'\n], "error": {json.dumps(str(error))}}}\n'
+        raise
+    finally:
+        sys.stdout.write(end)
 
 
 def write_object(members: Iterable[tuple[str, object]]) -> None:
@@ -135,6 +148,11 @@ def progress(items: Iterable[Item], total: int, sentence: str) -> Iterator[Item]
     from refexplorer.cli import terminal
 
     yield from terminal.progress(items, total, sentence)
+
+
+def at_most(items: Iterable[Item], limit: int | None) -> Iterator[Item]:
+    """Pass on the first items, however many are asked for."""
+    return islice(items, None if limit is None else min(limit, sys.maxsize))
 
 
 def cell(value: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from itertools import islice
 from typing import Annotated
 
 import typer
@@ -29,7 +28,7 @@ def find(
 ) -> int:
     """List the keys that match."""
     refs = open_set(source)
-    keys = islice(refs.find(pattern, mode=mode, kind=kind), limit)
+    keys = output.at_most(refs.find(pattern, mode=mode, kind=kind), limit)
     if as_json:
         output.write_json({"source": refs.source.name, "pattern": pattern}, "keys", keys)
     else:

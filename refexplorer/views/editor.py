@@ -173,7 +173,7 @@ class EditorController:
             "version": self.version,
             "good": is_good,
             "notes": marks,
-            "note_count": len(good.diagnostics) if good and is_good else len(marks),
+            "note_count": len(good.diagnostics) if good is not None and is_good else len(marks),
             "sentence": self.sentence,
         }
 

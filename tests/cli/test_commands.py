@@ -236,6 +236,11 @@ def test_a_trillion_keys_are_listed_and_not_expanded(tmp_path: Path) -> None:
     refused = run("expand", path)
     assert (refused.status, refused.out) == (2, "")
     assert "1,000,000,000,000 keys" in refused.err
+    given_up = run("find", path, "v/0.99*", "--json")
+    assert given_up.status == 2
+    found = json.loads(given_up.out)
+    assert found["keys"][-1] == "v/0.999999"
+    assert found["error"] in given_up.err
 
 
 def test_find_lists_keys_and_json_holds_them(demo: Path) -> None:
@@ -243,9 +248,29 @@ def test_find_lists_keys_and_json_holds_them(demo: Path) -> None:
     assert keys == ["sst/0.0.1", "sst/1.0.1", "sst/2.0.1"]
     found = run("find", demo / "sst.v1.json", "*", "--kind", "base64", "--json").out
     assert json.loads(found)["keys"] == ["lat/0", "wind_lat/0", "wind_lon/0"]
-    wrong = run("find", demo / "sst.v1.json", "(", "--mode", "regex")
-    assert (wrong.status, wrong.out) == (2, "")
-    assert "not a regular expression" in wrong.err
+    for form in ([], ["--json"]):
+        wrong = run("find", demo / "sst.v1.json", "(", "--mode", "regex", *form)
+        assert (wrong.status, wrong.out) == (2, "")
+        assert "not a regular expression" in wrong.err
+
+
+@pytest.mark.parametrize("command", [["ls"], ["ls", "--json"], ["find", "*"]])
+def test_a_limit_may_be_any_number(command: list[str], demo: Path) -> None:
+    name, *more = command
+    ran = run(name, demo / "sst.v1.json", *more, "--limit", str(10**30))
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out
+
+
+@pytest.mark.parametrize("command", ["ls", "expand"])
+def test_an_output_that_takes_nothing_is_said(command: str, demo: Path) -> None:
+    asked = [sys.executable, "-m", "refexplorer", command, str(demo / "sst.v1.json")]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True)
+    said = "refexplorer: The output cannot be read or written: No space left on device.\n"
+    assert (ran.returncode, ran.stderr) == (2, said)
+    closed = subprocess.run(asked, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1))
+    assert (closed.returncode, closed.stderr) == (0, b"")
 
 
 def test_explain_tells_each_step(demo: Path) -> None:

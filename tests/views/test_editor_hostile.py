@@ -62,3 +62,11 @@ def test_the_editor_goes_on_after_it(name: str) -> None:
     derivation = host.ask("explain", key="x/2")["derivation"]
     (row,) = host.ask("rows", start=derivation["row"], n=1)["rows"]
     assert row["url"] == "s3://b/2"
+
+
+def test_the_notes_of_more_keys_than_python_counts() -> None:
+    host = Host()
+    item = {"key": "v/{{a}}.{{b}}", "url": "u", "dimensions": {n: {"stop": 10**10} for n in "ab"}}
+    host.ask("edit", document=text_of({"version": 1, "gen": [item]}))
+    reply = host.ask("notes")
+    assert (reply["good"], reply["note_count"]) == (True, len(reply["notes"]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.errors import DecodeError, LimitError
 from refexplorer.markup import size_text
+from refexplorer.spec.datatypes import STRUCTURED
 
 if TYPE_CHECKING:
     from refexplorer.limits import Limits
@@ -47,7 +48,7 @@ def check_size(array: ArrayMeta, limits: Limits) -> None:
         If the data type is structured in a way that gives no size.
     """
     name = array.path or "the root array"
-    if array.itemsize is None and array.dtype == "structured":
+    if array.itemsize is None and array.dtype == STRUCTURED:
         raise DecodeError(f"{name} has a structured data type that is not understood.")
     itemsize = array.itemsize or POINTER
     if itemsize > limits.itemsize:

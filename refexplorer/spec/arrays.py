@@ -13,7 +13,8 @@ from math import prod
 
 import numpy as np
 
-FIELDS_OF_DTYPE = 1_000
+from refexplorer.spec.datatypes import STRUCTURED, itemsize
+
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _INT64 = 2**63 - 1
@@ -175,8 +176,8 @@ def _read_v2(
         path,
         shape,
         chunks,
-        dtype if isinstance(dtype, str) else "structured",
-        _itemsize(dtype),
+        dtype if isinstance(dtype, str) else STRUCTURED,
+        itemsize(dtype),
         metadata.get("fill_value"),
         tuple(_codec_v2(codec) for codec in codecs if isinstance(codec, Mapping)),
         _names(names, shape),
@@ -201,8 +202,8 @@ def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
         path,
         shape,
         chunks,
-        dtype if isinstance(dtype, str) else str(_mapping(dtype).get("name", "structured")),
-        _itemsize(dtype),
+        dtype if isinstance(dtype, str) else str(_mapping(dtype).get("name", STRUCTURED)),
+        itemsize(dtype),
         metadata.get("fill_value"),
         tuple(map(_codec_v3, codecs)) if isinstance(codecs, list) else (),
         _names(metadata.get("dimension_names"), shape),
@@ -249,18 +250,6 @@ def _names(value: object, shape: tuple[int, ...]) -> tuple[str, ...] | None:
     if not isinstance(value, list) or len(value) != len(shape):
         return None
     return tuple(name if isinstance(name, str) else "" for name in value)
-
-
-def _itemsize(dtype: object) -> int | None:
-    if isinstance(dtype, list):
-        if len(dtype) > FIELDS_OF_DTYPE:
-            return None
-        dtype = [tuple(field) if isinstance(field, list) else field for field in dtype]
-    try:
-        size = np.dtype(dtype).itemsize  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        return None
-    return int(size) or None
 
 
 def _codec_v2(codec: Mapping[str, object]) -> str:

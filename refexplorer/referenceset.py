@@ -36,7 +36,7 @@ from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.writing import v0_blocks
 from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.diagnostics import Diagnostic, Findings
+from refexplorer.spec.diagnostics import Diagnostic, Findings, placed
 from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.explanation import Explanation
 from refexplorer.spec.gen import GenItem
@@ -83,9 +83,11 @@ class ReferenceSet(ReadableSet):
         self._window: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
 
     def __getitem__(self, key: str) -> Reference:
-        found = self._opened.lookup(key) if isinstance(key, str) else None
-        if found is None:
+        if not isinstance(key, str):
             raise KeyError(key)
+        found = self._opened.lookup(key)
+        if found is None:
+            raise self._opened.missing(key)
         return found[1]
 
     def __contains__(self, key: object) -> bool:
@@ -128,6 +130,16 @@ class ReferenceSet(ReadableSet):
         version = 1 if self.source.form == "V1" else 0
         lint(self._opened, version, self._base, findings)
         return findings.freeze(locator_of(self.source))
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return the error because of which a key of the source is not in the set.
+
+        None if it is in the set, or the source has no such key. In a large document only the
+        pointer says where.
+        """
+        found = self._opened.left_out(key)
+        locate = None if found is None or self.source.is_large else locator_of(self.source)
+        return found if found is None or locate is None else placed(found, locate)
 
     @property
     def _base(self) -> str:

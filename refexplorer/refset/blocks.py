@@ -14,7 +14,7 @@ from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.joining import joined_columns
 from refexplorer.refset.overriding import COMPARED_KEYS, is_within
 from refexplorer.refset.records import Loaded, Records
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Generated, Segment, warn_of_failing
 from refexplorer.refset.table import Table, build_table
 
 BLOCK = 100_000
@@ -39,8 +39,12 @@ def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
             for loaded in part.blocks(BLOCK):
                 yield _table_of_records(part, loaded)
         else:
+            made = 0
             for start in range(0, part.count, BLOCK):
-                yield block_of(part, start, min(start + BLOCK, part.count))
+                block = block_of(part, start, min(start + BLOCK, part.count))
+                made += block.count
+                yield block
+            warn_of_failing(part, part.count - made)
 
 
 def _may_repeat(parts: Iterable[Segment]) -> bool:

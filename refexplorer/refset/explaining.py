@@ -48,7 +48,7 @@ def explain(
     found = opened.find(key)
     reference = None if found is None else found[0].reference_at(found[1])
     if found is None or reference is None:
-        raise KeyError(key)
+        raise opened.missing(key)
     segment, row = found
     if isinstance(segment, Generated):
         return explain_generated(segment.item, segment.number(row), reference)

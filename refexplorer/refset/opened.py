@@ -10,13 +10,15 @@ from refexplorer.formats.parquet import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.entries import table_of_entries
+from refexplorer.refset.left_out import LeftOut, left_out_of
 from refexplorer.refset.level import Level
 from refexplorer.refset.nodes import Node, Page
 from refexplorer.refset.overriding import lay_over
 from refexplorer.refset.records import Records
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Generated, Segment, warn_of_failing
 from refexplorer.refset.table import Table, build_table
 from refexplorer.refset.tree import Folder, Tree
+from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.spec.document import Document
 from refexplorer.spec.references import Reference, V0Value
 
@@ -30,11 +32,16 @@ class OpenedSet:
         The explicit references.
     segments
         Those that are laid over it; none shares a key with another or with the table.
+    refused
+        The explicit keys that cannot be used.
     """
 
-    def __init__(self, table: Table, segments: Sequence[Segment] = ()) -> None:
+    def __init__(
+        self, table: Table, segments: Sequence[Segment] = (), refused: LeftOut | None = None
+    ) -> None:
         self.table = table
         self.segments: tuple[Segment, ...] = tuple(segments)
+        self.refused = refused or LeftOut()
         self._levels: dict[int, Level] = {}
 
     @cached_property
@@ -95,6 +102,19 @@ class OpenedSet:
                     return part, reference
         return None
 
+    def missing(self, key: str) -> KeyError:
+        """Return the error for a key that is not there; it says why if its template fails."""
+        for part in self.segments:
+            if not isinstance(part, Generated) or not key.startswith(part.folder):
+                continue
+            if why := part.failure(key):
+                return KeyError(f"{key}: {why}")
+        return KeyError(key)
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return why a key of the source cannot be used; None if it can, or is not there."""
+        return self.refused.find(key) if self.lookup(key) is None else None
+
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; generated ones that fail are left out."""
         for part, low, high in self.stretches(start, stop):
@@ -116,8 +136,11 @@ class OpenedSet:
         """Yield keys and their values in a V0 document; of equal keys the last counts."""
         for part in self.parts:
             if isinstance(part, Generated):
+                made = 0
                 for run in part.runs():
+                    made += len(run)
                     yield from run.v0()
+                warn_of_failing(part, part.count - made)
             else:
                 for key, reference in part.iterate():
                     yield key, reference.to_v0()
@@ -202,10 +225,13 @@ def open_document(document: Document, entries: Entries | None = None) -> OpenedS
     """
     if entries is None:
         table = build_table(document.entries())
+        refused = left_out_of(document.base, document.left_out)
     else:
-        table = table_of_entries(entries, document)
-    table, segments = lay_over(table, list(map(Generated, document.gen)), document.findings)
-    return OpenedSet(table, [segment for segment in segments if segment.count])
+        table, refused = table_of_entries(entries, document)
+    table, segments = lay_over(
+        table, [Generated(i, i.failing) for i in document.gen], document.findings
+    )
+    return OpenedSet(table, [segment for segment in segments if segment.count], refused)
 
 
 def open_store(store: ParquetStore) -> OpenedSet:

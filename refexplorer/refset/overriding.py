@@ -114,9 +114,7 @@ class _Overriding:
         """Return what counts."""
         table = self._table.select(np.flatnonzero(~self._gone)) if self._gone.any() else self._table
         return table, [
-            Generated(segment.item, tuple(self._hidden[place].tolist()))
-            if place in self._hidden
-            else segment
+            segment.without(self._hidden[place].tolist()) if place in self._hidden else segment
             for place, segment in enumerate(self._segments)
         ]
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
+from refexplorer.errors import LeftOutWarning
 from refexplorer.spec.boxes import as_column
 from refexplorer.spec.gen import BadField, GenItem
 from refexplorer.spec.references import Reference
@@ -57,9 +59,20 @@ class Segment(Protocol):
         """Yield keys and references in order."""
 
 
+def warn_of_failing(part: Segment, count: int) -> None:
+    """Warn that so many keys were not written, which nobody was told of when the set opened."""
+    if count:
+        warnings.warn(
+            f"{count:,} of the {part.count:,} keys of {part.origin} are left out: their templates "
+            "fail.",
+            LeftOutWarning,
+            stacklevel=2,
+        )
+
+
 @dataclass(frozen=True)
 class Generated:
-    """The keys of a gen item, less those that a later item makes again.
+    """The keys of a gen item, less those that fail or that a later item makes again.
 
     Attributes
     ----------
@@ -100,6 +113,20 @@ class Generated:
             return 0
         return self.count * int(length.text) if length.literal else None
 
+    def without(self, rows: Iterable[int]) -> Generated:
+        """Return the same without some rows."""
+        return Generated(self.item, tuple(sorted({*self.hidden, *map(self.number, rows)})))
+
+    def failure(self, key: str) -> str:
+        """Say why a key is not there although it is made; "" if it is not, or nothing fails."""
+        number = self.item.find(key)
+        try:
+            if number is not None:
+                self.item.reference_at(number)
+        except BadField as bad:
+            return f"{self.origin} makes this key, but its `{bad.field}` fails: {bad}"
+        return ""
+
     def number(self, row: int) -> int:
         """Return the number in the gen item of a row of this segment."""
         number = row
@@ -132,8 +159,9 @@ class Generated:
         return number - place
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key, also one that fails."""
-        return self.find(key) is not None
+        """Say whether there is such a key."""
+        row = self.find(key)
+        return row is not None and (self.item.is_tried or self.reference_at(row) is not None)
 
     def get(self, key: str) -> Reference | None:
         """Return the reference of a key; None if there is none, or if it fails."""

@@ -196,7 +196,7 @@ GEN = {
         '{"version": 1, "gen": [{"key": "x", "url": "h{{i}}", "dimensions": {"i": [0, 1]}}]}',
     ),
     "gen-not-checked": _info(
-        "The item makes too many keys to look for equal ones.",
+        "The item makes too many keys to look for equal ones, or for those that fail.",
         '{"version": 1, "gen": [{"key": "x/{{i * j}}", "url": "http://h", '
         '"dimensions": {"i": {"stop": 1000000}, "j": {"stop": 1000000}}}]}',
     ),

@@ -100,6 +100,10 @@ class GenItem:
         The templates section of the document.
     findings
         What was noted while it was read.
+    failing
+        The numbers of keys that are known to fail, in order.
+    is_tried
+        Whether no other key fails; False where there are too many to know.
     """
 
     number: int
@@ -111,6 +115,8 @@ class GenItem:
     templates: Mapping[str, Template]
     limits: Limits
     findings: Findings = field(default_factory=Findings, compare=False, repr=False)
+    failing: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    is_tried: bool = field(default=True, compare=False, repr=False)
 
     @cached_property
     def grid(self) -> Grid:

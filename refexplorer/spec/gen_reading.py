@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 from weakref import WeakValueDictionary
 
@@ -16,13 +17,30 @@ from refexplorer.spec.boxes import as_column
 from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.dimensions import Dimension, read_dimensions
+from refexplorer.spec.extents import cannot_fail
 from refexplorer.spec.gen import FIELDS, BadField, GenItem
 from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.runs import fails
+from refexplorer.spec.runs import failing, fails
 from refexplorer.spec.templates import Compile, Template, is_template
+from refexplorer.spec.vectors import most_steps
 
+TRIED_KEYS = 100_000
+"""Keys of an item that are all tried, unless it is plain that no template can fail."""
+TRIED_STEPS = 4_000_000
+"""Steps of evaluation that this may take in a document."""
+_TRUSTED_STEPS = 20
 _READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
 """Items that an open set has: of a text that is being typed, all but one were read before."""
+
+
+@dataclass(slots=True)
+class _Given:
+    """What all items of a document share, and the steps that trying their keys may still take."""
+
+    templates: Mapping[str, Template]
+    limits: Limits
+    compiler: Compile
+    steps: float
 
 
 def read_gen(
@@ -36,45 +54,29 @@ def read_gen(
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
-    items = (
-        _known_item(number, item, templates, limits, findings, compiler)
-        for number, item in enumerate(source)
-    )
+    given = _Given(templates, limits, compiler, TRIED_STEPS)
+    items = (_known_item(number, item, given, findings) for number, item in enumerate(source))
     return tuple(item for item in items if item is not None)
 
 
-def _known_item(
-    number: int,
-    source: object,
-    templates: Mapping[str, Template],
-    limits: Limits,
-    findings: Findings,
-    compiler: Compile,
-) -> GenItem | None:
+def _known_item(number: int, source: object, given: _Given, findings: Findings) -> GenItem | None:
     """Return the item as it was read before, if nothing that it depends on has changed."""
     try:
         text = json.dumps(source, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        return _read_item(number, source, templates, limits, findings, compiler)
-    named = tuple((name, template) for name, template in templates.items() if name in text)
-    seen = (number, text, named, limits, compiler)
+        return _read_item(number, source, given, findings)
+    named = tuple((name, template) for name, template in given.templates.items() if name in text)
+    seen = (number, text, named, given.limits, given.compiler)
     item, noted = _READ.get(seen), Findings()
     if item is None:
-        item = _read_item(number, source, templates, limits, noted, compiler)
+        item = _read_item(number, source, given, noted)
         if item is not None:
             _READ[seen] = item
     findings.extend(noted if item is None else item.findings)
     return item
 
 
-def _read_item(
-    number: int,
-    source: object,
-    templates: Mapping[str, Template],
-    limits: Limits,
-    findings: Findings,
-    compiler: Compile,
-) -> GenItem | None:
+def _read_item(number: int, source: object, given: _Given, findings: Findings) -> GenItem | None:
     at = pointer("gen", number)
     if not isinstance(source, Mapping):
         findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")
@@ -84,11 +86,11 @@ def _read_item(
     if not _has_fields(source, at, findings):
         return None
     dimensions = read_dimensions(source["dimensions"], at + "/dimensions", findings)
-    given = [name for name in FIELDS if name in source]
-    fields = [_read_field(name, source, at, findings, compiler) for name in given]
-    if dimensions is None or None in fields or _clashes(dimensions, templates, at, findings):
+    names = [name for name in FIELDS if name in source]
+    fields = [_read_field(name, source, at, findings, given.compiler) for name in names]
+    if dimensions is None or None in fields or _clashes(dimensions, given.templates, at, findings):
         return None
-    compiled = dict(zip(given, fields, strict=True))
+    compiled = dict(zip(names, fields, strict=True))
     item = GenItem(
         number,
         dimensions,
@@ -96,11 +98,23 @@ def _read_item(
         compiled["url"],  # type: ignore[arg-type]
         compiled.get("offset"),
         compiled.get("length"),
-        templates,
-        limits,
+        given.templates,
+        given.limits,
         findings,
     )
-    return item if _check(item, at, findings) else None
+    if not item.grid.count:
+        empty = next(d.name for d in item.dimensions if not d.size)
+        findings.add("gen-empty", at, f"gen[{number}] makes no key: `{empty}` is empty.")
+        return item
+    if not cannot_fail(item):
+        tried = _tried(item, given, at, findings)
+        if tried is None:
+            return None
+        item = tried
+    _note_arguments(item, at, findings)
+    _note_equal_keys(item, at, findings)
+    _note_equal_ranges(item, at, findings)
+    return item
 
 
 def _note_extra(name: str, source: Mapping[str, object], at: str, findings: Findings) -> None:
@@ -174,31 +188,54 @@ def _clashes(
     return bool(clashing)
 
 
-def _check(item: GenItem, at: str, findings: Findings) -> bool:
-    """Try a sample of the keys, and say what the item makes."""
-    if not item.grid.count:
-        empty = next(d.name for d in item.dimensions if not d.size)
-        findings.add("gen-empty", at, f"gen[{item.number}] makes no key: `{empty}` is empty.")
+def _note_failing(
+    item: GenItem, values: Mapping[str, int], at: str, findings: Findings, count: int = 1
+) -> bool:
+    """Note why a template fails for these values, and for how many keys; False if none does."""
+    try:
+        item.rendered("key", values)
+        item.reference(values)
+    except BadField as bad:
+        where = ", ".join(f"{name}={value}" for name, value in values.items())
+        message = f"For {where}: {bad}"
+        findings.add(bad.code, at + pointer(bad.field), message, bad.hint, count=count)
         return True
+    return False
+
+
+def _tried(item: GenItem, given: _Given, at: str, findings: Findings) -> GenItem | None:
+    """Try the keys of an item: all if they are not too many, else a sample.
+
+    Returns
+    -------
+    item
+        With what is known of its keys; None if one of the sample fails, which refuses the item.
+    """
     sample = item.sample()
     if fails(item, as_column(sample)):
-        _note_failure(item, sample, at, findings)
-        return False
-    _note_arguments(item, at, findings)
-    _note_equal_keys(item, at, findings)
-    _note_equal_ranges(item, at, findings)
-    return True
+        any(_note_failing(item, values, at, findings) for values in map(item.varied, sample))
+        return None
+    steps = sum(_steps(getattr(item, name), item.templates) for name in FIELDS) * item.count
+    if item.count > TRIED_KEYS or steps > given.steps:
+        if item.certain:  # else it is noted that there are too many
+            findings.add(
+                "gen-not-checked",
+                at,
+                f"gen[{item.number}] makes {item.count:,} keys, too many to try the templates of "
+                "each; those that fail are left out.",
+            )
+        return replace(item, is_tried=False)
+    given.steps -= steps
+    failed = tuple(failing(item, 0, item.count))
+    if not failed:
+        return item
+    _note_failing(item, item.values(failed[0]), at, findings, len(failed))
+    return replace(item, failing=failed)
 
 
-def _note_failure(item: GenItem, sample: list[int], at: str, findings: Findings) -> None:
-    for values in map(item.varied, sample):
-        try:
-            item.rendered("key", values)
-            item.reference(values)
-        except BadField as bad:
-            where = ", ".join(f"{name}={value}" for name, value in values.items())
-            findings.add(bad.code, at + pointer(bad.field), f"For {where}: {bad}", bad.hint)
-            return
+def _steps(template: Template | None, templates: Mapping[str, Template]) -> float:
+    steps = 0 if template is None else most_steps(template, templates)
+    return steps if math.isfinite(steps) else _TRUSTED_STEPS
 
 
 def _note_arguments(item: GenItem, at: str, findings: Findings) -> None:

@@ -18,7 +18,7 @@ _ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "FloorDiv": np.floor_divide,
     "Mod": np.remainder,
 }
-_COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -45,7 +45,7 @@ def integers(node: nodes.Node, values: Arrays) -> np.ndarray | None:
         may need more than 64 bits, or cannot be computed.
     """
     if isinstance(node, nodes.Const):
-        fits = type(node.value) is int and _fit((node.value, node.value))
+        fits = type(node.value) is int and fit((node.value, node.value))
         return np.array([node.value]) if fits else None
     if isinstance(node, nodes.Name):
         found = values.get(node.name)
@@ -84,7 +84,7 @@ def _arithmetic(node: nodes.BinExpr, values: Arrays) -> np.ndarray | None:
     if kind in ("FloorDiv", "Mod"):
         fits = bool(np.all(right))
     else:
-        fits = _fit(_bounds(kind, _extent(left), _extent(right)))
+        fits = fit(bounds_of(kind, _extent(left), _extent(right)))
     return _ARITHMETIC[kind](left, right) if fits else None
 
 
@@ -92,7 +92,8 @@ def _extent(numbers: np.ndarray) -> Bounds:
     return int(numbers.min()), int(numbers.max())
 
 
-def _bounds(kind: str, left: Bounds, right: Bounds) -> Bounds:
+def bounds_of(kind: str, left: Bounds, right: Bounds) -> Bounds:
+    """Return the least and the greatest result of ``Add``, ``Sub`` or ``Mul``."""
     if kind == "Add":
         return left[0] + right[0], left[1] + right[1]
     if kind == "Sub":
@@ -101,8 +102,8 @@ def _bounds(kind: str, left: Bounds, right: Bounds) -> Bounds:
     return min(products), max(products)
 
 
-def _fit(bounds: Bounds) -> bool:
-    """Leave out the least number of 64 bits, which has no opposite."""
+def fit(bounds: Bounds) -> bool:
+    """Say whether bounds fit into 64 bits, without the least number, which has no opposite."""
     return bounds[0] > -(2**63) and bounds[1] < 2**63
 
 
@@ -122,9 +123,9 @@ def _comparison(node: nodes.Compare, values: Arrays) -> np.ndarray | None:
     result: np.ndarray | None = None
     for operand in node.ops:
         right = integers(operand.expr, values)
-        if operand.op not in _COMPARISONS or left is None or right is None:
+        if operand.op not in COMPARISONS or left is None or right is None:
             return None
-        test = _COMPARISONS[operand.op](left, right)
+        test = COMPARISONS[operand.op](left, right)
         result = test if result is None else result & test
         left = right
     return result

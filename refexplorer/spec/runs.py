@@ -121,12 +121,29 @@ def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_Part]:
 
 def fails(item: GenItem, combinations: np.ndarray) -> bool:
     """Say whether the templates fail for one of some combinations of the `varying` dimensions."""
-    scopes = item.scopes(values_at(item.varying, combinations))
+    return not _good(item, values_at(item.varying, combinations), combinations.shape).all()
+
+
+def failing(item: GenItem, start: int, stop: int, most: int = BOX) -> Iterator[int]:
+    """Yield the numbers of keys, from `start` to `stop`, for which a template fails."""
+    for numbers, values, shape in _parts(item, start, stop, most):
+        try:
+            good = _good(item, values, shape)
+        except TooMuchText:
+            first, last = int(numbers[0]), int(numbers[-1])
+            yield from failing(item, first, last + 1, max(1, len(numbers) // 8))
+        else:
+            yield from numbers[~good].tolist()
+
+
+def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:
+    """Say for each of some combinations whether all templates can be rendered."""
+    scopes = item.scopes(values)
     for template in (item.key, item.url):
         _note_unwritable(scopes.check(template), scopes.failures)
     for field in ("offset", "length"):
         _whole(field, scopes, getattr(item, field))
-    return not scopes.good(combinations.shape).all()
+    return scopes.good(shape)
 
 
 def entries(

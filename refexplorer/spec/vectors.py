@@ -77,7 +77,7 @@ class Scopes:
 
     def _bounded_pieces(self, template: Template) -> list[Piece] | None:
         """Return what a template's texts are put together from; None if they may be too long."""
-        if not self._is_bounded(template):
+        if not self.is_bounded(template):
             return None
         pieces = self._unbounded(template)
         return pieces if sum(map(longest, pieces)) <= self.limits.template_chars else None
@@ -97,7 +97,7 @@ class Scopes:
 
     def integers(self, template: Template) -> np.ndarray | None:
         """Render a template that is nothing but a whole number, int64; else None."""
-        if len(template.parts) != 1 or not self._is_bounded(template):
+        if len(template.parts) != 1 or not self.is_bounded(template):
             return None
         (part,) = template.parts
         return None if isinstance(part, str) else integers(part.node, self.values)
@@ -109,9 +109,9 @@ class Scopes:
             good &= ~flat(failed, shape)
         return good
 
-    def _is_bounded(self, template: Template) -> bool:
+    def is_bounded(self, template: Template) -> bool:
         """Say whether no limit but the length of the text can be reached."""
-        steps = _most_steps(template, self.templates)
+        steps = most_steps(template, self.templates)
         return (
             self.limits.integer_bits >= _PLAIN_BITS
             and self.limits.template_chars >= _PLAIN_CHARS + _LISTED_CHARS * steps
@@ -207,7 +207,7 @@ def names_in(node: nodes.Node) -> set[str]:
     return names | {node.name} if isinstance(node, nodes.Name) else names
 
 
-def _most_steps(template: Template, templates: Mapping[str, Template]) -> float:
+def most_steps(template: Template, templates: Mapping[str, Template]) -> float:
     """Return a number of evaluation steps that rendering a template does not exceed."""
     steps, names = _own_steps(template)
     return steps + sum(_own_steps(templates[name])[0] for name in names if name in templates)

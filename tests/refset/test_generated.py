@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import refexplorer as rx
 from refexplorer.refset.generated import generated_tables
 from refexplorer.refset.segments import Generated
+from refexplorer.spec import gen_reading
 
 
 @pytest.mark.parametrize("start", [-3, 7, 998, 123_456])
@@ -18,10 +21,71 @@ def test_columns_of_one_long_dimension(pattern: str, start: int, offset: str) ->
         "length": "{{i * i}}", "offset": offset.replace("MIDDLE", str(start + 2500)),
         "dimensions": {"i": {"start": start, "stop": start + 5000}},
     }  # fmt: skip
-    (part,) = rx.open_references({"version": 1, "gen": [item]}).opened.segments
-    assert isinstance(part, Generated)
+    (made,) = rx.open_references({"version": 1, "gen": [item]}).generated
+    part = Generated(made)
     one_by_one = [(part.key_at(row), part.reference_at(row)) for row in range(5000)]
     expected = [(key, reference) for key, reference in one_by_one if reference is not None]
     found = [entry for table in generated_tables(part) for entry in table.iterate()]
     assert found == expected
     assert [key for run in part.runs() for key in run.keys] == [key for key, _ in expected]
+
+
+FAILING = {
+    "key": "x/{{i}}", "url": "http://h", "offset": "{{ 100 // (i - 500) + 1000 }}", "length": "1",
+    "dimensions": {"i": {"stop": 1000}},
+}  # fmt: skip
+
+
+def test_keys_that_fail_are_not_there_and_are_told_of() -> None:
+    refs = rx.open_references({"version": 1, "gen": [FAILING]})
+    (note,) = refs.diagnostics
+    assert (note.code, note.pointer, note.count) == ("bad-template", "/gen/0/offset", 1)
+    assert "i=500" in note.message
+    assert len(refs) == len(list(refs)) == len(refs.to_v0()) == 999
+    assert "x/500" not in refs
+    assert refs.get("x/500") is None
+    with pytest.raises(KeyError, match=r"gen\[0\] makes this key, but its `offset` fails"):
+        refs["x/500"]
+    assert refs.number("x/501") == 500
+
+
+def test_many_keys_that_fail_are_counted() -> None:
+    item = {**FAILING, "offset": "{{ (i - 400) * (700 - i) * -1 + 20000 }}"}
+    refs = rx.open_references({"version": 1, "gen": [item]})
+    (note,) = refs.diagnostics
+    assert (note.code, note.count) == ("bad-offset", 1000 - len(refs))
+    assert len(refs) == sum((i - 400) * (700 - i) <= 20_000 for i in range(1000))
+
+
+def test_an_explicit_key_stands_where_a_generated_one_fails() -> None:
+    later = {"key": "x/{{i}}", "url": "http://l", "dimensions": {"i": [3, 500, 998]}}
+    for gen in ([FAILING], [FAILING, later], [later, FAILING]):
+        source = {"version": 1, "refs": {"x/500": "mine", "x/7": "hidden"}, "gen": gen}
+        refs = rx.open_references(source)
+        assert refs.to_v0() == rx.expand(source).v0
+        assert {key: refs[key].to_v0() for key in refs} == rx.expand(source).v0
+        assert [refs.number(key) for key in refs] == list(range(len(refs)))
+
+
+def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Path) -> None:
+    item = {**FAILING, "dimensions": {"i": {"stop": 150_000}}}
+    refs = rx.open_references({"version": 1, "gen": [item]})
+    assert [each.code for each in refs.diagnostics] == ["gen-not-checked"]
+    assert "x/500" not in refs
+    assert "x/149999" in refs
+    with pytest.raises(KeyError, match="fails"):
+        refs["x/500"]
+    with pytest.warns(rx.LeftOutWarning, match=r"1 of the 150,000 keys of gen\[0\]"):
+        refs.to_v0()
+    with pytest.warns(rx.LeftOutWarning, match=r"1 of the 150,000 keys of gen\[0\]"):
+        refs.to_json(tmp_path / "refs.json")
+
+
+def test_trying_keys_takes_no_more_steps_than_a_document_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gen_reading, "TRIED_STEPS", 25_000)
+    gen = [{**FAILING, "key": f"x/{n}/{{{{i}}}}"} for n in range(4)]
+    refs = rx.open_references({"version": 1, "gen": gen})
+    found = [each.code for each in refs.diagnostics]
+    assert set(found) == {"bad-template", "gen-not-checked"}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from refexplorer.formats.parquet_pages import BadPages, most_unpacked, unpacked_size
 from refexplorer.limits import Limits
 
 if TYPE_CHECKING:
@@ -75,6 +76,28 @@ def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> 
         _check_bytes(name, column, _declared(metadata, column), metadata.num_rows * _STORED, limits)
 
 
+def check_pages(
+    file: IO[bytes], metadata: pq.FileMetaData, column: str, name: str, limits: Limits
+) -> None:
+    """Refuse a column whose pages unpack to more than the footer is allowed to say.
+
+    Raises
+    ------
+    BadRecords
+        As `check_footer`, or if there are no such pages.
+    """
+    chunks, expected = list(chunks_of(metadata, column)), metadata.num_rows * _STORED
+    if sum(map(most_unpacked, chunks)) <= expected + limits.fetch_bytes:
+        return
+    try:
+        size = sum(unpacked_size(file, chunk) for chunk in chunks)
+    except BadPages:
+        raise BadRecords(
+            "parquet-unreadable", f"The record file `{name}` cannot be read: a page is broken."
+        ) from None
+    _check_bytes(name, column, size, expected, limits)
+
+
 def check_decoded(name: str, column: str, size: int, rows: int, limits: Limits) -> None:
     """Refuse a column whose values, each one written out, would take too many bytes.
 
@@ -116,8 +139,9 @@ def _wrong_columns(file: pq.ParquetFile) -> str:
     twice = [column for column in COLUMNS if names.count(column) > 1]
     if twice:
         return f"has the column {' and '.join(map(repr, twice))} more than once"
+    schema = file.schema_arrow
     for column in COLUMNS:
-        kind = file.schema_arrow.field(column).type
+        kind = schema.field(column).type
         if not _fits(column, kind):
             wanted = "text" if column == "path" else "bytes" if column == "raw" else "numbers"
             return f"has {str(kind)[:100]} in the column {column!r}, not {wanted}"

@@ -26,6 +26,7 @@ from refexplorer.formats.parquet_footer import (
     Footer,
     check_decoded,
     check_footer,
+    check_pages,
     has_good_numbers,
     read_footer,
 )
@@ -80,14 +81,15 @@ class RecordFile:
         BadRecords
             As `footer`, or if a column cannot be read.
         """
-        with self._decoding() as file:
-            proved = has_good_numbers(file.metadata)
-            held = valid_rows(_column(file, "path"))
+        with self._opened() as file:
+            proved = has_good_numbers(self._checked(file))
+            opened = self._decoder(file, TEXTS if proved else COLUMNS)
+            held = valid_rows(_column(opened, "path"))
             if proved and held.all():
                 return held
             for name in () if proved else NUMBERS:
-                held &= byte_counts(_column(file, name)) >= 0
-            held |= valid_rows(_column(file, "raw"))
+                held &= byte_counts(_column(opened, name)) >= 0
+            held |= valid_rows(_column(opened, "raw"))
             return held
 
     def columns(self) -> RecordColumns:
@@ -98,19 +100,21 @@ class RecordFile:
         BadRecords
             As `held`.
         """
-        with self._decoding() as file:
-            columns = to_columns(file.read(columns=list(COLUMNS)))
+        with self._opened() as file:
+            opened = self._decoder(file, COLUMNS)
+            columns = to_columns(opened.read(columns=list(COLUMNS)))
             for name, size in columns.sizes_by_row().items():
-                check_decoded(self.name, name, size, file.metadata.num_rows, self._limits)
+                check_decoded(self.name, name, size, opened.metadata.num_rows, self._limits)
             return columns
 
-    @contextmanager
-    def _decoding(self) -> Iterator[pq.ParquetFile]:
-        """Open the file so that of equal texts, or bytes, one is decoded."""
+    def _decoder(self, file: IO[bytes], columns: tuple[str, ...]) -> pq.ParquetFile:
+        """Make ready to read some columns, so that of equal texts, or bytes, one is decoded."""
         import pyarrow.parquet as pq
 
-        with self._opened() as file:
-            yield pq.ParquetFile(file, metadata=self._checked(file), read_dictionary=TEXTS)
+        metadata = self._checked(file)
+        for column in columns:
+            check_pages(file, metadata, column, self.name, self._limits)
+        return pq.ParquetFile(file, metadata=metadata, read_dictionary=TEXTS)
 
     def _checked(self, file: IO[bytes]) -> pq.FileMetaData:
         import pyarrow.parquet as pq

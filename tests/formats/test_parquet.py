@@ -177,6 +177,41 @@ def test_a_page_that_unpacks_to_too_much_is_not_unpacked(column: str, tmp_path: 
     assert "x/0" in rx.open_references(folder)
 
 
+def _varint(number: int) -> bytes:
+    """Write a whole number as the footer has it."""
+    rest = number << 1
+    found = b""
+    while rest > 127:
+        found += bytes([rest & 127 | 128])
+        rest >>= 7
+    return found + bytes([rest])
+
+
+@pytest.mark.parametrize("codec", ["zstd", "gzip", "brotli", "snappy"])
+@pytest.mark.parametrize("column", ["path", "raw"])
+def test_a_footer_that_hides_how_much_a_page_unpacks_to_is_not_believed(
+    column: str, codec: str, tmp_path: Path
+) -> None:
+    folder = write_one_row(tmp_path, **{column: pa.array([b"a" * 10**6], pa.binary())})
+    path = folder / "x" / "refs.0.parq"
+    pq.write_table(pq.read_table(path), path, compression=codec)
+    group = pq.read_metadata(path).row_group(0)
+    (size,) = (
+        chunk.total_uncompressed_size
+        for chunk in map(group.column, range(4))
+        if chunk.path_in_schema == column
+    )
+    data, end = path.read_bytes(), len(path.read_bytes()) - 8
+    start = end - int.from_bytes(data[end : end + 4], "little")
+    footer = data[start:end].replace(_varint(size), _varint(100))
+    path.write_bytes(data[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    refs = rx.open_references(folder, limits=rx.Limits(fetch_bytes=10**5))
+    (found,) = (d for d in refs.diagnostics if d.severity == "error")
+    assert found.code == "parquet-too-large"
+    assert "takes 1,000,000 bytes" not in found.message  # nor was it found out by unpacking it
+    assert "x/0" in rx.open_references(folder)
+
+
 def test_equal_data_is_held_once(tmp_path: Path) -> None:
     rows, raw = 2000, pa.array([b"a" * 100_000], pa.binary())
     folder = write_store(tmp_path, STORE, write_with_pyarrow)

@@ -14,6 +14,7 @@ from refexplorer.data.places import parse, protocol_of, resolve
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.compression import GZIP, ZSTD
 from refexplorer.formats.documents import read_whole
+from refexplorer.formats.parquet import why_lost
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.survey import Survey
@@ -88,6 +89,7 @@ def code(refs: Opened, key: str | None, known: Known, allow: Collection[str] = (
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
     try:
         _require_root(refs, path, is_bytes)
+        _require_found(refs, path)
         recipe = _recipe(refs, known, asynchronous=not is_bytes)
     except (_Beyond, RefexplorerError):
         return _by_refexplorer(refs, path, is_bytes, allow)
@@ -102,6 +104,16 @@ def _require_root(refs: Opened, path: str, is_bytes: bool) -> None:
     arrays = refs.arrays()
     if not is_bytes and path not in arrays and (path or not _members(refs, "")):
         raise _Beyond
+
+
+def _require_found(refs: Opened, path: str) -> None:
+    """Refuse arrays whose chunks fsspec does not find in a parquet store."""
+    if refs.source.store is None:
+        return
+    for array in map(refs.array, refs.arrays()):
+        is_asked_for = path in ("", array.path) or path.startswith(array.folder)
+        if is_asked_for and why_lost(array) is not None:
+            raise _Beyond
 
 
 def _members(refs: Opened, group: str) -> list[str]:

@@ -13,9 +13,8 @@ from importlib import import_module
 from typing import Any
 
 from refexplorer.formats.json_text import decode_text, parse_json
-from refexplorer.formats.parquet import ParquetStore
+from refexplorer.formats.parquet import ParquetStore, why_lost
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.dialects import SPECIFICATION, Dialects, Outcome, Reason, Verdict
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
@@ -72,7 +71,7 @@ def _virtualizarr(store: ParquetStore, written: Written, tally: Tally) -> None:
     arrays = check_metadata({key: json.dumps(value) for key, value in written.items()})
     _drop_arrays(store, tally)
     for array in store.arrays:
-        if array.path not in arrays and _why_lost(array) is None:
+        if array.path not in arrays and why_lost(array) is None:
             tally.drop("Only arrays directly below the root are read.", array.chunk_count)
 
 
@@ -110,19 +109,9 @@ def _has(metadata: Mapping[str, object], name: str, number: int) -> bool:
 def _drop_arrays(store: ParquetStore, tally: Tally) -> None:
     """Count the chunks of arrays that fsspec, and GDAL like it, cannot find."""
     for array in store.arrays:
-        why = _why_lost(array)
+        why = why_lost(array)
         if why is not None:
             tally.drop(f"Of `{array.path}` no chunk is found: {why}", array.chunk_count)
-
-
-def _why_lost(array: ArrayMeta) -> str | None:
-    if array.zarr_format == 3:
-        return "only the `.zarray` of Zarr v2 is looked at."
-    if not array.path:
-        return "an array must have a folder."
-    if array.separator != "." and len(array.shape) > 1:
-        return "indices are only looked for with dots between them, Zarr asks with slashes."
-    return None
 
 
 def run(

@@ -149,6 +149,20 @@ def number_of_key(array: ArrayMeta, key: str) -> int | None:
     return array.chunk_number(index)
 
 
+def why_lost(array: ArrayMeta) -> str | None:
+    """Return why fsspec, and GDAL like it, finds no chunk of an array in a store; None if it does.
+
+    Nothing is said of it there: chunks that are not found read as the fill value.
+    """
+    if array.zarr_format == 3:
+        return "only the `.zarray` of Zarr v2 is looked at."
+    if not array.path:
+        return "an array must have a folder."
+    if array.separator != "." and len(array.shape) > 1:
+        return "indices are only looked for with dots between them, Zarr asks with slashes."
+    return None
+
+
 def _folders_above(key: str) -> Iterator[str]:
     while key:
         key = key.rpartition("/")[0]

@@ -17,10 +17,21 @@ import pytest
 import zarr
 
 import refexplorer as rx
-from tests.data.test_filesystem import DEMO, raw_set
+from tests.data.test_filesystem import DEMO, ZARRAY, raw_set
 from tests.servers import range_server
 
 BYTES = np.array([1, 2], "<i2").tobytes()
+SLASHES = {"shape": [1, 2], "chunks": [1, 2], "dimension_separator": "/"}
+V3 = {
+    "zarr_format": 3,
+    "node_type": "array",
+    "shape": [2],
+    "data_type": "int16",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+    "chunk_key_encoding": {"name": "default"},
+    "fill_value": -1,
+    "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+}
 
 
 def run(refs: rx.ReferenceSet, key: str | None = None) -> dict[str, Any]:
@@ -154,6 +165,32 @@ def test_zarr_3_and_groups(tmp_path: Path) -> None:
     exec(refs.code("a", allow=[str(tmp_path)]), granted)
     assert granted["dataset"]["b"].values.tolist() == [1, 2, 3]
     assert list(run(refs)["group"]["a"]) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "chunk"),
+    [
+        ({".zgroup": {"zarr_format": 2}, "x/.zarray": {**ZARRAY, **SLASHES}}, "x/0/0"),
+        ({"zarr.json": {"zarr_format": 3, "node_type": "group"}, "x/zarr.json": V3}, "x/c/0"),
+    ],
+)
+def test_chunks_that_fsspec_does_not_find_in_a_parquet_store_are_no_fill_values(
+    tmp_path: Path, metadata: dict[str, Any], chunk: str
+) -> None:
+    (tmp_path / "f").write_bytes(BYTES)
+    rx.open_references({**metadata, chunk: ["f", 0, 4]}).to_parquet(tmp_path / "s.parq")
+    refs = rx.open_references(tmp_path / "s.parq")
+    assert run(refs, "x")["array"][...].ravel().tolist() == [1, 2]
+    assert run(refs)["group"]["x"][...].ravel().tolist() == [1, 2]
+    assert run(refs, chunk)["data"] == BYTES
+
+
+def test_other_arrays_of_such_a_parquet_store_are_left_to_fsspec(tmp_path: Path) -> None:
+    document = {**raw_set(["f", 0, 4]), "y/.zarray": {**ZARRAY, **SLASHES}, "y/0/0": ["f", 0, 4]}
+    rx.open_references(document).to_parquet(tmp_path / "s.parq")
+    refs = rx.open_references(tmp_path / "s.parq")
+    found = [path for path in ("x", "x/0", "y", "y/0/0") if "refexplorer" not in refs.code(path)]
+    assert found == ["x", "x/0"]
 
 
 def test_names_from_the_file_are_text_in_the_code(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from refexplorer.data.grid import chunks_along
 from refexplorer.data.opened import Opened
 from refexplorer.data.places import Place, protocol_of
 from refexplorer.data.ranges import Wanted, merged
@@ -74,29 +75,24 @@ def estimate_selection(
     if len(selection) > len(array.shape):
         raise RefexplorerError(f"{name} has {len(array.shape)} dimensions, not {len(selection)}.")
     parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
-    sides = list(map(_chunks_along, parts, array.shape, array.chunks))
-    count = math.prod(map(len, sides))
+    found = list(map(chunks_along, map(_places, parts, array.shape), array.chunks))
+    count = math.prod(number for number, _ in found)
     if count > ESTIMATED_CHUNKS:
         raise LimitError(
             f"This part of {name} has values of {count:,} chunks, and up to "
             f"{ESTIMATED_CHUNKS:,} are estimated; ask for a smaller part."
         )
-    return estimate_keys(refs, map(array.chunk_key, itertools.product(*sides)))
+    indices = itertools.product(*(numbers for _, numbers in found))
+    return estimate_keys(refs, map(array.chunk_key, indices))
 
 
-def _chunks_along(part: int | slice, length: int, step: int) -> Sequence[int]:
-    """Return the chunks of one dimension that a part has values of."""
-    if isinstance(part, int):
-        if not -length <= part < length:
-            raise RefexplorerError(f"There is no place {part} in a dimension of {length}.")
-        return [part % length // step]
-    places = range(length)[part]
-    if not places:
-        return ()
-    first, last = sorted((places[0] // step, places[-1] // step))
-    if abs(places.step) <= step:
-        return range(first, last + 1)
-    return sorted({place // step for place in places})
+def _places(part: int | slice, extent: int) -> range:
+    """Return the places of one dimension that a part of it has."""
+    if isinstance(part, slice):
+        return range(extent)[part]
+    if not -extent <= part < extent:
+        raise RefexplorerError(f"There is no place {part} in a dimension of {extent}.")
+    return range(part % extent, part % extent + 1)
 
 
 def estimate_keys(refs: Opened, keys: Iterable[str]) -> Estimate:

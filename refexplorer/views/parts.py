@@ -13,7 +13,7 @@ from refexplorer.data.chunks import State
 from refexplorer.data.fetching import Fetched, FetchProgress, fetch_many
 from refexplorer.data.grid import Index, region
 from refexplorer.data.targets import Targets
-from refexplorer.errors import RefexplorerError
+from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.references import Reference
 from refexplorer.views.jobs import Report, unheard
@@ -154,7 +154,7 @@ class _Assembled:
     def __init__(self, array: ArrayMeta, places: Region) -> None:
         self._array = array
         self._places = places
-        self._values: Values | None = None if all(places) else np.zeros(tuple(map(len, places)))
+        self._values: Values | None = None if all(places) else _none(places)
         self._states: dict[Index, State] = {}
         self._message: str | None = None
         self._fill: object = None
@@ -176,6 +176,17 @@ class _Assembled:
         overall = chunks.overall(self._states)
         states, message = self._states, self._message
         return chunks.Reading(None, self._values, overall, message, states, self._fill)
+
+
+def _none(places: Region) -> Values:
+    """Return the values of a part that has no places along one dimension."""
+    try:
+        return np.zeros(tuple(map(len, places)))
+    except (OverflowError, ValueError):
+        raise LimitError(
+            "This part has no values, and more places along one dimension than values can have: "
+            "choose fewer of them."
+        ) from None
 
 
 def hide_unread(

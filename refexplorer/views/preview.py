@@ -12,7 +12,7 @@ import numpy as np
 from refexplorer.data.chunks import Reading as Found
 from refexplorer.data.chunks import State
 from refexplorer.data.estimates import Estimate, estimate_keys
-from refexplorer.data.grid import Index
+from refexplorer.data.grid import Index, place_count
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.views.jobs import Report
 from refexplorer.views.models import ChunkCounts, Coordinate, LostChunk, Plan, Reading
@@ -50,7 +50,7 @@ def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: Chunks) -
         names_of(array),
         array.shape,
         slices(array, places),
-        tuple(map(len, places)),
+        tuple(map(place_count, places)),
         sum(1 for _ in chunks_touched(array, places)),
         estimate_keys(refs, keys) if keys else _FORGOTTEN,
     )

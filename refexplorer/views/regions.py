@@ -8,7 +8,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from refexplorer.data.grid import POINTER, WHOLE_CHUNKS, Index, is_small, region
+from refexplorer.data.grid import (
+    POINTER,
+    WHOLE_CHUNKS,
+    Index,
+    chunks_along,
+    is_small,
+    place_count,
+    region,
+)
 from refexplorer.errors import LimitError, RefexplorerError
 
 if TYPE_CHECKING:
@@ -109,7 +117,7 @@ def slices(array: ArrayMeta, places: Region) -> tuple[str, ...]:
 
 
 def _text(places: range, size: int) -> str:
-    if len(places) == 1 and size != 1:
+    if place_count(places) == 1 and size != 1:
         return str(places.start)
     start = str(places.start or "")
     stop = "" if places.stop >= size else str(places.stop)
@@ -133,23 +141,14 @@ def chunks_touched(array: ArrayMeta, places: Region) -> Iterator[Index]:
     LimitError
         If there are more than one picture may read.
     """
-    sides = [_numbers(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
-    count = math.prod(map(len, sides))
+    found = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
+    count = math.prod(number for number, _ in found)
     if count > WHOLE_CHUNKS:
         raise LimitError(
             f"This part has values of {count:,} chunks, and one picture reads at most "
             f"{WHOLE_CHUNKS}: choose fewer, or a larger step, such as ::{array.chunks[-1]}."
         )
-    return itertools.product(*sides)
-
-
-def _numbers(places: range, chunk: int) -> Sequence[int]:
-    """Return the numbers of the chunks along one dimension that hold the places."""
-    if not places:
-        return range(0)
-    if places.step <= chunk:
-        return range(places[0] // chunk, places[-1] // chunk + 1)
-    return [place // chunk for place in places]
+    return itertools.product(*(numbers for _, numbers in found))
 
 
 def inside(places: range, part: slice) -> tuple[slice, slice]:
@@ -163,7 +162,7 @@ def inside(places: range, part: slice) -> tuple[slice, slice]:
         What the chunk covers of that dimension.
     """
     first = max(0, -((places.start - part.start) // places.step))
-    last = max(first, min(len(places), -((places.start - part.stop) // places.step)))
+    last = max(first, min(place_count(places), -((places.start - part.stop) // places.step)))
     begin = places.start + first * places.step - part.start
     end = begin + (last - first - 1) * places.step + 1
     return slice(first, last), slice(begin, max(end, begin), places.step)

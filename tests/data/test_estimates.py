@@ -72,3 +72,14 @@ def test_a_part_that_is_too_large_to_be_counted() -> None:
     with pytest.raises(LimitError, match="100,000,000 chunks"):
         refs.estimate("x")
     assert refs.estimate("x", (slice(20, 40),)).chunks == 2
+
+
+@pytest.mark.parametrize("size", [10**12, 10**19])
+def test_chunks_that_no_memory_can_list_are_counted(size: int) -> None:
+    refs = grid(shape=[size, 10], chunks=[1, 10])
+    for part in (slice(None), slice(None, None, 2), slice(None, None, -2)):
+        count = size // (2 if part.step else 1)
+        with pytest.raises(LimitError, match=f"{count:,} chunks"):
+            refs.estimate("x", (part,))
+    assert refs.estimate("x", (slice(0, size, size // 2),)).chunks == 1
+    assert refs.estimate("x", (slice(5, None, -5),)).chunks == 2

@@ -152,3 +152,21 @@ def test_arrays_without_dimensions_and_without_elements() -> None:
         reading, values = host.read(array, None)
         assert reading["chunks"] == {"fetched": count, "fill": 0, "failed": 0}
         assert len(values) == count
+
+
+@pytest.mark.parametrize("shape", [[10**19], [10**20]])
+def test_a_part_longer_than_64_bits_is_planned_and_refused_in_words(shape: list[int]) -> None:
+    host = Host(raw_set("ab", shape=shape, chunks=[10**19]))
+    for part in ({"slices": [":"]}, {"index": [0]}):
+        plan = host.ask("slice.plan", array="x", **part)["plan"]
+        assert plan["shape"][0] in (str(10**19), str(10**20))
+    for index in (None, [0]):
+        reading, values = host.read("x", index)
+        assert (reading["state"], values) == ("failed", None)
+        assert "limits: chunk_bytes" in reading["message"]
+
+
+def test_a_part_without_values_that_is_too_long() -> None:
+    host = Host(raw_set(shape=[10**19, 0], chunks=[1, 1]))
+    reading, _ = host.read("x", None)
+    assert "This part has no values" in reading["message"]

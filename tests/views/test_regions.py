@@ -70,3 +70,14 @@ def test_chunks_hold_every_place_once(step: int) -> None:
         seen[into] = numbers[parts][of]
     assert (found == 1).all()
     np.testing.assert_array_equal(seen, numbers[2:21:step, 1:11])
+
+
+@pytest.mark.parametrize("size", [10**12, 10**19])
+def test_chunks_that_no_memory_can_list_are_counted(size: int) -> None:
+    meta = array([size], [2])
+    for text, count in ((":", size // 2), ("::4", size // 4)):
+        with pytest.raises(LimitError, match=f"{count:,} chunks"):
+            chunks_touched(meta, parse(meta, [text]))
+    last = parse(meta, [f"{size - 1}"])
+    assert list(chunks_touched(meta, last)) == [(size // 2 - 1,)]
+    assert slices(meta, last) == (f"{size - 1}",)

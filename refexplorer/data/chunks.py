@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import zarr
 
     from refexplorer.spec.arrays import ArrayMeta
+    from refexplorer.spec.diagnostics import Diagnostic
 
 
 class State(StrEnum):
@@ -65,8 +66,9 @@ def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Readi
     Returns
     -------
     Reading
-        The state is ``fill`` if the set has no reference for the chunk, and ``failed``, with a
-        sentence, if its bytes cannot be read or decoded.
+        The state is ``fill`` if the source has no reference for the chunk, and ``failed``, with a
+        sentence, if its bytes cannot be read or decoded, or if its reference cannot be used; the
+        values are then those that a reader gets, the fill value.
 
     Raises
     ------
@@ -92,14 +94,27 @@ def _decoded(refs: Opened, array: ArrayMeta, index: Index, targets: Targets) -> 
     check_size(array, refs.limits)
     opened = _open(refs, array, targets)
     key = array.chunk_key(index)
-    state = State.FETCHED if key in refs else State.FILL
+    state, message = _found(refs, key)
     try:
         values = np.asarray(opened[region(array, index)])
     except RefexplorerError:
         raise
     except Exception as error:
         raise DecodeError(f"{key} could not be decoded: {_plain(error)}.") from error
-    return Reading(index, values, state, None, {index: state}, opened.fill_value)
+    return Reading(index, values, state, message, {index: state}, opened.fill_value)
+
+
+def _found(refs: Opened, key: str) -> tuple[State, str | None]:
+    """Return the state of a chunk that was read, by its reference, and why if it failed."""
+    if refs.get(key) is not None:
+        return State.FETCHED, None
+    error = refs.left_out(key)
+    return (State.FILL, None) if error is None else (State.FAILED, said_of(error))
+
+
+def said_of(error: Diagnostic) -> str:
+    """Say in a sentence why a key of the source is not in the set."""
+    return f"{error.key} has a reference that cannot be used: {error}"
 
 
 def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.data.chunks import State
+from refexplorer.data.chunks import State, said_of
 from refexplorer.data.decoding import Step, said, steps
 from refexplorer.data.fetching import Advance, fetch_many
 from refexplorer.data.grid import Index
@@ -23,6 +23,7 @@ from refexplorer.markup import escape, size_text
 
 if TYPE_CHECKING:
     from refexplorer.spec.arrays import ArrayMeta
+    from refexplorer.spec.references import Reference
 
 HEAD = 64
 """Bytes that a step keeps from the start of what came of it."""
@@ -111,7 +112,8 @@ def ladder(
     refs
         The opened set.
     key
-        A key; that of a chunk without a reference gives a ladder of one step.
+        A key; that of a chunk without a reference gives a ladder of one step, and one whose
+        reference cannot be used fails at it.
     targets
         Reads the bytes.
     advance
@@ -129,16 +131,26 @@ def ladder(
     index = None if owner is None else owner[1]
     if array is not None and not array.contains(index or ()):
         array = index = None
-    if key not in refs:
-        if array is None:
-            raise KeyError(key)
-        rung = Rung("reference", None, 0.0, b"", "none: this chunk reads as the fill value")
-        return Ladder(key, array.path, index, State.FILL, (rung,), None)
-    climb = _Climb()
-    values = climb.all(refs, key, array, lambda: _raw(refs, key, targets, advance))
     path = None if array is None else array.path
+    reference = refs.get(key)
+    if reference is None:
+        return _without(refs, key, path, index)
+    climb = _Climb()
+    values = climb.all(refs, array, reference, lambda: _raw(refs, key, targets, advance))
     state = State.FAILED if climb.failed else State.FETCHED
     return Ladder(key, path, index, state, tuple(climb.rungs), values)
+
+
+def _without(refs: Opened, key: str, path: str | None, index: Index | None) -> Ladder:
+    """Return the ladder of a key without a reference, or with one that cannot be used."""
+    error = refs.left_out(key)
+    if error is not None:
+        rung = Rung("reference", None, 0.0, b"", "", said_of(error))
+        return Ladder(key, path, index, State.FAILED, (rung,), None)
+    if path is None:
+        raise KeyError(key)
+    rung = Rung("reference", None, 0.0, b"", "none: this chunk reads as the fill value")
+    return Ladder(key, path, index, State.FILL, (rung,), None)
 
 
 class _Climb:
@@ -149,14 +161,13 @@ class _Climb:
         self.failed = False
 
     def all(
-        self, refs: Opened, key: str, array: ArrayMeta | None, read: Callable[[], bytes]
+        self,
+        refs: Opened,
+        array: ArrayMeta | None,
+        reference: Reference,
+        read: Callable[[], bytes],
     ) -> np.ndarray | None:
         """Take every step; the values, if it gets there."""
-        reference = refs.get(key)
-        if reference is None:
-            message = "Its template fails for this key; see the diagnostics."
-            self._add("reference", 0.0, b"", message)
-            return None
         written = json.dumps(reference.to_v0(), ensure_ascii=False)[:_SHOWN]
         self.rungs.append(Rung("reference", None, 0.0, b"", written))
         raw = self._step("raw bytes", read, time.perf_counter)

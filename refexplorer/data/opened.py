@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from refexplorer.limits import Limits
     from refexplorer.refset.nodes import Page
     from refexplorer.spec.arrays import ArrayMeta
+    from refexplorer.spec.diagnostics import Diagnostic
     from refexplorer.spec.references import Reference
 
 
@@ -28,6 +29,9 @@ class Opened(Protocol):
 
     def get(self, key: str, /) -> Reference | None:
         """Return the reference of a key; None if there is none, or if a template fails for it."""
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return the error because of which a key of the source is not in the set, or None."""
 
     def __contains__(self, key: object, /) -> bool:
         """Whether there is such a key."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,14 +11,34 @@ import pyarrow.compute as pc
 from refexplorer.formats.arrow import number_column, numbers_of, text_column
 from refexplorer.formats.json_blocks import Entries
 from refexplorer.refset.columns import RANGE, Columns, ColumnsBuilder, UrlColumn
+from refexplorer.refset.left_out import LeftOut
 from refexplorer.refset.table import Table
+from refexplorer.spec.diagnostics import Reason
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
 from refexplorer.spec.reading import BadReference, read_reference
 
 _LEFT_OUT = -2
 
 
-def table_of_entries(entries: Entries, document: Document) -> Table:
+@dataclass
+class _Refused:
+    """What is wrong with values, by their rows, and with URLs, by their places."""
+
+    rows: dict[int, Reason] = field(default_factory=dict)
+    urls: dict[int, Reason] = field(default_factory=dict)
+
+    def left_out(self, entries: Entries, rows: np.ndarray, base: str) -> LeftOut:
+        """Return the keys of some rows, all of which were refused."""
+        reasons = (*self.rows.values(), *self.urls.values())
+        of_row = {row: code for code, row in enumerate(self.rows)}
+        of_url = {place: code for code, place in enumerate(self.urls, len(self.rows))}
+        pairs = zip(rows.tolist(), entries.codes[rows].tolist(), strict=True)
+        codes = [of_row[row] if row in of_row else of_url[place] for row, place in pairs]
+        keys = entries.keys.take(number_column(rows))
+        return LeftOut(base, keys, np.array(codes, np.int32), reasons)
+
+
+def table_of_entries(entries: Entries, document: Document) -> tuple[Table, LeftOut]:
     """Put entries into a table; bad ones are noted in the document and left out.
 
     Parameters
@@ -26,29 +48,34 @@ def table_of_entries(entries: Entries, document: Document) -> Table:
     document
         The document without its references.
     """
-    keys, urls = entries.keys, UrlReader(document)
-    rows, values = _values(entries, document, urls)
-    columns = _ranges(entries, document, urls).overwritten(rows, values)
+    keys, urls, refused = entries.keys, UrlReader(document), _Refused()
+    rows, values = _values(entries, document, urls, refused)
+    columns = _ranges(entries, document, urls, refused).overwritten(rows, values)
     _note_arguments(entries, document)
     table = Table(keys, columns)
     if table.index.unique and not np.any(columns.targets == _LEFT_OUT):
-        return table
-    rows = _kept(keys, columns.targets, document)
-    return Table(keys.take(number_column(rows)), columns.select(rows))
+        return table, LeftOut(document.base)
+    rows = _last(keys, document)
+    is_bad = columns.targets[rows] == _LEFT_OUT
+    left_out = refused.left_out(entries, rows[is_bad], document.base)
+    rows = rows[~is_bad]
+    return Table(keys.take(number_column(rows)), columns.select(rows)), left_out
 
 
-def _ranges(entries: Entries, document: Document, urls: UrlReader) -> Columns:
+def _ranges(entries: Entries, document: Document, urls: UrlReader, refused: _Refused) -> Columns:
     """Return the columns with the byte ranges in their rows; the other rows are left out yet."""
     texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
     if document.version and pc.any(pc.match_substring_regex(texts, r"[{\r\n]")).as_py():
-        texts, codes[:-1] = _rendered(entries, document, urls)
+        texts, codes[:-1] = _rendered(entries, document, urls, refused)
     codes[-1] = _LEFT_OUT
     kinds = np.full(len(entries.keys), RANGE, np.uint8)
     targets = codes[entries.codes]
     return Columns(kinds, targets, UrlColumn(texts), entries.offsets, entries.lengths, [])
 
 
-def _rendered(entries: Entries, document: Document, urls: UrlReader) -> tuple[pa.Array, np.ndarray]:
+def _rendered(
+    entries: Entries, document: Document, urls: UrlReader, refused: _Refused
+) -> tuple[pa.Array, np.ndarray]:
     """Render each distinct URL; return the distinct results, and for each URL its place there."""
     found: dict[str, int] = {}
     codes = np.full(len(entries.urls), _LEFT_OUT, np.int32)
@@ -56,6 +83,7 @@ def _rendered(entries: Entries, document: Document, urls: UrlReader) -> tuple[pa
         try:
             codes[place] = found.setdefault(urls.read(text), len(found))
         except BadReference as bad:
+            refused.urls[place] = Reason.of(bad)
             _note_bad_url(bad, place, entries, document)
     return text_column(list(found)), codes
 
@@ -75,10 +103,12 @@ def _note_arguments(entries: Entries, document: Document) -> None:
 def _note_bad_url(bad: BadReference, place: int, entries: Entries, document: Document) -> None:
     """Note a URL that cannot be rendered, at the first keys that have it."""
     for row in np.flatnonzero(entries.codes == place).tolist():
-        EntryNotes(document, entries.keys[row].as_py()).add(bad.code, str(bad), bad.late_hint)
+        EntryNotes(document, entries.keys[row].as_py()).refuse(bad)
 
 
-def _values(entries: Entries, document: Document, urls: UrlReader) -> tuple[np.ndarray, Columns]:
+def _values(
+    entries: Entries, document: Document, urls: UrlReader, refused: _Refused
+) -> tuple[np.ndarray, Columns]:
     """Read the values that are no plain byte range; return their rows and references."""
     builder = ColumnsBuilder()
     rows: list[int] = []
@@ -87,14 +117,14 @@ def _values(entries: Entries, document: Document, urls: UrlReader) -> tuple[np.n
         try:
             builder.add(read_reference(value, urls.read, notes.add))
         except BadReference as bad:
-            notes.add(bad.code, str(bad), bad.late_hint)
+            refused.rows[row] = notes.refuse(bad)
         else:
             rows.append(row)
     return np.array(rows, np.int64), builder.build()
 
 
-def _kept(keys: pa.Array, targets: np.ndarray, document: Document) -> np.ndarray:
-    """Return the rows that stay: of equal keys the last one, at the place of the first."""
+def _last(keys: pa.Array, document: Document) -> np.ndarray:
+    """Return the rows that count: of equal keys the last one, at the place of the first."""
     codes = numbers_of(keys.dictionary_encode().indices)
     counts = np.bincount(codes)
     rows = np.zeros(len(counts), np.int64)
@@ -103,5 +133,4 @@ def _kept(keys: pa.Array, targets: np.ndarray, document: Document) -> np.ndarray
         key = keys[int(rows[code])].as_py()
         message = f"`{key}` stands {counts[code]:,} times in one object; the last one counts."
         EntryNotes(document, key).add("duplicate-key", message)
-    kept: np.ndarray = rows[targets[rows] != _LEFT_OUT]
-    return kept
+    return rows

@@ -76,6 +76,34 @@ class Diagnostic:
         return f"{self.severity} {self.code} at {place}{self.pointer or '/'}: {said}{more}"
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why one value cannot be used; a finding once it is known where.
+
+    Attributes
+    ----------
+    code, message
+        As of a `Diagnostic`.
+    hint
+        The same, or what finds it out.
+    """
+
+    code: str
+    message: str
+    hint: Hint = ""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Reason:
+        """Keep what a problem says, without what its traceback holds."""
+        return cls(problem.code, str(problem), problem.late_hint)
+
+    def finding(self, pointer: str, key: str) -> Diagnostic:
+        """Return the finding for a key whose value is at a pointer."""
+        hint = self.hint if isinstance(self.hint, str) else self.hint()
+        severity = CATALOGUE[self.code].severity
+        return Diagnostic(self.code, severity, pointer, self.message, hint, key=key)
+
+
 class Findings:
     """Gathers diagnostics: of one code the first are kept one by one, the rest are counted."""
 
@@ -139,10 +167,11 @@ class Findings:
         found = sorted(self, key=lambda diagnostic: order.index(diagnostic.severity))
         if locate is None:
             return tuple(found)
-        return tuple(_placed(diagnostic, locate) for diagnostic in found)
+        return tuple(placed(diagnostic, locate) for diagnostic in found)
 
 
-def _placed(diagnostic: Diagnostic, locate: Locate) -> Diagnostic:
+def placed(diagnostic: Diagnostic, locate: Locate) -> Diagnostic:
+    """Return a finding with line and column, where they can be told."""
     place = locate(diagnostic.pointer)
     if place is None:
         return diagnostic

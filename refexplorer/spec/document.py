@@ -14,7 +14,7 @@ from jinja2 import nodes
 from refexplorer.errors import SpecError
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.compiler import compile_template
-from refexplorer.spec.diagnostics import Findings, Hint, pointer
+from refexplorer.spec.diagnostics import Findings, Hint, Reason, pointer
 from refexplorer.spec.gen import GenItem
 from refexplorer.spec.gen_reading import note_unused_arguments, read_gen
 from refexplorer.spec.nearness import meant
@@ -57,6 +57,8 @@ class Document:
         What was noted while reading; `entries` adds to it.
     compiler
         How its templates are compiled.
+    left_out
+        What is wrong with the explicit references that cannot be used; `entries` adds to it.
     """
 
     version: int
@@ -66,6 +68,7 @@ class Document:
     findings: Findings = field(default_factory=Findings)
     limits: Limits = DEFAULT_LIMITS
     compiler: Compile = compile_template
+    left_out: dict[str, Reason] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
@@ -78,9 +81,14 @@ class Document:
         for key, value in self.refs.items():
             notes = EntryNotes(self, key)
             try:
-                yield _good_key(key), read_reference(value, urls.read, notes.add)
+                _check_key(key)
             except BadReference as bad:
-                notes.add(bad.code, str(bad), bad.late_hint)
+                notes.refuse(bad)
+                continue
+            try:
+                yield key, read_reference(value, urls.read, notes.add)
+            except BadReference as bad:
+                self.left_out[key] = notes.refuse(bad)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +103,17 @@ class EntryNotes:
         place = self.document.base + pointer(self.key)
         self.document.findings.add(code, place, message, hint, key=self.key)
 
+    def refuse(self, bad: BadReference) -> Reason:
+        """Note why this entry is left out, and return it."""
+        reason = Reason.of(bad)
+        self.add(reason.code, reason.message, reason.hint)
+        return reason
 
-def _good_key(key: object) -> str:
+
+def _check_key(key: object) -> None:
     if not isinstance(key, str):
         raise BadReference("bad-text", f"A key must be text, not {type(key).__name__}.")
     check_text(key, "bad-text", "key")
-    return key
 
 
 class UrlReader:

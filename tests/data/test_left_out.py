@@ -1,0 +1,70 @@
+"""A chunk whose reference cannot be used never looks like one that has none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import refexplorer as rx
+from refexplorer.data.chunks import State
+from tests.data.test_filesystem import raw_set
+
+ROOM = {"note": "." * 2**16}
+"""Makes a document so long that it is read in blocks."""
+
+
+def opened(*references: Any, **more: Any) -> rx.ReferenceSet:
+    """A V1 set with these references of an array, as text."""
+    return rx.open_references(json.dumps({"version": 1, "refs": raw_set(*references) | more}))
+
+
+@pytest.mark.parametrize("more", [{}, ROOM], ids=["short", "long"])
+def test_a_chunk_whose_reference_is_refused_has_failed(more: dict[str, Any]) -> None:
+    refs = opened(None, ["u", -1, 4], ["{{ nothing }}/u", 0, 4], **more)
+    found = [refs.chunk("x", (index,)) for index in range(3)]
+    assert [each.state for each in found] == [State.FILL, State.FAILED, State.FAILED]
+    assert all(each.values is not None and (each.values == -1).all() for each in found)
+    assert [each.state.value for each in map(refs.ladder, ("x/0", "x/1", "x/2"))] == [
+        "fill",
+        "failed",
+        "failed",
+    ]
+    for said in (found[1].message, refs.ladder("x/1").message):
+        assert said is not None
+        assert "bad-offset at line 1:" in said
+        assert "/refs/x~11: The offset -1 is less than 0." in said
+    assert "nothing" in str(found[2].message)
+
+
+def test_any_key_of_the_source_tells_why_it_is_not_there() -> None:
+    refs = opened(["u", -1, 4], **{"note": ["a", "b"], "good": "text"})
+    error = refs.left_out("note")
+    assert error is not None
+    assert (error.code, error.pointer, error.key) == ("bad-ref-shape", "/refs/note", "note")
+    assert refs.ladder("note").state is State.FAILED
+    assert refs.left_out("good") is refs.left_out("nowhere") is None
+    with pytest.raises(KeyError):
+        refs.ladder("nowhere")
+
+
+def test_more_keys_are_left_out_than_diagnostics_list() -> None:
+    refs = rx.open_references(raw_set(*[["u", -1, 4]] * 30, shape=[60]))
+    assert refs.chunk("x", (29,)).state is State.FAILED
+
+
+def test_of_equal_keys_the_last_one_decides() -> None:
+    bad, good = '"x/0": ["u", -1, 4]', '"x/0": "base64:AAEAAg=="'
+    text = json.dumps(raw_set(None) | ROOM)[1:-1]
+    states = [
+        rx.open_references(f"{{{text}, {first}, {last}}}").chunk("x", (0,)).state
+        for first, last in ((bad, good), (good, bad))
+    ]
+    assert states == [State.FETCHED, State.FAILED]
+
+
+def test_a_chunk_that_a_gen_item_makes_again_is_there() -> None:
+    item = {"key": "x/{{i}}", "url": "u", "dimensions": {"i": [0]}}
+    text = json.dumps({"version": 1, "refs": raw_set(["u", -1, 4]), "gen": [item]})
+    assert rx.open_references(text).left_out("x/0") is None

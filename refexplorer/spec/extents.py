@@ -23,15 +23,17 @@ _DIGITS = 20
 _PARTS = {"Add", "Sub", "Mul"}
 
 
+def extents_of(item: GenItem) -> Extents:
+    """Return what is known of the dimensions of an item, none of which is empty."""
+    numbers = {dimension.name: dimension.bounds for dimension in item.dimensions}
+    return Extents(numbers, item.templates, item.limits)
+
+
 def cannot_fail(item: GenItem) -> bool:
     """Say whether all keys of an item are sure to be made; it has one at least."""
-    numbers = {dimension.name: dimension.bounds for dimension in item.dimensions}
-    known = Extents(numbers, item.templates, item.limits)
+    known = extents_of(item)
     texts, sizes = (item.key, item.url), (item.offset, item.length)
-    try:
-        return all(map(known.makes_texts, texts)) and all(map(known.makes_sizes, sizes))
-    except RecursionError:
-        return False
+    return all(map(known.makes_texts, texts)) and all(map(known.makes_sizes, sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,10 @@ class Extents:
         """Say whether a template is sure to make a text that a file can hold."""
         if not self._is_bounded(template):
             return False
-        chars = self._chars_of(template)
+        try:
+            chars = self._chars_of(template)
+        except RecursionError:
+            return False
         return chars is not None and chars <= self.limits.template_chars
 
     def makes_sizes(self, template: Template | None) -> bool:
@@ -69,7 +74,10 @@ class Extents:
         (part,) = template.parts
         if isinstance(part, str):
             return part.isdecimal() and part.isascii() and len(part) <= _DIGITS
-        found = self.bounds(part.node)
+        try:
+            found = self.bounds(part.node)
+        except RecursionError:
+            return False
         return found is not None and found[0] >= 0
 
     def _is_bounded(self, template: Template) -> bool:

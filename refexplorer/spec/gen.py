@@ -102,6 +102,8 @@ class GenItem:
         What was noted while it was read.
     failing
         The numbers of keys that are known to fail, in order.
+    most_listed
+        So many combinations are written out, where equal keys are not to be told by arithmetic.
     is_tried
         Whether no other key fails; False where there are too many to know.
     """
@@ -116,6 +118,7 @@ class GenItem:
     limits: Limits
     findings: Findings = field(default_factory=Findings, compare=False, repr=False)
     failing: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    most_listed: int = field(default=LISTED_KEYS, compare=False, repr=False)
     is_tried: bool = field(default=True, compare=False, repr=False)
 
     @cached_property
@@ -161,7 +164,7 @@ class GenItem:
     @cached_property
     def _listing(self) -> dict[str, int] | None:
         """Each key and its last combination, for an item that must be listed to be known."""
-        if self.inverter is not None or self.varying.count > LISTED_KEYS:
+        if self.inverter is not None or self.varying.count > self.most_listed:
             return None
         found: dict[str, int] = {}
         try:
@@ -266,7 +269,7 @@ class GenItem:
         if self._listing is None:
             raise LimitError(
                 f"gen[{self.number}] makes {self.count:,} keys that cannot be told apart by "
-                f"arithmetic; more than {LISTED_KEYS:,} are not listed to look for {key!r}."
+                f"arithmetic; more than {self.most_listed:,} are not listed to look for {key!r}."
             )
         return self._listed_places.get(key)
 

@@ -17,8 +17,8 @@ from refexplorer.spec.boxes import as_column
 from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.dimensions import Dimension, read_dimensions
-from refexplorer.spec.extents import cannot_fail
-from refexplorer.spec.gen import FIELDS, BadField, GenItem
+from refexplorer.spec.extents import cannot_fail, extents_of
+from refexplorer.spec.gen import FIELDS, LISTED_KEYS, BadField, GenItem
 from refexplorer.spec.operations import TemplateProblem
 from refexplorer.spec.runs import failing, fails
 from refexplorer.spec.templates import Compile, Template, is_template
@@ -28,6 +28,8 @@ TRIED_KEYS = 100_000
 """Keys of an item that are all tried, unless it is plain that no template can fail."""
 TRIED_STEPS = 4_000_000
 """Steps of evaluation that this may take in a document."""
+LISTED_BY_COLUMNS = 1_000_000
+"""Keys of a document that are written out to look for equal ones, of items with very many."""
 _TRUSTED_STEPS = 20
 _READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
 """Items that an open set has: of a text that is being typed, all but one were read before."""
@@ -35,12 +37,21 @@ _READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
 
 @dataclass(slots=True)
 class _Given:
-    """What all items of a document share, and the steps that trying their keys may still take."""
+    """What all items of a document share, and what may still be spent on looking at their keys.
+
+    Attributes
+    ----------
+    steps
+        Of evaluation, for trying keys.
+    listed
+        Keys to be written out.
+    """
 
     templates: Mapping[str, Template]
     limits: Limits
     compiler: Compile
     steps: float
+    listed: int
 
 
 def read_gen(
@@ -54,7 +65,7 @@ def read_gen(
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
-    given = _Given(templates, limits, compiler, TRIED_STEPS)
+    given = _Given(templates, limits, compiler, TRIED_STEPS, LISTED_BY_COLUMNS)
     items = (_known_item(number, item, given, findings) for number, item in enumerate(source))
     return tuple(item for item in items if item is not None)
 
@@ -106,6 +117,7 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
         empty = next(d.name for d in item.dimensions if not d.size)
         findings.add("gen-empty", at, f"gen[{number}] makes no key: `{empty}` is empty.")
         return item
+    item = _listed(item, given)
     if not cannot_fail(item):
         tried = _tried(item, given, at, findings)
         if tried is None:
@@ -186,6 +198,17 @@ def _clashes(
             "Give one of them another name.",
         )
     return bool(clashing)
+
+
+def _listed(item: GenItem, given: _Given) -> GenItem:
+    """Let more keys be written out where this is done by the column."""
+    count = item.varying.count
+    if not LISTED_KEYS < count <= given.listed or item.inverter is not None:
+        return item
+    if not extents_of(item).makes_texts(item.key):
+        return item
+    given.listed -= count
+    return replace(item, most_listed=count)
 
 
 def _note_failing(

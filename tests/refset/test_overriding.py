@@ -77,3 +77,30 @@ def test_what_would_take_too_long_is_left_and_said(monkeypatch: pytest.MonkeyPat
     assert [each.pointer for each in left] == ["/gen/2"]
     assert refs["x/0"] == rx.Url("http://h0")
     assert refs["x/1"] == rx.Url("http://h1")
+
+
+@pytest.mark.parametrize("size", [400, 1000])
+def test_keys_that_cannot_be_inverted_are_what_writing_them_out_gives(size: int) -> None:
+    dimensions = {"i": {"stop": size}, "j": {"stop": size}}
+    gen = [{"key": "x/{{i * j}}", "url": "http://h/{{i}}/{{j}}", "dimensions": dimensions}]
+    source = {"version": 1, "refs": {"x/6": "hidden", "x/z": "mine"}, "gen": gen}
+    refs = rx.open_references(source)
+    v0 = refs.to_v0()
+    assert v0["x/6"] == refs["x/6"].to_v0() == ["http://h/6/1"]
+    assert len(refs) == len(v0) == len({i * j for i in range(size) for j in range(i + 1)}) + 1
+    assert "x/7" in refs
+    assert f"x/{size * size}" not in refs
+    assert refs["x/z"] == rx.Inline("mine")
+    assert "gen-not-checked" not in [each.code for each in refs.diagnostics]
+
+
+def test_no_more_keys_are_written_out_than_a_document_may() -> None:
+    dimensions = {"i": {"stop": 800}, "j": {"stop": 800}}
+    gen = [
+        {"key": f"{name}/{{{{i * j}}}}", "url": "http://h", "dimensions": dimensions}
+        for name in "xy"
+    ]
+    refs = rx.open_references({"version": 1, "gen": gen})
+    assert [item.certain for item in refs.generated] == [True, False]
+    found = [each.pointer for each in refs.diagnostics if each.code == "gen-not-checked"]
+    assert found == ["/gen/1"]

@@ -258,3 +258,14 @@ def test_a_piece_of_a_grid_may_be_a_hole_itself() -> None:
     other = {f"{i}.{j}": [f"f{i}{j}", 99, 7] for i in range(11) for j in range(4)}
     refs = rx.open_references(one | other)
     assert rx.open_references(rx.infer(refs).document).to_v0() == refs.to_v0()
+
+
+def test_keys_that_differ_in_zeros_alone_stay_as_they_are() -> None:
+    refs = {
+        f"{i:0{pad}d}.{j}": [f"h{i}", 99, 7]
+        for pad, rows, columns in ((2, 7, 11), (1, 11, 4))
+        for i in range(rows)
+        for j in range(columns)
+    }
+    found = rx.infer(refs)
+    assert rx.open_references(found.document).to_v0() == refs

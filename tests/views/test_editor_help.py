@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from refexplorer.spec.document import SECTIONS
-from refexplorer.spec.gen import FIELDS
 from refexplorer.spec.filters import FILTERS
+from refexplorer.spec.gen import FIELDS
 from tests.views.editing import Host
 
 

@@ -173,6 +173,7 @@ def _digit(name: str, bases: Sequence[int], at: int) -> str:
 def _axis(share: np.ndarray, first: np.ndarray, keys: int) -> _Axis:
     """Let the numbers be those of the key if all fields follow them, else places."""
     own = own_field(share, keys)
+    assert own is not None  # of a piece
     growth = slopes(share, own)
     numbers = np.arange(share.shape[1]) if growth is None else share[own] + first[own]
     return _Axis(numbers, growth, share)

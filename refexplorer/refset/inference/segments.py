@@ -42,6 +42,8 @@ def cuts_of(profile: np.ndarray, weight: int, keys: int) -> list[tuple[int, int]
     """
     size = profile.shape[1]
     own = own_field(profile, keys)
+    if own is None:
+        return []
     wholes = [fit_whole(numbers) for numbers in profile]
     follows = slopes(profile, own) is not None
     lists = [wholes[own]] if follows else wholes
@@ -67,9 +69,12 @@ def _spans(lists: list[Progression], size: int) -> list[tuple[int, int]]:
     return [(at, min(at + span, size)) for at in range(0, size, span)]
 
 
-def own_field(profile: np.ndarray, keys: int) -> int:
-    """Return the number of the key that tells the places of the axis apart."""
-    return next(at for at in range(keys) if np.all(np.diff(profile[at]) > 0))
+def own_field(profile: np.ndarray, keys: int) -> int | None:
+    """Return the number of the key that tells the places of the axis apart.
+
+    None if each comes more than once, as where keys differ in the zeros before it alone.
+    """
+    return next((at for at in range(keys) if np.all(np.diff(profile[at]) > 0)), None)
 
 
 def slopes(profile: np.ndarray, field: int) -> np.ndarray | None:

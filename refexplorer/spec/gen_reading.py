@@ -8,50 +8,31 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeGuard
 from weakref import WeakValueDictionary
 
 from refexplorer.limits import Limits
-from refexplorer.spec.boxes import as_column
 from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.dimensions import Dimension, read_dimensions
-from refexplorer.spec.extents import cannot_fail, extents_of
-from refexplorer.spec.gen import FIELDS, LISTED_KEYS, BadField, GenItem
+from refexplorer.spec.gen import FIELDS, GenItem
+from refexplorer.spec.gen_keys import Effort, look_at_keys
 from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.runs import failing, fails
 from refexplorer.spec.templates import Compile, Template, is_template
-from refexplorer.spec.vectors import most_steps
 
-TRIED_KEYS = 100_000
-"""Keys of an item that are all tried, unless it is plain that no template can fail."""
-TRIED_STEPS = 4_000_000
-"""Steps of evaluation that this may take in a document."""
-LISTED_BY_COLUMNS = 1_000_000
-"""Keys of a document that are written out to look for equal ones, of items with very many."""
-_TRUSTED_STEPS = 20
 _READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
 """Items that an open set has: of a text that is being typed, all but one were read before."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Given:
-    """What all items of a document share, and what may still be spent on looking at their keys.
-
-    Attributes
-    ----------
-    steps
-        Of evaluation, for trying keys.
-    listed
-        Keys to be written out.
-    """
+    """What all items of a document share, and what looking at their keys may still cost."""
 
     templates: Mapping[str, Template]
     limits: Limits
     compiler: Compile
-    steps: float
-    listed: int
+    effort: Effort
 
 
 def read_gen(
@@ -65,7 +46,7 @@ def read_gen(
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
-    given = _Given(templates, limits, compiler, TRIED_STEPS, LISTED_BY_COLUMNS)
+    given = _Given(templates, limits, compiler, Effort())
     items = (_known_item(number, item, given, findings) for number, item in enumerate(source))
     return tuple(item for item in items if item is not None)
 
@@ -117,12 +98,10 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
         empty = next(d.name for d in item.dimensions if not d.size)
         findings.add("gen-empty", at, f"gen[{number}] makes no key: `{empty}` is empty.")
         return item
-    item = _listed(item, given)
-    if not cannot_fail(item):
-        tried = _tried(item, given, at, findings)
-        if tried is None:
-            return None
-        item = tried
+    looked = look_at_keys(item, given.effort, at, findings)
+    if looked is None:
+        return None
+    item = looked
     _note_arguments(item, at, findings)
     _note_equal_keys(item, at, findings)
     _note_equal_ranges(item, at, findings)
@@ -198,67 +177,6 @@ def _clashes(
             "Give one of them another name.",
         )
     return bool(clashing)
-
-
-def _listed(item: GenItem, given: _Given) -> GenItem:
-    """Let more keys be written out where this is done by the column."""
-    count = item.varying.count
-    if not LISTED_KEYS < count <= given.listed or item.inverter is not None:
-        return item
-    if not extents_of(item).makes_texts(item.key):
-        return item
-    given.listed -= count
-    return replace(item, most_listed=count)
-
-
-def _note_failing(
-    item: GenItem, values: Mapping[str, int], at: str, findings: Findings, count: int = 1
-) -> bool:
-    """Note why a template fails for these values, and for how many keys; False if none does."""
-    try:
-        item.rendered("key", values)
-        item.reference(values)
-    except BadField as bad:
-        where = ", ".join(f"{name}={value}" for name, value in values.items())
-        message = f"For {where}: {bad}"
-        findings.add(bad.code, at + pointer(bad.field), message, bad.hint, count=count)
-        return True
-    return False
-
-
-def _tried(item: GenItem, given: _Given, at: str, findings: Findings) -> GenItem | None:
-    """Try the keys of an item: all if they are not too many, else a sample.
-
-    Returns
-    -------
-    item
-        With what is known of its keys; None if one of the sample fails, which refuses the item.
-    """
-    sample = item.sample()
-    if fails(item, as_column(sample)):
-        any(_note_failing(item, values, at, findings) for values in map(item.varied, sample))
-        return None
-    steps = sum(_steps(getattr(item, name), item.templates) for name in FIELDS) * item.count
-    if item.count > TRIED_KEYS or steps > given.steps:
-        if item.certain:  # else it is noted that there are too many
-            findings.add(
-                "gen-not-checked",
-                at,
-                f"gen[{item.number}] makes {item.count:,} keys, too many to try the templates of "
-                "each; those that fail are left out.",
-            )
-        return replace(item, is_tried=False)
-    given.steps -= steps
-    failed = tuple(failing(item, 0, item.count))
-    if not failed:
-        return item
-    _note_failing(item, item.values(failed[0]), at, findings, len(failed))
-    return replace(item, failing=failed)
-
-
-def _steps(template: Template | None, templates: Mapping[str, Template]) -> float:
-    steps = 0 if template is None else most_steps(template, templates)
-    return steps if math.isfinite(steps) else _TRUSTED_STEPS
 
 
 def _note_arguments(item: GenItem, at: str, findings: Findings) -> None:

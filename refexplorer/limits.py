@@ -35,7 +35,8 @@ class Limits:
     chunk_bytes: int = 2**30
     """Decoded size of one chunk."""
     fetch_bytes: int = 2**28
-    """Bytes that one request of a view may read."""
+    """Bytes that one request of a view may read, and a column of a parquet record file may take
+    beyond some for each row."""
 
 
 DEFAULT_LIMITS = Limits()

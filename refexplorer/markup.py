@@ -11,6 +11,7 @@ _UNSEEN = re.compile(
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
+_SIZE = 10**30
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -65,6 +66,8 @@ def size_text(size: int) -> str:
     """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``."""
     if abs(size) < 1000:
         return f"{size} B"
+    if abs(size) > _SIZE:
+        return f"more than {size_text(_SIZE)}"
     value, units = size / 1000, iter(_UNITS)
     unit = next(units)
     while abs(value) >= 999.5 and (larger := next(units, None)):

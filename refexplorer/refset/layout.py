@@ -10,6 +10,7 @@ import numpy as np
 
 from refexplorer.refset.columns import RANGE
 from refexplorer.refset.stretches import Stretches, merge, uncovered
+from refexplorer.spec.references import Range
 
 if TYPE_CHECKING:
     from refexplorer.refset.target_index import TargetIndex
@@ -60,7 +61,7 @@ class Bins:
     Attributes
     ----------
     edges
-        Where they begin and end, shape ``(n + 1,)`` int64.
+        Where they begin and end, shape ``(n + 1,)`` int64, or whole numbers of Python.
     covered, shared
         Bytes that at least one range covers, and that more than one does, shape ``(n,)``.
     ranges
@@ -100,7 +101,7 @@ class TargetLayout:
     numbers
         The place of each of them among all arrays of the set, -1 for None.
     offsets, lengths
-        Bytes, shape ``(n,)`` int64.
+        Bytes, shape ``(n,)`` int64; whole numbers of Python where a range ends past 64 bits.
     codes
         The array of each range, a place in `arrays`.
     whole
@@ -114,10 +115,13 @@ class TargetLayout:
         self.numbers: tuple[int, ...] = tuple(used.tolist())
         self.arrays = tuple(map(index.array_path, self.numbers))
         self.whole = int((~is_range).sum())
-        self.offsets, self.codes = rows.offsets[is_range], codes[is_range]
-        self.lengths = np.minimum(rows.lengths[is_range], _INT64 - self.offsets)
+        places = rows.parts[is_range], rows.rows[is_range]
+        offsets, lengths, order = _ordered(
+            rows.offsets[is_range], rows.lengths[is_range], index.exact(*places)
+        )
+        self.offsets, self.lengths, self.codes = offsets, lengths, codes[is_range][order]
         self._index = index
-        self._places = rows.parts[is_range], rows.rows[is_range]
+        self._places = places[0][order], places[1][order]
         self._whole = rows.parts[~is_range], rows.rows[~is_range]
 
     def __len__(self) -> int:
@@ -182,7 +186,10 @@ class TargetLayout:
     def bins(self, start: int, stop: int, most: int) -> Bins:
         """Divide a window into at most so many bins."""
         count = max(1, min(most, stop - start))
-        edges = np.array([start + (stop - start) * n // count for n in range(count + 1)], np.int64)
+        edges = np.array(
+            [start + (stop - start) * n // count for n in range(count + 1)],
+            np.int64 if stop <= _INT64 else object,
+        )
         arrays = np.full(count, -1, np.int64)
         best = np.zeros(count, np.int64)
         for code, mine in enumerate(self._by_array):
@@ -204,3 +211,25 @@ class TargetLayout:
         """Return what a table of targets says of it."""
         covered = self.covered.total
         return TargetSummary(self.url, len(self), self.whole, covered, self.end, self.arrays)
+
+
+def _ordered(
+    offsets: np.ndarray, lengths: np.ndarray, exact: dict[int, Range]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return offsets and lengths, and the order in which they stand now.
+
+    Parameters
+    ----------
+    offsets, lengths
+        In order, bounded by 64 bits.
+    exact
+        The ranges that were bounded, by their places.
+    """
+    if not exact and not (lengths > _INT64 - offsets).any():
+        return offsets, lengths, np.arange(len(offsets))
+    offsets, lengths = offsets.astype(object), lengths.astype(object)
+    for at, found in exact.items():
+        offsets[at], lengths[at] = found.offset, found.length
+    pairs = list(zip(offsets, lengths, strict=True))
+    order = np.array(sorted(range(len(pairs)), key=pairs.__getitem__), np.int64)
+    return offsets[order], lengths[order], order

@@ -13,7 +13,8 @@ class Stretches(NamedTuple):
     Attributes
     ----------
     starts, ends
-        First byte, and the first byte after it, shape ``(n,)`` int64.
+        First byte, and the first byte after it, shape ``(n,)`` int64, or whole numbers of Python
+        where 64 bits do not hold them.
     """
 
     starts: np.ndarray
@@ -50,6 +51,6 @@ def merge(starts: np.ndarray, ends: np.ndarray) -> Stretches:
 
 def uncovered(stretches: Stretches, end: int) -> Stretches:
     """Return what lies between the stretches, from 0 to `end`."""
-    starts = np.concatenate([[0], stretches.ends]).astype(np.int64)
-    ends = np.concatenate([stretches.starts, [end]]).astype(np.int64)
+    starts = np.insert(stretches.ends, 0, 0)
+    ends = np.append(stretches.starts, np.array([end], stretches.starts.dtype))
     return Stretches(starts[ends > starts], ends[ends > starts])

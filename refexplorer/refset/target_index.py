@@ -14,6 +14,7 @@ from refexplorer.refset.listing import EVALUATED_KEYS, code_targets, listings
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
+from refexplorer.spec.references import Range
 
 
 class TargetIndex:
@@ -32,6 +33,7 @@ class TargetIndex:
         self._places = {path: place for place, path in enumerate(self._paths)}
         self.unlisted = 0
         self._cut: list[Generated] = []
+        self._large: dict[tuple[int, int], Range] = {}
         rows = Rows(*map(np.concatenate, zip(*self._read(), strict=True)))
         order = np.lexsort((rows.lengths, rows.offsets, rows.codes))
         self._rows = Rows(*(column[order] for column in rows))
@@ -79,6 +81,16 @@ class TargetIndex:
         places = zip(parts.tolist(), rows.tolist(), strict=True)
         return [segments[part].key_at(row) for part, row in places]
 
+    def exact(self, parts: np.ndarray, rows: np.ndarray) -> dict[int, Range]:
+        """Return the ranges of some rows of segments whose numbers do not fit into 64 bits.
+
+        Each by its place in `rows`.
+        """
+        if not self._large:
+            return {}
+        places = enumerate(zip(parts.tolist(), rows.tolist(), strict=True))
+        return {at: self._large[place] for at, place in places if place in self._large}
+
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Say which rows of segments are the one of a key, shape ``(n,)`` bool."""
         found = self._opened.find(key)
@@ -125,6 +137,7 @@ class TargetIndex:
         return -1
 
     def _column(self, part: int, rows: np.ndarray, columns: Columns, arrays: np.ndarray) -> Rows:
+        self._large |= {(part, int(rows[row])): found for row, found in columns.large.items()}
         used = np.flatnonzero((columns.kinds == RANGE) | (columns.kinds == URL))
         return Rows(
             code_targets(columns, self._codes)[used],

@@ -122,10 +122,10 @@ def strip(layout: Layout, buffers: Buffers) -> Image.Image:
     edges, covered, _, _, arrays = map(_numbers, buffers)
     picture = Image.new("RGB", (WIDTH, _STRIP_HEIGHT), _ABSENT)
     draw = ImageDraw.Draw(picture)
-    span = max(layout.stop - layout.start, 1)
+    span = max(edges[-1] - edges[0], 1)
     for at in np.flatnonzero(covered):
-        left, right = ((edges[at + i] - layout.start) / span * WIDTH for i in (0, 1))
-        full = _STRIP_HEIGHT * covered[at] / (edges[at + 1] - edges[at])
+        left, right = ((edges[at + i] - edges[0]) / span * WIDTH for i in (0, 1))
+        full = _STRIP_HEIGHT * min(covered[at] / max(edges[at + 1] - edges[at], 1), 1)
         ink = colour(layout.arrays[int(arrays[at])].number)
         box = [int(left), int(_STRIP_HEIGHT - full), max(int(left), int(right) - 1), _STRIP_HEIGHT]
         draw.rectangle(box, fill=ink)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ Post = Callable[[Message, Buffers], None]
 """Sends a message to every view; may be called from any thread."""
 Operation = Callable[[Message], Message | None]
 """Answers a request at once, or returns None and posts the answer later."""
+_LARGEST = int(sys.float_info.max)
 
 
 def nowhere(message: Message, buffers: Buffers) -> None:
@@ -35,7 +37,9 @@ def answer(operations: Mapping[str, Operation], message: Message) -> list[tuple[
 
 
 def floats(values: np.ndarray) -> bytes:
-    """Return numbers as a buffer: little-endian float64, C order."""
+    """Return numbers as a buffer: little-endian float64, C order, none larger than that has."""
+    if values.dtype == object:
+        values = np.minimum(values, _LARGEST)
     return np.ascontiguousarray(values, "<f8").tobytes()
 
 

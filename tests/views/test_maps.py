@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from refexplorer.views.still import still_html
 from refexplorer.views.wire import Message
 from tests.data.test_filesystem import DEMO, raw_set
 from tests.refset.test_chunkgrid import metadata
@@ -127,3 +129,14 @@ def test_targets_are_unknown_until_they_are_checked(tmp_path: Path) -> None:
         ("f", "short", 6),
         ("http://h/g", "not allowed", None),
     ]
+
+
+@pytest.mark.parametrize("offset", [10**19, 10**400])
+def test_a_target_longer_than_64_bits(offset: int) -> None:
+    host = Host(raw_set(["a.bin", offset, 4], ["a.bin", 0, 4]))
+    message, (edges, covered, *_) = later(host, "target.show", url="a.bin", window=None)
+    assert message["layout"]["end"] == str(offset + 4)
+    assert (message["layout"]["bytes"], covered.sum()) == (8, 8)
+    assert np.isfinite(edges).all()
+    later(host, "target.show", url="a.bin", window=[offset, offset + 20])
+    assert "<img" in still_html(host.controller, "targets")

@@ -103,17 +103,19 @@ class OpenedSet:
         return None
 
     def missing(self, key: str) -> KeyError:
-        """Return the error for a key that is not there; it says why if its template fails."""
-        for part in self.segments:
-            if not isinstance(part, Generated) or not key.startswith(part.folder):
-                continue
-            if why := part.failure(key):
-                return KeyError(f"{key}: {why}")
-        return KeyError(key)
+        """Return the error for a key that is not there; it says why if the source has it."""
+        error = self._error_of(key)
+        return KeyError(key if error is None else f"{key}: {error.message}")
 
     def left_out(self, key: str) -> Diagnostic | None:
         """Return why a key of the source cannot be used; None if it can, or is not there."""
-        return self.refused.find(key) if self.lookup(key) is None else None
+        return self._error_of(key) if self.lookup(key) is None else None
+
+    def _error_of(self, key: str) -> Diagnostic | None:
+        """Return what is wrong with a key that is known not to be there."""
+        parts = (part for part in self.segments if isinstance(part, Generated | Records))
+        errors = (part.left_out(key) for part in parts if key.startswith(part.folder))
+        return next(filter(None, errors), None) or self.refused.find(key)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; generated ones that fail are left out."""

@@ -13,9 +13,16 @@ from refexplorer.formats.parquet import ParquetStore
 from refexplorer.formats.parquet_footer import BadRecords, Footer
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.refset.columns import Columns
-from refexplorer.refset.record_rows import FAILED, failed_rows, note_bad_numbers, read_rows
+from refexplorer.refset.record_rows import (
+    CODES,
+    FAILED,
+    NO_COUNT,
+    failed_rows,
+    note_bad_numbers,
+    read_rows,
+)
 from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.diagnostics import Findings, Reason
 from refexplorer.spec.references import Reference
 
 _T = TypeVar("_T")
@@ -71,11 +78,13 @@ class RecordPart:
         self.name = store.record_file(array, number)
         self.start = number * store.record_size
         self._rows = array.chunk_count - self.start
+        self._room = store.record_size
         self._hidden = self._rows_in_metadata(store, array)
         self._array = array
         self._file = store.open_records(self.name)
         self._findings = store.findings
         self.bad: BadRecords | None = None
+        self._bad_numbers: dict[str, np.ndarray] = {}
 
     @property
     def is_read(self) -> bool:
@@ -164,7 +173,7 @@ class RecordPart:
             if "held" not in self.__dict__ and self._told is None:
                 self.held = self._inside(read.held)
             held = self.held
-            note_bad_numbers(read, self._rows, self.name, self._findings)
+            self._bad_numbers = note_bad_numbers(read, self._rows, self.name, self._findings)
             return read_rows(read, held.rows, held.count, self.name, self._findings)
         except BadRecords as bad:
             return self._note(bad, failed_rows(self.count))
@@ -182,6 +191,24 @@ class RecordPart:
         """Return a reference by its place among those that are held; None if it failed."""
         columns = self.columns
         return None if columns.kinds[place] == FAILED else columns.reference_at(place)
+
+    def left_out(self, row: int) -> Reason | None:
+        """Return why the reference in a row cannot be used; None if it can, or there is none."""
+        self.columns  # noqa: B018  reading tells
+        if self.bad is not None:
+            return Reason(self.bad.code, str(self.bad))
+        for name, rows in self._bad_numbers.items():
+            if row in rows:
+                said = f"The {name} of row {row:,} of `{self.name}` is {NO_COUNT}."
+                return Reason(CODES[name], said)
+        return None
+
+    def left_out_rows(self) -> np.ndarray:
+        """Return the rows whose references cannot be used, ascending; all of a bad file."""
+        self.columns  # noqa: B018  reading tells
+        if self.bad is not None:
+            return np.arange(min(self._rows, self._room))
+        return np.unique(np.concatenate([np.empty(0, np.int64), *self._bad_numbers.values()]))
 
     def release(self) -> None:
         """Forget the references; when they are read again, nothing is noted twice."""

@@ -18,7 +18,7 @@ from refexplorer.refset.columns import Columns
 from refexplorer.refset.joining import joined_columns
 from refexplorer.refset.record_part import RecordPart
 from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.diagnostics import SHOWN_PER_CODE
+from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Diagnostic
 from refexplorer.spec.references import Reference
 
 
@@ -201,14 +201,27 @@ class Records:
         part, place = self._place(row)
         return part.reference_at(place)
 
-    def _find(self, key: str) -> tuple[int, int] | None:
-        """Return which part has a key, and its place there."""
+    def _row(self, key: str) -> tuple[int, int] | None:
+        """Return which part has room for a key, and the row there."""
         number = number_of_key(self.array, key)
         if number is None:
             return None
         at = bisect_right(self.parts, number, key=lambda part: part.start) - 1
-        place = None if at < 0 else self.parts[at].held.place_of(number - self.parts[at].start)
-        return None if place is None else (at, place)
+        row = -1 if at < 0 else number - self.parts[at].start
+        return (at, row) if 0 <= row < self.store.record_size else None
+
+    def _find(self, key: str) -> tuple[int, int] | None:
+        """Return which part has a key, and its place there."""
+        found = self._row(key)
+        place = None if found is None else self.parts[found[0]].held.place_of(found[1])
+        return None if found is None or place is None else (found[0], place)
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return why the reference of a key cannot be used; one record file is read."""
+        found = self._row(key)
+        part = None if found is None else self.parts[found[0]]
+        reason = None if found is None or part is None else part.left_out(found[1])
+        return None if reason is None or part is None else reason.finding(part.name, key)
 
     def find(self, key: str) -> int | None:
         """Return the row of a key, or None."""

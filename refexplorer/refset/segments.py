@@ -12,6 +12,7 @@ import numpy as np
 
 from refexplorer.errors import LeftOutWarning
 from refexplorer.spec.boxes import as_column
+from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.gen import BadField, GenItem
 from refexplorer.spec.references import Reference
 from refexplorer.spec.runs import FEW, Run, entries, runs
@@ -117,15 +118,17 @@ class Generated:
         """Return the same without some rows."""
         return Generated(self.item, tuple(sorted({*self.hidden, *map(self.number, rows)})))
 
-    def failure(self, key: str) -> str:
-        """Say why a key is not there although it is made; "" if it is not, or nothing fails."""
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return why a key is not there although it is made; None if nothing fails for it."""
         number = self.item.find(key)
         try:
             if number is not None:
                 self.item.reference_at(number)
         except BadField as bad:
-            return f"{self.origin} makes this key, but its `{bad.field}` fails: {bad}"
-        return ""
+            said = f"{self.origin} makes this key, but its `{bad.field}` fails: {bad}"
+            at = pointer("gen", self.item.number, bad.field)
+            return Reason(bad.code, said, bad.hint).finding(at, key)
+        return None
 
     def number(self, row: int) -> int:
         """Return the number in the gen item of a row of this segment."""

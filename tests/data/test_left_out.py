@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
@@ -68,3 +71,39 @@ def test_a_chunk_that_a_gen_item_makes_again_is_there() -> None:
     item = {"key": "x/{{i}}", "url": "u", "dimensions": {"i": [0]}}
     text = json.dumps({"version": 1, "refs": raw_set(["u", -1, 4]), "gen": [item]})
     assert rx.open_references(text).left_out("x/0") is None
+
+
+def test_a_generated_chunk_whose_template_fails_has_failed() -> None:
+    item = {
+        "key": "x/{{i}}", "url": "u", "offset": "{{1000 + 100 // (i - 500)}}", "length": "4",
+        "dimensions": {"i": {"stop": 999}},
+    }  # fmt: skip
+    refs = rx.open_references(
+        {"version": 1, "refs": raw_set(None, shape=[2000]), "gen": [item]},
+    )
+    found = refs.chunk("x", (500,))
+    assert found.state is refs.ladder("x/500").state is State.FAILED
+    assert "/gen/0/offset: gen[0] makes this key, but its `offset` fails" in str(found.message)
+    assert refs.chunk("x", (999,)).state is State.FILL
+
+
+def test_a_chunk_whose_row_has_a_bad_number_has_failed(tmp_path: Path) -> None:
+    rx.open_references(raw_set(["u", 1, 4], None, ["u", 2, 4])).to_parquet(tmp_path / "refs")
+    file = tmp_path / "refs" / "x" / "refs.0.parq"
+    table = pq.read_table(file)
+    offsets = pa.array([1, 0, -2] + [0] * (len(table) - 3))
+    pq.write_table(table.set_column(1, "offset", offsets), file)
+    refs = rx.open_references(tmp_path / "refs")
+    found = refs.chunk("x", (2,))
+    assert found.state is refs.ladder("x/2").state is State.FAILED
+    assert "bad-offset at x/refs.0.parq: The offset of row 2" in str(found.message)
+    assert refs.chunk("x", (1,)).state is State.FILL
+
+
+def test_chunks_of_a_record_file_that_cannot_be_read_have_failed(tmp_path: Path) -> None:
+    rx.open_references(raw_set(["u", 1, 4], None)).to_parquet(tmp_path / "refs")
+    (tmp_path / "refs" / "x" / "refs.0.parq").write_bytes(b"<html>not found</html>")
+    refs = rx.open_references(tmp_path / "refs")
+    found = [refs.chunk("x", (index,)) for index in (0, 1)]
+    assert [each.state for each in found] == [State.FAILED] * 2
+    assert "x/refs.0.parq" in str(found[0].message)

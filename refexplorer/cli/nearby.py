@@ -18,6 +18,8 @@ def no_key(refs: ReferenceSet, key: str) -> SourceError:
         return SourceError(
             f"{key!r} of {refs.source.name} is a folder of keys; `refexplorer ls` lists them."
         )
+    if error := refs.left_out(key):
+        return SourceError(f"{key!r} of {refs.source.name} is left out: {error}")
     return SourceError(f"{refs.source.name} has no key {key!r}{_near(refs, key)}.")
 
 

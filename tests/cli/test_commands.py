@@ -174,6 +174,12 @@ def test_what_is_meant_is_named(arguments: tuple[str, ...], said: str, demo: Pat
     assert said in ran.err
 
 
+def test_a_key_that_was_left_out_is_explained_by_its_error(demo: Path) -> None:
+    ran = run("explain", demo / "broken.json", "lat/0")
+    assert (ran.status, ran.out) == (2, "")
+    assert "'lat/0' of broken.json is left out: error bad-base64 at line " in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

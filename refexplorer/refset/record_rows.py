@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pyarrow as pa
 
@@ -62,45 +60,10 @@ def read_rows(
     return Columns(kinds, codes, UrlColumn(read.urls), offsets, sizes, texts)
 
 
-class BadNumbers(NamedTuple):
-    """The n rows of a record file whose offset, or size, is no number of bytes.
-
-    Attributes
-    ----------
-    name
-        Of the column.
-    rows
-        Ascending, shape ``(n,)`` int64.
-    written
-        What stands there.
-    """
-
-    name: str
-    rows: np.ndarray
-    written: pa.ChunkedArray
-
-    @property
-    def code(self) -> str:
-        """The diagnostic code."""
-        return "bad-offset" if self.name == "offset" else "bad-length"
-
-    def place_of(self, row: int) -> int | None:
-        """Return the place of a row among them; None if it is not there."""
-        place = int(np.searchsorted(self.rows, row))
-        return place if place < len(self.rows) and self.rows[place] == row else None
-
-    def said(self, place: int, file: str) -> str:
-        """Say what is wrong with one of the rows."""
-        return (
-            f"The {self.name} of row {self.rows[place]:,} of `{file}` is "
-            f"{self.written[place].as_py()}, not a whole number of bytes from 0 to 2**63 - 1."
-        )
-
-
-def bad_numbers(
+def note_bad_numbers(
     read: RecordColumns, stop: int, place: str, findings: Findings
-) -> tuple[BadNumbers, ...]:
-    """Return the offsets and sizes of byte ranges that are no numbers of bytes, and note them.
+) -> dict[str, np.ndarray]:
+    """Note offsets and sizes of byte ranges that are no whole numbers of bytes, or floats.
 
     Parameters
     ----------
@@ -108,20 +71,25 @@ def bad_numbers(
         Rows from this one on are not looked at.
     place
         What findings call the file.
+
+    Returns
+    -------
+    By the name of the column, the rows with such a number, ascending.
     """
     ranged = ((read.codes >= 0) & (read.raw_codes < 0))[:stop]
+    bad: dict[str, np.ndarray] = {}
+    for name, numbers in (("offset", read.offsets), ("size", read.sizes)):
+        rows, written = np.flatnonzero(ranged & (numbers[:stop] < 0)), read.written[name]
+        if len(rows):
+            bad[name] = rows
+            row = int(rows[0])
+            said = f"The {name} of row {row:,} of `{place}` is {written[row].as_py()}, {NO_COUNT}."
+            findings.add(CODES[name], place, said, count=len(rows))
     floats = [name for name, column in read.written.items() if pa.types.is_floating(column.type)]
     if floats and ranged.any():
         said = f"The numbers in {' and '.join(floats)} of `{place}` are floats."
         findings.add("float-offset", place, said, "Whole ones are read as such.")
-    found = []
-    for name, numbers in (("offset", read.offsets), ("size", read.sizes)):
-        rows = np.flatnonzero(ranged & (numbers[:stop] < 0))
-        if len(rows):
-            bad = BadNumbers(name, rows, read.written[name].take(number_column(rows)))
-            findings.add(bad.code, place, bad.said(0, place), count=len(rows))
-            found.append(bad)
-    return tuple(found)
+    return bad
 
 
 def _note(findings: Findings, code: str, place: str, odd: np.ndarray, what: str) -> None:

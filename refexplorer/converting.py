@@ -104,6 +104,12 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
     RefexplorerError
         If the output is there or is the source, the form has no place for a key, a rule fits no
         URL, or a target may not be read.
+
+    Warns
+    -----
+    LeftOutWarning
+        If fsspec does not find the chunks of an array in a parquet store, as for
+        `ReferenceSet.to_parquet`.
     """
     how = how or Conversion()
     refs = source if isinstance(source, ReferenceSet) else open_references(source)

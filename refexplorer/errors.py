@@ -75,7 +75,7 @@ class DecodeError(RefexplorerError):
 
 
 class LeftOutWarning(UserWarning):
-    """Keys of a set were left out because of errors, so a reader will take them for missing."""
+    """A reader will take keys of a set for missing: left out, or where it does not look."""
 
 
 class LimitError(RefexplorerError):

@@ -371,7 +371,10 @@ class ReferenceSet(ReadableSet):
         write_blocks(Path(path), v0_blocks(tables(self._opened.parts)))
 
     def to_parquet(self, path: str | os.PathLike[str], *, record_size: int = RECORD_SIZE) -> None:
-        """Write the set as a parquet store that fsspec reads to the same references.
+        """Write the set as a parquet store.
+
+        fsspec reads it to the same references, but finds no chunk of an array of Zarr v3, of one
+        at the root, or of one whose indices have slashes between them; refexplorer does.
 
         Parameters
         ----------
@@ -384,6 +387,11 @@ class ReferenceSet(ReadableSet):
         ------
         RefexplorerError
             If the folder exists, or the layout has no place for a key of the set.
+
+        Warns
+        -----
+        LeftOutWarning
+            If the set has references of such an array.
         """
         check_expandable(self.count, self.limits)
         blocks = map(empty_as_text, tables(self._opened.parts))

@@ -59,7 +59,8 @@ def convert(
         overwrite=overwrite,
         watch=output.progress,
     )
-    count = convert_set(refs, target, how)
+    with output.saying_warnings():
+        count = convert_set(refs, target, how)
     if as_json:
         output.write_object(
             {"output": str(target), "form": form_of(target, form), "keys": count}.items()

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Protocol, TypeVar
 
 from refexplorer.display.text import Pictured, tree_text
-from refexplorer.errors import RefexplorerError
+from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.markup import escape
 
 Item = TypeVar("Item")
@@ -35,6 +36,16 @@ def is_terminal() -> bool:
 def say(sentence: str) -> None:
     """Tell the person something that is not the answer, on stderr."""
     sys.stderr.write(f"{escape(sentence)}\n")
+
+
+@contextmanager
+def saying_warnings() -> Iterator[None]:
+    """Tell of keys that a reader takes for missing in a line each, without the place in code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LeftOutWarning)
+        yield
+    for warning in caught:
+        say(str(warning.message))
 
 
 def write_line(text: str = "") -> None:

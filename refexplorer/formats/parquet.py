@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -193,6 +193,7 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
         )
     texts = dict(_read_metadata(metadata, findings))
     arrays = tuple(_read_arrays(texts))
+    _note_lost(arrays, findings)
     return ParquetStore(filesystem, root, texts, arrays, size, limits, findings)
 
 
@@ -233,6 +234,20 @@ def _read_arrays(metadata: Mapping[str, Reference]) -> Iterator[ArrayMeta]:
             yield read_array(path, _object(reference), _object(attributes))
         except BadMetadata:
             continue
+
+
+def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:
+    for array in arrays:
+        why = why_lost(array) if array.chunk_count else None
+        if why is not None:
+            key = array.folder + ("zarr.json" if array.zarr_format == 3 else ".zarray")
+            findings.add(
+                "parquet-lost-chunks",
+                ZMETADATA + pointer(key),
+                f"fsspec finds no chunk of `{array.path}` and reads fill values: {why}",
+                "Read it with refexplorer, or convert the store to JSON.",
+                key=key,
+            )
 
 
 def _object(reference: Reference | None) -> Mapping[str, object]:

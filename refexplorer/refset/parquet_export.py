@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.formats.atomic import Check, refused, unchecked
+from refexplorer.formats.parquet import why_lost
 from refexplorer.formats.parquet_writing import Chunks, check_free, write_store
-from refexplorer.refset.chunk_order import Arrays, in_chunk_order
+from refexplorer.markup import escape
+from refexplorer.refset.chunk_order import Arrays, InOrder, in_chunk_order
 from refexplorer.refset.columns import BASE64, INLINE, RANGE, Columns
 from refexplorer.refset.spool import Spool
 from refexplorer.refset.table import Table
@@ -45,14 +48,42 @@ def write_parquet(
     RefexplorerError
         If the folder exists; if a key is neither metadata nor a chunk inside the grid of an
         array, since the layout has no place for it; and as `write_store`.
+
+    Warns
+    -----
+    LeftOutWarning
+        If fsspec does not find the chunks of an array in a store.
     """
+    lost: dict[str, str] = {}
     check_free(path, overwrite)
     with refused(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with Spool(path.parent) as spool:
             order = in_chunk_order(blocks, arrays, record_size, spool)
-            chunks = ((found.array, _chunks(*found)) for found in order)
+            chunks = ((found.array, _chunks(*found)) for found in _noting(order, lost))
             write_store(path, order.metadata.items(), chunks, record_size, check=check)
+    if lost:
+        _warn_of(lost)
+
+
+def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]:
+    """Pass chunks on, and note why fsspec does not find those of an array, by its path."""
+    for found in order:
+        why = why_lost(found.array)
+        if why is not None:
+            lost[found.array.path] = why
+        yield found
+
+
+def _warn_of(lost: Mapping[str, str]) -> None:
+    path, why = next(iter(lost.items()))
+    others = f" and {len(lost) - 1:,} others" if len(lost) > 1 else ""
+    warnings.warn(
+        f"fsspec finds no chunk of `{escape(path)}`{others} in a parquet store and reads fill "
+        f"values, since {why.removesuffix('.')}; read it with refexplorer, or write JSON.",
+        LeftOutWarning,
+        stacklevel=4,
+    )
 
 
 def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:

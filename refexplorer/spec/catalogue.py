@@ -279,6 +279,10 @@ PARQUET = {
     "parquet-orphan-file": _warning(
         "A record file that no array of `.zmetadata` asks for.", "y/refs.0.parq without y/.zarray"
     ),
+    "parquet-lost-chunks": _warning(
+        "An array whose chunks fsspec does not find in a store: there they read as the fill value.",
+        '`dimension_separator` "/" of an array of two dimensions',
+    ),
     "parquet-rows-outside-grid": _warning(
         "Rows past the array's grid hold references.", "a wrong shape, or a wrong store"
     ),

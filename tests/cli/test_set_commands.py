@@ -51,3 +51,15 @@ def test_convert_writes_what_it_says(demo: Path, tmp_path: Path) -> None:
         refused = run("convert", demo / "sst.v0.json", *arguments)
         assert (refused.status, refused.out, len(refused.err.splitlines())) == (2, "", 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["set.json.gz", "set.parq"]
+
+
+def test_convert_says_of_which_array_fsspec_finds_no_chunk(tmp_path: Path) -> None:
+    array = {"zarr_format": 2, "shape": [2, 2], "chunks": [1, 2], "dtype": "<i4", "order": "C"}
+    array |= {"compressor": None, "filters": None, "fill_value": 0, "dimension_separator": "/"}
+    source = tmp_path / "set.json"
+    source.write_text(json.dumps({"x/.zarray": array, "x/1/0": ["http://h/f", 0, 8]}))
+    ran = run("convert", source, tmp_path / "set.parq")
+    assert (ran.status, len(ran.err.splitlines())) == (0, 1)
+    assert "no chunk of `x`" in ran.err
+    assert "parquet-lost-chunks" in run("check", tmp_path / "set.parq").out
+    assert run("convert", tmp_path / "set.parq", tmp_path / "again.json").err == ""

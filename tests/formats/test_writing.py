@@ -106,3 +106,17 @@ def test_an_array_that_no_folder_can_be_named_after_is_refused(tmp_path: Path) -
     with pytest.raises(rx.RefexplorerError, match="cannot be the name of a folder"):
         refs.to_parquet(tmp_path / "out.parq")
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore:The 'fastparquet' engine")
+def test_chunks_that_fsspec_does_not_find_in_a_store_are_warned_of(tmp_path: Path) -> None:
+    slashes = {**ARRAY, "dimension_separator": "/"}
+    lost = {"a/.zarray": slashes, "b/.zarray": slashes, "b/0/0": ["s3://b/f"], "c/.zarray": slashes}
+    with pytest.warns(rx.LeftOutWarning, match="no chunk of `b` in a parquet store.* slashes;"):
+        rx.open_references({**V0, **lost}).to_parquet(tmp_path / "out.parq")
+    refs = rx.open_references(tmp_path / "out.parq")
+    noted = [found for found in refs.diagnostics if found.code == "parquet-lost-chunks"]
+    assert [found.key for found in noted] == ["a/.zarray", "b/.zarray", "c/.zarray"]
+    theirs = LazyReferenceMapper(str(tmp_path / "out.parq"), fs=fsspec.filesystem("file"))
+    assert "g/t/0.0" in theirs
+    assert "b/0/0" not in theirs

@@ -119,6 +119,7 @@ SEARCHES = (
 )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:fsspec finds no chunk")
 @pytest.mark.parametrize(("text", "mode"), SEARCHES)
 def test_a_parquet_store_finds_what_the_same_set_in_json_finds(
     text: str, mode: str, tmp_path: Path

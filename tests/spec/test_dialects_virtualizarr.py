@@ -52,3 +52,27 @@ def test_the_rule_is_what_it_does(
         if changed == refs and installed >= Version(since):
             expected = now
     assert outcome({"version": 1, **sections, "refs": BASE | refs}) is expected
+
+
+@pytest.mark.parametrize(
+    ("dtype", "refused"),
+    [
+        ("<i2", False),
+        ("|S3", False),
+        ("<M8[ns]", False),
+        ("<i2,<i4", False),
+        ([["a", "<i2"], ["b", "<i2"]], True),
+        ([["a", "<i2", [2]]], True),
+        ([], True),
+        ("|O", True),
+        ("<f16", True),
+        ("|S0", True),
+        ("none", True),
+        (5, True),
+    ],
+)
+def test_data_types(dtype: object, refused: bool) -> None:
+    zarray = json.dumps({**ARRAY, "dtype": dtype, "fill_value": None})
+    document = {"version": 1, "refs": BASE | {"x/.zarray": zarray}}
+    assert rx.dialects(document)["VirtualiZarr"].outcome is (REFUSED if refused else SAME)
+    assert (outcome(document) is Outcome.REFUSED) is refused

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
+import numpy as np
+
 from refexplorer.spec.dialects.judging import (
     Entry,
     Reader,
@@ -33,6 +35,7 @@ from refexplorer.spec.dialects.survey import (
 _ROOT = (".zgroup", ".zattrs", ".zmetadata")
 _CHUNK = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:")
+_LONG = "gG"
 _NESTED = "Only arrays directly below the root are read, and only those with a `.zarray`."
 _NOT_RENDERED = "Templates are not read: the braces stay as they are."
 _CUT = "Of a key only the first two segments are read, so x/0/1 becomes x/0."
@@ -148,10 +151,27 @@ def _check_array(name: str, refs: Mapping[str, object]) -> None:
     for field in ("shape", "chunks", "dtype", "fill_value", "zarr_format"):
         if field not in array:
             raise Refusal(f"`{name}/.zarray` has no `{field}` (KeyError).")
+    _check_dtype(name, array["dtype"])
     if isinstance(array.get("compressor"), Mapping) and array["compressor"]:
         raise Refusal(
             f"`{name}/.zarray` has a `compressor`; before 2.8 only `filters` are read (TypeError)."
         )
+
+
+def _check_dtype(name: str, dtype: object) -> None:
+    """Refuse what numpy or Zarr's data types do not make of the text that JSON has."""
+    if isinstance(dtype, list):
+        raise Refusal(f"`{name}/.zarray` has a structured `dtype`, a list of fields (TypeError).")
+    if dtype is None or isinstance(dtype, Mapping):
+        return
+    try:
+        known = np.dtype(dtype)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise Refusal(f"`{name}/.zarray` has a `dtype` that is none (TypeError).") from None
+    if known.hasobject:
+        raise Refusal(f"`{name}/.zarray` has objects as its `dtype` (ValueError).")
+    if known.char in _LONG or not known.itemsize:
+        raise Refusal(f"`{name}/.zarray` has a `dtype` that Zarr 3 has not (ValueError).")
 
 
 def _check_ranks(refs: Mapping[str, object], arrays: set[str]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from refexplorer.refset.nodes import Node, NodeType
-from refexplorer.views.absent import ORIGIN, AbsentChunks
+from refexplorer.views.absent import AbsentChunks, origin_of
 from refexplorer.views.models import Row
 
 if TYPE_CHECKING:
@@ -83,23 +83,27 @@ class Tree:
         keys = self._absent.keys(level.path, first - level.listed, last - level.listed)
         start = len(level.path) + 1 if level.path else 0
         for at, key in enumerate(keys, first + 1):
-            node = Node(key, key[start:], NodeType.KEY, None, None, None, ORIGIN, 0)
+            node = Node(
+                key, key[start:], NodeType.KEY, None, None, None, origin_of(self._refs, key), 0
+            )
             yield row(node, level.depth + 1, False, at, level.count)
 
     def index(self, path: str) -> int:
-        """Return the number of a row; -1 if its folder is not open.
+        """Return the number of a row; -1 if its folder is not open, and for the root.
 
         Raises
         ------
         KeyError
             If there is no such path.
         """
+        if not path:
+            return -1
         absent = self._place_of_absent(path)
         if absent is not None:
             level = self._levels.get(absent[0])
             return -1 if level is None else _flat(level, level.listed + absent[1])
         position, level = self._refs.position(path), self._levels.get(self._refs.parent(path))
-        if level is None or path == "":
+        if level is None:
             return -1
         return _flat(level, position)
 

@@ -84,6 +84,15 @@ def test_what_is_not_there_and_what_cannot_open(refs: rx.ReferenceSet) -> None:
     assert Tree(rx.open_references({})).window(0, 10) == []
 
 
+@pytest.mark.parametrize("absent", [False, True])
+def test_the_root_has_no_row(refs: rx.ReferenceSet, absent: bool) -> None:
+    tree = Tree(refs)
+    tree.show_absent(absent)
+    before = tree.total
+    assert [tree.reveal(""), tree.toggle("", True), tree.toggle("", False)] == [-1, -1, -1]
+    assert tree.total == before
+
+
 def test_keys_with_very_many_slashes() -> None:
     key = "/".join("a" * 500)
     tree = Tree(rx.open_references({key: "deep", "a//b": "empty name", "/c": "slash first"}))

@@ -19,7 +19,7 @@ from refexplorer.data.failures import Passing, http_failure, too_long
 from refexplorer.data.guard import guarded_connector
 from refexplorer.data.options import Options
 from refexplorer.data.pieces import Pieces
-from refexplorer.data.places import Place
+from refexplorer.data.places import Place, protocol_of, shown
 from refexplorer.data.stalling import StallWatch
 from refexplorer.errors import FetchError
 
@@ -135,7 +135,7 @@ class HttpReader:
             if location is None:
                 return response
             response.release()
-            asked = self._policy.place(str(response.url.join(URL(location))))
+            asked = self._policy.place(_target(response, location))
         raise FetchError("the server redirects without end")
 
     def _session(
@@ -183,6 +183,19 @@ def _refuse(response: aiohttp.ClientResponse, start: int) -> None:
         return
     failure = http_failure(response.status, response.reason)
     raise _Empty(str(failure)) if response.status == 416 and not start else failure
+
+
+def _target(response: aiohttp.ClientResponse, location: str) -> str:
+    """Return where a redirect leads, which is never a local file: no grant may follow from it."""
+    try:
+        url = str(response.url.join(URL(location)))
+    except ValueError:
+        raise FetchError("the server redirects to an address that is no URL") from None
+    if protocol_of(url) not in ("http", "https"):
+        raise FetchError(
+            f"the server redirects to {shown(url)}, and only http and https are followed"
+        )
+    return url
 
 
 def _begin(response: aiohttp.ClientResponse, start: int) -> int:

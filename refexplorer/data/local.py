@@ -60,8 +60,10 @@ class LocalFile:
         stop = self._size if end is None else min(end, self._size)
         if stop - start > limit:
             raise too_long(self._size, limit)
+        if stop <= start:
+            return b""
         self._file.seek(start)
-        return self._file.read(max(stop - start, 0))
+        return self._file.read(stop - start)
 
 
 def _modified(found: os.stat_result) -> str:

@@ -132,6 +132,35 @@ def test_a_redirect_inside_is_named_and_not_followed(
     assert other_server.requests == []
 
 
+@pytest.mark.parametrize(
+    ("location", "cause"),
+    [
+        (
+            "file://{folder}/f",
+            "redirects to file://{folder}/f, and only http and https are followed.",
+        ),
+        ("javascript:1", "redirects to javascript:1, and only http and https are followed."),
+        ("s3://bucket/f", "redirects to s3://bucket/f, and only http and https are followed."),
+        ("http://[zz/", "redirects to an address that is no URL."),
+        ("http://host:99999/", "redirects to an address that is no URL."),
+    ],
+)
+def test_a_redirect_elsewhere_is_said_and_grants_nothing(
+    server: RangeServer, tmp_path: Path, location: str, cause: str
+) -> None:
+    (tmp_path / "f").write_bytes(BODY)
+    server.redirects["/f"] = location.format(folder=tmp_path)
+    said = refusal(targets(server.url, str(tmp_path), "s3://bucket"), f"{server.url}/f")
+    assert said.endswith(cause.format(folder=tmp_path))
+    assert len(server.requests) == 1
+
+
+def test_a_range_past_64_bits_of_a_local_file(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(BODY)
+    with pytest.raises(FetchError, match="reaches past the end of the file"):
+        targets(str(tmp_path)).fetch("x/0", Range(f"{tmp_path}/f", 10**19, 4))
+
+
 def test_a_redirect_takes_no_credentials_along(
     server: RangeServer, other_server: RangeServer
 ) -> None:

@@ -1,4 +1,4 @@
-"""Chunks without a reference, as keys that could be there."""
+"""Keys that are not in a set: chunks without a reference, and what an error left out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from refexplorer.data.access import AccessPolicy
 from refexplorer.data.grid import region
 from refexplorer.views.inspector import item
 from refexplorer.views.models import Chunk, Item
+from refexplorer.views.notes import note
 from refexplorer.views.preview import estimate
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ LISTED_CHUNKS = 1_000_000
 """Of arrays with more chunks the absent ones are not listed."""
 ORIGIN = "absent"
 """What a row of an absent chunk has in place of an origin."""
+LEFT_OUT = "left out"
+"""What a key has in its place that an error left out."""
 
 
 class AbsentChunks:
@@ -42,7 +45,7 @@ class AbsentChunks:
     def place(self, key: str) -> tuple[str, int] | None:
         """Return the array of an absent chunk, and its place among the absent ones."""
         owner = self._refs.array_of(key)
-        if owner is None or key in self._refs:
+        if owner is None or self._refs.get(key) is not None:
             return None
         array, index = self._refs.array(owner[0]), owner[1]
         if not array.contains(index):
@@ -67,8 +70,27 @@ class AbsentChunks:
         return np.flatnonzero(grid.states == 0) if grid.complete else none
 
 
+def origin_of(refs: ReferenceSet, key: str) -> str:
+    """Return what stands in place of the origin of a key that is not in the set."""
+    return ORIGIN if refs.left_out(key) is None else LEFT_OUT
+
+
 def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:
-    """Describe a chunk that has no reference; None if the key is no chunk of an array."""
+    """Describe a key that is not in the set: a chunk, or what an error left out; else None."""
+    if refs.get(key) is not None:
+        return None
+    error, chunk = refs.left_out(key), _chunk_item(refs, key, policy)
+    if error is None:
+        return chunk
+    if chunk is None and refs.opened.tree.folder(key) is not None:
+        return None
+    found = chunk or _blank(key)
+    notes = (note(refs, error), *(found.notes or ()))
+    return replace(found, origin=LEFT_OUT, notes=notes, code=f"refs.left_out({key!r})")
+
+
+def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:
+    """Describe a chunk by its array; None if the key is no chunk of an array."""
     owner = refs.array_of(key)
     if owner is None or not refs.array(owner[0]).contains(owner[1]):
         return None
@@ -82,4 +104,27 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         size=None,
         origin=ORIGIN,
         chunk=Chunk(array.path, index, shape, estimate(refs, array, index)),
+    )
+
+
+def _blank(key: str) -> Item:
+    """Describe a key of which nothing but its error is known."""
+    return Item(
+        path=key,
+        name=key.rpartition("/")[2],
+        type="key",
+        kind=None,
+        raw=None,
+        url=None,
+        offset=None,
+        length=None,
+        resolved=None,
+        text=None,
+        text_total=0,
+        origin=None,
+        size=None,
+        notes=None,
+        array=None,
+        chunk=None,
+        code="",
     )

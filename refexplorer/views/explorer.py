@@ -222,7 +222,7 @@ class ExplorerController:
 
     def _show(self, message: Message) -> Message:
         found = absent_item(self.references, str(message["path"]), self.policy)
-        if found is None or found.path in self.references:
+        if found is None:
             path = self._path(message)
             found = item(self.references, path, self.policy)
         self.selection = found.path

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from refexplorer.data.background import wait_for
-from refexplorer.data.chunks import State
+from refexplorer.data.chunks import State, said_of
 from refexplorer.data.fetching import Advance, FetchProgress, fetch_many
 from refexplorer.data.ladder import ladder
 from refexplorer.data.targets import Targets, held
@@ -140,8 +140,9 @@ class KeyDetails:
         try:
             self._refs[key]
         except KeyError:
-            fails = "The template of this key fails" if key in self._refs else None
-            raise RefexplorerError(f"{fails or 'The set has no key'} at {key!r}.") from None
+            error = self._refs.left_out(key)
+            what = f"The set has no key at {key!r}." if error is None else said_of(error)
+            raise RefexplorerError(what) from None
         return key
 
 

@@ -1,0 +1,49 @@
+"""What the explorer tells of keys that an error left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.data.test_filesystem import raw_set
+from tests.views.test_explorer import Host
+from tests.views.test_inspector_details import ask
+
+BAD = ["u", -1, 4]
+
+
+def shown(host: Host, path: str) -> Any:
+    found: Any = host.ask("key.show", path=path)["item"]
+    return found
+
+
+def test_a_chunk_whose_reference_is_refused_shows_its_own_error() -> None:
+    host = Host(raw_set(None, BAD, BAD))
+    item = shown(host, "x/1")
+    assert (item["origin"], item["chunk"]["index"]) == ("left out", [1])
+    assert (item["notes"][0]["code"], item["notes"][0]["pointer"]) == ("bad-offset", "/x~11")
+    assert shown(host, "x/0")["origin"] == "absent"
+    assert "bad-offset" not in [note["code"] for note in shown(host, "x/0")["notes"]]
+    ladder = ask(host, "key.ladder", path="x/1")[0]["ladder"]
+    assert ladder["state"] == "failed"
+    assert "The offset -1 is less than 0." in ladder["message"]
+    assert "The offset -1 is less than 0." in ask(host, "key.explain", path="x/1")[0]["error"]
+
+
+def test_any_key_that_was_left_out_is_shown_with_its_error() -> None:
+    host = Host({"x/.zarray": 5, "note": ["a", "b"], "x/0": "good"})
+    for key, code in (("x/.zarray", "bad-ref-type"), ("note", "bad-ref-shape")):
+        item = shown(host, key)
+        assert [note["code"] for note in item["notes"]] == [code]
+        assert "code" in ask(host, "key.code", path=key)[0]
+        assert ask(host, "key.ladder", path=key)[0]["ladder"]["state"] == "failed"
+
+
+@pytest.mark.parametrize("bad", [BAD, {}], ids=["left out", "absent"])
+def test_rows_of_chunks_that_are_not_there_say_why(bad: Any) -> None:
+    host = Host(raw_set("text", bad))
+    host.ask("tree.absent", show=True)
+    host.ask("tree.toggle", path="x", open=True)
+    rows = {row["path"]: row["origin"] for row in host.ask("tree.rows", start=0, n=99)["rows"]}
+    assert (rows["x/1"], rows["x/2"]) == ("left out" if bad else "absent", "absent")

@@ -82,6 +82,8 @@ def _connection(error: BaseException, place: Place) -> str | None:
 
     if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
         return f"the host {place.host} cannot be found"
+    if isinstance(error, UnicodeError | aiohttp.InvalidURL):
+        return f"{place.host} is no name that a host can have"
     if isinstance(error, aiohttp.ClientSSLError):
         return f"no safe connection to {place.authority} could be made ({_tls(error)})"
     if isinstance(error, TimeoutError):

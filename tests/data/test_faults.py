@@ -211,6 +211,12 @@ def test_no_connection_and_no_host() -> None:
     assert "the host nowhere.invalid cannot be found" in unknown
 
 
+@pytest.mark.parametrize("host", ["x..y", "a" * 70 + ".com"])
+def test_a_host_that_cannot_be(host: str) -> None:
+    said = refusal(targets(f"http://{host}"), f"http://{host}/f")
+    assert said.endswith(f": {host} is no name that a host can have.")
+
+
 def test_a_certificate_that_nobody_vouches_for() -> None:
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

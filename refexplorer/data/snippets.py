@@ -147,8 +147,22 @@ def _recipe(refs: Opened, known: Known, asynchronous: bool) -> _Recipe:
     _add_document(refs.source, recipe, known)
     if None in known.urls:
         raise _Beyond  # the reader names the target, which only a person knows
+    places = [place_of(refs.source), refs.source.location, *known.urls]
+    if not all(_is_read_alike(place) for place in places if place):
+        raise _Beyond
     _add_targets(refs, recipe, known, asynchronous)
     return recipe
+
+
+def _is_read_alike(url: str) -> bool:
+    """Say whether fsspec takes a URL for the same place: case tells its protocols apart."""
+    protocol = protocol_of(url)
+    if protocol == "file":
+        from fsspec.implementations.local import LocalFileSystem
+
+        return str(Path(LocalFileSystem._strip_protocol(url)).resolve()) == parse(url).path
+    written, mark, _ = url.partition("://")
+    return not mark or (protocol is not None and written.islower())
 
 
 def _add_document(source: Source, recipe: _Recipe, known: Known) -> None:
@@ -219,7 +233,7 @@ def _add_targets(refs: Opened, recipe: _Recipe, known: Known, asynchronous: bool
     """Say which file systems read the targets: nothing for local ones, else one or several."""
     location, urls = refs.source.location, [url for url in known.urls if url]
     relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]
-    plain = [url for url in urls if url.startswith("/")]
+    plain = [url for url in urls if url not in relative and "://" not in url]
     if relative and plain:
         raise _Beyond
     given = Options(known.storage_options, location)

@@ -24,7 +24,7 @@ def example_urls(opened: OpenedSet) -> tuple[str | None, ...]:
     found: dict[str | None, str | None] = {}
     for url in _urls(opened):
         match = None if url is None else _START.match(url)
-        found.setdefault(None if match is None else match[0].lower(), url)
+        found.setdefault(None if match is None else match[0], url)
     return tuple(found.values())
 
 

@@ -117,6 +117,33 @@ def test_one_and_several_protocols(tmp_path: Path) -> None:
             assert run(refs, "x/0")["data"] == BYTES
 
 
+@pytest.mark.parametrize(
+    "starts", [["FILE://"], ["file://localhost"], ["file://", "FILE://"], ["file:", "memory://f#"]]
+)
+def test_local_urls_that_fsspec_takes_for_others(tmp_path: Path, starts: list[str]) -> None:
+    (tmp_path / "f").write_bytes(BYTES)
+    fsspec.filesystem("memory").pipe(f"/f#{tmp_path}/f", BYTES)
+    place = tmp_path / "set.json"
+    place.write_text(json.dumps(raw_set(*([f"{start}{tmp_path}/f", 0, 4] for start in starts))))
+    refs = rx.open_references(place)
+    expected = [1, 2] * len(starts)
+    assert run(refs, "x")["array"][: len(expected)].tolist() == expected
+    assert run(refs, "x/0")["data"] == BYTES
+
+
+def test_protocols_in_capitals(tmp_path: Path) -> None:
+    with range_server() as server:
+        server.files["/f"] = BYTES
+        capitals = server.url.replace("http", "HTTP")
+        server.files["/set.json"] = json.dumps(raw_set(["f", 0, 4])).encode()
+        place = tmp_path / "set.json"
+        place.write_text(json.dumps(raw_set([f"{capitals}/f", 0, 4])))
+        for source in (f"{capitals}/set.json", place):
+            names: dict[str, Any] = {}
+            exec(rx.open_references(source).code("x", allow=[server.url]), names)
+            assert names["array"][:2].tolist() == [1, 2]
+
+
 def test_relative_targets_of_a_set_on_a_server(tmp_path: Path) -> None:
     with range_server() as server:
         server.files["/a/f"] = BYTES

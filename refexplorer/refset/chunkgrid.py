@@ -21,16 +21,17 @@ from refexplorer.refset.tree import prefix
 from refexplorer.spec.arrays import ArrayMeta
 
 STATES = ("absent", *KINDS)
-"""What a chunk can be; a state is a place in this."""
+"""What a chunk can be; a state is a place in this. What an error left out is absent, too."""
 DENSE_CHUNKS = 100_000_000
 _READ = 10**18
+_INT64 = 2**63 - 1
 EXAMINED_CHUNKS = 2_048
 """Generated chunks that one picture looks at when there are too many to evaluate all."""
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """n chunks that have a reference.
+    """n chunks of an array; all but those of `ChunkGrid.left_out` have a reference.
 
     Attributes
     ----------
@@ -113,6 +114,31 @@ class ChunkGrid:
         """References of chunks that lie outside the grid: no reader looks at them."""
         return self._all.select(~self._is_inside)
 
+    @cached_property
+    def left_out(self) -> Chunks:
+        """The chunks inside the grid that an error left out; in `states` they are absent.
+
+        Those of gen items that are evaluated picture by picture are not among them.
+        """
+        found = [self._opened.refused.indices(self.array)]
+        for segment in self._listed:
+            if isinstance(segment, Records):
+                found.append(_unravel(segment.left_out_numbers(), self.array.narrow_grid))
+            elif isinstance(segment, Generated):
+                found.append(self._read(list(segment.failing()))[1])
+        indices = np.concatenate(found)
+        indices = indices[self.array.inside(indices)]
+        numbers, first = np.unique(self._numbers(indices), return_index=True)
+        is_absent = ~np.isin(numbers, self._numbers(self.chunks.indices))
+        return _without_reference(indices[first[is_absent]])
+
+    def _numbers(self, indices: np.ndarray) -> np.ndarray:
+        """Return the numbers of chunks, C order; of type object where 64 bits are too few."""
+        kind = np.int64 if self.array.chunk_count <= _INT64 else object
+        steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        numbers: np.ndarray = indices.astype(kind) @ np.array(steps, kind)
+        return numbers
+
     def _of_segment(self, segment: Segment) -> Iterator[Chunks]:
         if isinstance(segment, Records):
             loaded = segment.loaded
@@ -123,11 +149,16 @@ class ChunkGrid:
             yield self._of_listing(listing)
 
     def _of_listing(self, listing: Listing) -> Chunks:
-        found = [self.array.chunk_index(key) for key in listing.keys]
+        places, indices = self._read(listing.keys)
+        return self._chunks(indices, listing.columns.select(places))
+
+    def _read(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return which keys are of chunks, shape ``(n,)``, and their indices, ``(n, rank)``."""
+        found = [self.array.chunk_index(key) for key in keys]
         rank = len(self.shape)
         places = [at for at, index in enumerate(found) if index is not None and _fits(index, rank)]
         indices = np.array([found[at] for at in places], np.int64).reshape(-1, rank)
-        return self._chunks(indices, listing.columns.select(np.array(places, np.int64)))
+        return np.array(places, np.int64), indices
 
     def _chunks(self, indices: np.ndarray, columns: Columns) -> Chunks:
         kinds, is_range = columns.kinds, columns.kinds == RANGE
@@ -165,9 +196,8 @@ class ChunkGrid:
                 f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many to "
                 "be written out; `view` gives a part of them."
             )
-        steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
         grid = np.full(self.array.chunk_count, absent, values.dtype)
-        grid[self.chunks.indices @ np.array(steps, np.int64)] = values
+        grid[self._numbers(self.chunks.indices)] = values
         return grid.reshape(self.shape)
 
     def view(
@@ -282,6 +312,11 @@ def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
 def _fits(index: tuple[int, ...], rank: int) -> bool:
     """Say whether an index is read: as of explicit keys, numbers up to 18 digits."""
     return len(index) == rank and max(index, default=0) < _READ
+
+
+def _without_reference(indices: np.ndarray) -> Chunks:
+    none = np.full(len(indices), -1, np.int64)
+    return Chunks(indices, np.zeros(len(indices), np.uint8), none, none, none)
 
 
 def _concatenated(parts: Sequence[Chunks]) -> Chunks:

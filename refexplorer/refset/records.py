@@ -237,6 +237,11 @@ class Records:
         found = self._find(key)
         return None if found is None else self.parts[found[0]].reference_at(found[1])
 
+    def left_out_numbers(self) -> np.ndarray:
+        """Return the chunks whose references cannot be used, shape ``(n,)`` int64."""
+        found = [part.start + part.left_out_rows() for part in self.parts]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; those that cannot be used are left out."""
         for row in range(start, self.count if stop is None else min(stop, self.count)):

@@ -15,7 +15,7 @@ from refexplorer.spec.boxes import as_column
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.gen import BadField, GenItem
 from refexplorer.spec.references import Reference
-from refexplorer.spec.runs import FEW, Run, entries, runs
+from refexplorer.spec.runs import FEW, Run, entries, failing, runs
 
 
 class Segment(Protocol):
@@ -129,6 +129,15 @@ class Generated:
             at = pointer("gen", self.item.number, bad.field)
             return Reason(bad.code, said, bad.hint).finding(at, key)
         return None
+
+    def failing(self) -> Iterator[str]:
+        """Yield the keys for which a template fails, unless it is that of the key."""
+        item = self.item
+        for number in item.failing if item.is_tried else failing(item, 0, item.count):
+            try:
+                yield item.key_at(number)
+            except BadField:
+                continue
 
     def number(self, row: int) -> int:
         """Return the number in the gen item of a row of this segment."""

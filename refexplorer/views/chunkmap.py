@@ -97,8 +97,21 @@ class ChunkMap:
             failed = reduce(bad, view.sides, view.window, len(STATES)).counts
             counts[:-1] -= failed
             counts[-1] += failed.sum(axis=0)
-        for index in self._outcomes.failed(grid.array.path):
-            if audited is not None and audited[index] > DECODED:
+        left_out = reduce(grid.left_out, view.sides, view.window, 1).counts[0]
+        left_out = np.minimum(left_out, counts[0])  # of a sample not all were looked at
+        counts[0] -= left_out
+        counts[-1] += left_out
+        self._count_outcomes(grid, view, counts, audited)
+        return counts
+
+    def _count_outcomes(
+        self, grid: ChunkGrid, view: GridView, counts: np.ndarray, audited: np.ndarray | None
+    ) -> None:
+        """Count what failed in this session, unless it is counted already."""
+        failed = self._outcomes.failed(grid.array.path)
+        known = {tuple(index) for index in grid.left_out.indices.tolist()} if failed else set()
+        for index in failed:
+            if index in known or (audited is not None and audited[index] > DECODED):
                 continue
             reference = self._refs.get(grid.array.chunk_key(index))
             state = STATES.index("absent" if reference is None else reference.kind)
@@ -106,7 +119,6 @@ class ChunkMap:
             if cell is not None and counts[state][cell] > 0:
                 counts[state][cell] -= 1
                 counts[-1][cell] += 1
-        return counts
 
     def _audited(self, grid: ChunkGrid) -> np.ndarray | None:
         """Return the state of each chunk in the last audit, as `Audit.grid`; None without one."""

@@ -107,3 +107,4 @@ def test_chunks_of_a_record_file_that_cannot_be_read_have_failed(tmp_path: Path)
     found = [refs.chunk("x", (index,)) for index in (0, 1)]
     assert [each.state for each in found] == [State.FAILED] * 2
     assert "x/refs.0.parq" in str(found[0].message)
+    assert refs.chunk_grid("x").left_out.indices.tolist() == [[0], [1], [2]]

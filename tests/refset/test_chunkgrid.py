@@ -225,3 +225,16 @@ def test_a_generated_chunk_beyond_64_bits_has_a_place_in_a_picture() -> None:
     gen[0]["dimensions"] = {"i": [0, 10**19]}
     refs = rx.open_references({"version": 1, "refs": {"e/.zarray": metadata([5])}, "gen": gen})
     assert refs.chunk_grid("e").view().counts[3].sum() == 1
+
+
+@pytest.mark.parametrize("stop", [999, 150_000], ids=["all tried", "not all tried"])
+def test_generated_chunks_whose_template_fails_are_left_out(stop: int) -> None:
+    item = {
+        "key": "v/{{i}}", "url": "u", "offset": "{{1000 + 100 // (i - 500)}}", "length": "4",
+        "dimensions": {"i": {"stop": stop}},
+    }  # fmt: skip
+    bad = {f"v/{at}": ["u", -1, 4] for at in (3, stop + 5, stop + 20)}
+    refs = {"v/.zarray": metadata((stop + 10,)), **bad}
+    grid = rx.open_references({"version": 1, "refs": refs, "gen": [item]}).chunk_grid("v")
+    assert grid.left_out.indices.tolist() == [[500], [stop + 5]]
+    assert grid.states[[3, 500, stop + 5]].tolist() == [STATES.index("range"), 0, 0]

@@ -35,13 +35,13 @@ def counts(chunk_map: ChunkMap) -> dict[str, int]:
 def test_chunks_that_an_audit_found_wanting_are_failed(refs: rx.ReferenceSet) -> None:
     outcomes = Outcomes()
     chunk_map = ChunkMap(refs, outcomes)
-    assert counts(chunk_map) == {"absent": 5, "range": 13}
+    assert counts(chunk_map) == {"absent": 1, "range": 13, "failed": 4}
     refs.audit(decode="all")
-    assert counts(chunk_map) == {"absent": 5, "range": 10, "failed": 3}
+    assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
     outcomes.note("sst", (1, 0, 0), "it was read, too")
-    assert counts(chunk_map) == {"absent": 5, "range": 10, "failed": 3}
+    assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
     refs.audit(decode="none")
-    assert counts(chunk_map) == {"absent": 5, "range": 11, "failed": 2}
+    assert counts(chunk_map) == {"absent": 1, "range": 11, "failed": 6}
 
 
 def test_targets_have_the_states_of_an_audit(

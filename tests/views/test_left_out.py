@@ -9,6 +9,7 @@ import pytest
 from tests.data.test_filesystem import raw_set
 from tests.views.test_explorer import Host
 from tests.views.test_inspector_details import ask
+from tests.views.test_maps import show
 
 BAD = ["u", -1, 4]
 
@@ -47,3 +48,13 @@ def test_rows_of_chunks_that_are_not_there_say_why(bad: Any) -> None:
     host.ask("tree.toggle", path="x", open=True)
     rows = {row["path"]: row["origin"] for row in host.ask("tree.rows", start=0, n=99)["rows"]}
     assert (rows["x/1"], rows["x/2"]) == ("left out" if bad else "absent", "absent")
+
+
+def test_the_map_counts_and_draws_what_was_left_out_as_failed() -> None:
+    host = Host(raw_set("text", BAD, BAD, shape=[8]))
+    for _ in range(2):  # once more when one of them was read, and is known to have failed
+        grid, (counts, *_) = show(host, "x")
+        found = dict(zip(grid["states"], grid["counts"], strict=True))
+        assert (found["inline"], found["absent"], found["failed"]) == (1, 1, 2)
+        assert counts.reshape(6, 4)[-1].tolist() == [0, 1, 1, 0]
+        host.read("x", [1])

@@ -24,7 +24,7 @@ export function presence(picture: GridPicture, cell: number): { seen: number; pr
   return { seen, present: seen - perState[ABSENT * rows * columns + cell]! };
 }
 
-/** How many chunks of a cell failed in this session. */
+/** How many chunks of a cell failed: when they were read, or because their reference cannot be used. */
 export function failures({ perState, rows, columns, states }: GridPicture, cell: number): number {
   return perState[states.indexOf(FAILED) * rows * columns + cell]!;
 }
@@ -83,7 +83,7 @@ export function said(picture: GridPicture, place: Place): string {
 function single(picture: GridPicture, cell: number): string[] {
   const state = picture.states[stateOf(picture, cell)]!;
   if (state === "absent") return ["no reference: reads as the fill value"];
-  if (state === FAILED) return ["failed when it was read", targetOf(picture, cell)];
+  if (state === FAILED) return ["failed: its reference or its bytes cannot be used", targetOf(picture, cell)];
   const kind = KIND_NAMES[state as Kind];
   const length = picture.size[cell]!;
   if (state === "url") return [kind, targetOf(picture, cell)];
@@ -100,7 +100,7 @@ function several(picture: GridPicture, cell: number): string[] {
 }
 
 export function stateName(state: string): string {
-  if (state === FAILED) return "failed when read";
+  if (state === FAILED) return "failed";
   return state === "absent" ? "without a reference" : KIND_NAMES[state as Kind];
 }
 

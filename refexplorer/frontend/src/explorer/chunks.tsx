@@ -185,7 +185,7 @@ function Legend({ grid, by }: { grid: GridPicture; by: By }) {
   const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
   const absent: LegendEntry[] = [
     ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", mark: "nothing" as const }] : []),
-    ...(failed ? [{ name: "failed when read", mark: "failed" as const }] : []),
+    ...(failed ? [{ name: "failed", mark: "failed" as const }] : []),
   ];
   if (by === "size" || by === "offset") {
     return (

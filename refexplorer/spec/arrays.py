@@ -107,7 +107,7 @@ class ArrayMeta:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        number = r"(?:0|[1-9]\d*)"
+        number = r"(?:0|[1-9]\d{0,999})"  # Python reads few thousand digits
         separator = re.escape(self.separator)
         return re.compile(rf"{re.escape(self.prefix)}({number}(?:{separator}{number})*)", re.ASCII)
 

@@ -19,7 +19,7 @@ from refexplorer.spec.dimensions import Dimension, read_dimensions
 from refexplorer.spec.gen import FIELDS, GenItem
 from refexplorer.spec.gen_keys import Effort, look_at_keys
 from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.templates import Compile, Template, is_template
+from refexplorer.spec.templates import Compile, Template, is_template, rendered_plain
 
 _READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
 """Items that an open set has: of a text that is being typed, all but one were read before."""
@@ -150,7 +150,7 @@ def _read_field(
         findings.add(code, place, f"`{name}` must be a text.")
         return None
     if not is_template(value):
-        value = value.removesuffix("\n")  # as jinja2 does to every text that it renders
+        value = rendered_plain(value)
     try:
         return compiler(value)
     except TemplateProblem as problem:

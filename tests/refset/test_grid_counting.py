@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import example, given
@@ -68,3 +69,11 @@ def test_one_odd_key_among_thousands_is_not_counted() -> None:
 
 def _path(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
+
+
+def test_a_key_of_more_digits_than_python_reads_names_no_chunk() -> None:
+    long, array = "x/" + "1" * 5000, {"zarr_format": 2, "shape": [4], "chunks": [1], "dtype": "<i4"}
+    array |= {"compressor": None, "filters": None, "order": "C", "fill_value": 0}
+    refs = rx.open_references({"x/.zarray": json.dumps(array), long: "text", "x/9": "text"})
+    assert list(refs.to_v0()) == ["x/.zarray", long, "x/9"]
+    assert [d.key for d in refs.diagnostics if d.code == "chunk-outside-grid"] == ["x/9"]

@@ -20,8 +20,9 @@ def test_a_url_or_template_ends_as_jinja2_has_it(text: str) -> None:
         "version": 1,
         "templates": {"u": "srv\r\n", **({} if "{{" in text else {"v": text})},
         "refs": {"a": [text], "b": [text, 0, 4], "c": ["{{v | default('')}}/x"]},
+        "gen": [{"key": "g{{i}}", "url": text, "dimensions": {"i": [1]}}],
     }
-    v0 = {"a": [expected], "b": [expected, 0, 4], "c": [called]}
+    v0 = {"a": [expected], "b": [expected, 0, 4], "c": [called], "g1": [expected]}
     assert rx.expand(document).v0 == v0
     assert rx.open_references(document).to_v0() == v0
     assert rx.open_references(json.dumps(document).encode()).to_v0() == v0

@@ -118,10 +118,13 @@ def test_a_typed_url_leads_to_no_other_address_inside(
     assert list(rx.open_references(f"{typed}/set.json")) == ["a", "b"]
     server.redirects["/away.json"] = "/set.json"
     assert list(rx.open_references(f"{typed}/away.json")) == ["a", "b"]
-    for secret in (f"{server.url}/set.json", "http://169.254.169.254/set.json", "file:///set.json"):
+    for secret in (f"{server.url}/set.json", "http://169.254.169.254/set.json"):
         server.redirects["/away.json"] = secret
         with pytest.raises(AccessError, match="inside this machine or network"):
             rx.open_references(f"{typed}/away.json")
+    server.redirects["/away.json"] = "file:///set.json"
+    with pytest.raises(SourceError, match="only http and https are followed"):
+        rx.open_references(f"{typed}/away.json")
 
 
 def test_a_redirect_takes_no_credentials_along(

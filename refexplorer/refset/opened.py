@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from refexplorer.formats.json_blocks import Entries
@@ -230,6 +231,7 @@ def open_document(document: Document, entries: Entries | None = None) -> OpenedS
         refused = left_out_of(document.base, document.left_out)
     else:
         table, refused = table_of_entries(entries, document)
+    refused = replace(refused, items=document.refused)
     table, segments = lay_over(
         table, [Generated(i, i.failing) for i in document.gen], document.findings
     )

@@ -53,6 +53,8 @@ class Document:
         The templates of V1, compiled, with what was given at open time in their place.
     gen
         The gen items that could be read.
+    refused
+        Those whose templates fail: none of their keys is there.
     findings
         What was noted while reading; `entries` adds to it.
     compiler
@@ -65,6 +67,7 @@ class Document:
     refs: Mapping[str, object]
     templates: Mapping[str, Template] = field(default_factory=dict)
     gen: tuple[GenItem, ...] = ()
+    refused: tuple[GenItem, ...] = ()
     findings: Findings = field(default_factory=Findings)
     limits: Limits = DEFAULT_LIMITS
     compiler: Compile = compile_template
@@ -240,8 +243,9 @@ def _read_v1(
         )
     templates = _read_templates(source, overrides, findings, compiler)
     refs = _section(source, "refs", findings)
-    gen = read_gen(source.get("gen", ()), templates, limits, findings, compiler)
-    document = Document(1, refs, templates, gen, findings, limits, compiler)
+    refused: list[GenItem] = []
+    gen = read_gen(source.get("gen", ()), templates, limits, findings, compiler, refused)
+    document = Document(1, refs, templates, gen, tuple(refused), findings, limits, compiler)
     _note_calls(document)
     return document
 

@@ -33,6 +33,7 @@ class _Given:
     limits: Limits
     compiler: Compile
     effort: Effort
+    refused: list[GenItem]
 
 
 def read_gen(
@@ -41,12 +42,16 @@ def read_gen(
     limits: Limits,
     findings: Findings,
     compiler: Compile = compile_template,
+    refused: list[GenItem] | None = None,
 ) -> tuple[GenItem, ...]:
-    """Read the ``gen`` section; items that are refused are left out and noted."""
+    """Read the ``gen`` section; items that are refused are left out and noted.
+
+    Those whose templates can be read, but fail, are added to `refused`.
+    """
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
-    given = _Given(templates, limits, compiler, Effort())
+    given = _Given(templates, limits, compiler, Effort(), [] if refused is None else refused)
     items = (_known_item(number, item, given, findings) for number, item in enumerate(source))
     return tuple(item for item in items if item is not None)
 
@@ -100,6 +105,7 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
         return item
     looked = look_at_keys(item, given.effort, at, findings)
     if looked is None:
+        given.refused.append(item)
         return None
     item = looked
     _note_arguments(item, at, findings)

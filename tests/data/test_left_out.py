@@ -87,6 +87,23 @@ def test_a_generated_chunk_whose_template_fails_has_failed() -> None:
     assert refs.chunk("x", (999,)).state is State.FILL
 
 
+def test_no_chunk_of_a_gen_item_that_was_refused_looks_as_if_it_never_was() -> None:
+    item = {
+        "key": "x/{{i}}", "url": "u", "offset": "{{4 // i}}", "length": "4",
+        "dimensions": {"i": [0, 1, 3]},
+    }  # fmt: skip
+    refs = rx.open_references(
+        {"version": 1, "refs": raw_set(None, "text", shape=[8]), "gen": [item]}
+    )
+    found = [refs.chunk("x", (index,)) for index in range(4)]
+    states = [State.FAILED, State.FETCHED, State.FILL, State.FAILED]
+    assert [each.state for each in found] == states
+    assert "/gen/0/offset: gen[0] would make this key, but it fails for i=0" in str(
+        found[3].message
+    )
+    assert refs.chunk_grid("x").left_out.indices.tolist() == [[0], [3]]
+
+
 def test_a_chunk_whose_row_has_a_bad_number_has_failed(tmp_path: Path) -> None:
     rx.open_references(raw_set(["u", 1, 4], None, ["u", 2, 4])).to_parquet(tmp_path / "refs")
     file = tmp_path / "refs" / "x" / "refs.0.parq"

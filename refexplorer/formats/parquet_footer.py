@@ -36,16 +36,19 @@ class Footer(NamedTuple):
         How many rows it has.
     held
         How many of them hold a reference; None where the statistics do not tell.
+    proved
+        Whether the statistics prove that every offset and size is a number of bytes.
     """
 
     rows: int
     held: int | None
+    proved: bool = False
 
 
 def read_footer(metadata: pq.FileMetaData) -> Footer:
     """Tell the rows, and how many hold a reference where the statistics are enough."""
-    held = _held(metadata) if has_good_numbers(metadata) else None
-    return Footer(metadata.num_rows, held)
+    proved = has_good_numbers(metadata)
+    return Footer(metadata.num_rows, _held(metadata) if proved else None, proved)
 
 
 def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> None:

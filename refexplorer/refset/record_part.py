@@ -194,7 +194,8 @@ class RecordPart:
 
     def left_out(self, row: int) -> Reason | None:
         """Return why the reference in a row cannot be used; None if it can, or there is none."""
-        self.columns  # noqa: B018  reading tells
+        if not self._footer.proved or self.held.place_of(row) is not None:
+            self.columns  # noqa: B018  reading tells
         if self.bad is not None:
             return Reason(self.bad.code, str(self.bad))
         for name, rows in self._bad_numbers.items():

@@ -61,6 +61,17 @@ def test_a_key_and_a_count_need_no_other_record_file(store: Path) -> None:
     assert refs.count == 10
 
 
+def test_an_absent_key_needs_no_references_where_the_footer_vouches_for_numbers(
+    store: Path,
+) -> None:
+    refs = rx.open_references(store)
+    (records,) = refs.opened.segments
+    assert isinstance(records, Records)
+    assert refs.get("x/2") is None
+    assert refs.left_out("x/2") is None
+    assert not any(part.is_read for part in records.parts)
+
+
 def test_levels_and_searches_skip_what_is_absent(store: Path) -> None:
     refs = rx.open_references(store)
     names = [row.name for row in refs.children("x").rows]

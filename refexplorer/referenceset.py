@@ -36,7 +36,7 @@ from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
 from refexplorer.refset.writing import v0_blocks
 from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.diagnostics import Diagnostic, Findings, placed
+from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate, placed
 from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.explanation import Explanation
 from refexplorer.spec.gen import GenItem
@@ -138,8 +138,13 @@ class ReferenceSet(ReadableSet):
         pointer says where.
         """
         found = self._opened.left_out(key)
-        locate = None if found is None or self.source.is_large else locator_of(self.source)
-        return found if found is None or locate is None else placed(found, locate)
+        is_short = not self.source.is_large
+        return placed(found, self._locate) if found and is_short and self._locate else found
+
+    @cached_property
+    def _locate(self) -> Locate | None:
+        """What finds a pointer in the text; what it walked through it does not walk again."""
+        return locator_of(self.source)
 
     @property
     def _base(self) -> str:

@@ -67,8 +67,7 @@ def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Readi
     -------
     Reading
         The state is ``fill`` if the source has no reference for the chunk, and ``failed``, with a
-        sentence, if its bytes cannot be read or decoded, or if its reference cannot be used; the
-        values are then those that a reader gets, the fill value.
+        sentence, if its bytes cannot be read or decoded, or if its reference cannot be used.
 
     Raises
     ------

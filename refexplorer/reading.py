@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from refexplorer.refset.opened import OpenedSet
     from refexplorer.refset.target_index import TargetIndex
     from refexplorer.spec.arrays import ArrayMeta
-    from refexplorer.spec.diagnostics import Findings
+    from refexplorer.spec.diagnostics import Diagnostic, Findings
 
 
 class ReadableSet(Mapping[str, Reference]):
@@ -56,6 +56,10 @@ class ReadableSet(Mapping[str, Reference]):
     def error_count(self) -> int:
         """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
         return sum(found.count for found in self._findings if found.severity is Severity.ERROR)
+
+    @abstractmethod
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return the error because of which a key of the source is not in the set, or None."""
 
     @abstractmethod
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
@@ -357,11 +361,11 @@ class ReadableSet(Mapping[str, Reference]):
         return Targets(policy, self._options(storage_options), self.limits)
 
     def _warn_of_errors(self) -> None:
-        """Warn that left-out keys will read as the fill value, as keys that never were."""
+        """Warn of left-out keys; where not even their names are known, they read as fill values."""
         if errors := self.error_count:
             warnings.warn(
-                f"{self.source.name} has {errors:,} errors; what they left out reads as the fill "
-                "value. See `diagnostics`.",
+                f"{self.source.name} has {errors:,} errors. A chunk that they left out fails when "
+                "it is read, or is the fill value if its key is not known. See `diagnostics`.",
                 LeftOutWarning,
                 stacklevel=3,
             )

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import zarr
 
     from refexplorer.spec.arrays import ArrayMeta
-    from refexplorer.spec.diagnostics import Diagnostic
 
 
 class State(StrEnum):
@@ -93,27 +92,14 @@ def _decoded(refs: Opened, array: ArrayMeta, index: Index, targets: Targets) -> 
     check_size(array, refs.limits)
     opened = _open(refs, array, targets)
     key = array.chunk_key(index)
-    state, message = _found(refs, key)
+    state = State.FETCHED if key in refs else State.FILL
     try:
         values = np.asarray(opened[region(array, index)])
     except RefexplorerError:
         raise
     except Exception as error:
         raise DecodeError(f"{key} could not be decoded: {_plain(error)}.") from error
-    return Reading(index, values, state, message, {index: state}, opened.fill_value)
-
-
-def _found(refs: Opened, key: str) -> tuple[State, str | None]:
-    """Return the state of a chunk that was read, by its reference, and why if it failed."""
-    if refs.get(key) is not None:
-        return State.FETCHED, None
-    error = refs.left_out(key)
-    return (State.FILL, None) if error is None else (State.FAILED, said_of(error))
-
-
-def said_of(error: Diagnostic) -> str:
-    """Say in a sentence why a key of the source is not in the set."""
-    return f"{error.key} has a reference that cannot be used: {error}"
+    return Reading(index, values, state, None, {index: state}, opened.fill_value)
 
 
 def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:

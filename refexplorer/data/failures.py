@@ -1,4 +1,4 @@
-"""Why a target did not give its bytes, in words."""
+"""Why a target did not give its bytes, or a key has none, in words."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from refexplorer.errors import FetchError, LimitError, RefexplorerError
 
 if TYPE_CHECKING:
     from refexplorer.data.places import Place
+    from refexplorer.spec.diagnostics import Diagnostic
 
 _PACKAGES = {
     "s3": "s3fs",
@@ -133,3 +134,8 @@ def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
     return LimitError(
         f"it has {size:,} bytes or more, and one read may take {limit:,} (limits: fetch_bytes)"
     )
+
+
+def said_of(error: Diagnostic) -> str:
+    """Say in a sentence why a key of the source is not in the set."""
+    return f"{error.key} has a reference that cannot be used: {error}"

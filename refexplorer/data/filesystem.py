@@ -17,11 +17,13 @@ from fsspec import AbstractFileSystem
 
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.codecs import METADATA_NAMES, refuse_unsafe
+from refexplorer.data.failures import said_of
 from refexplorer.data.fetching import fetch_many
 from refexplorer.data.opened import Opened
 from refexplorer.data.options import StorageOptions
 from refexplorer.data.targets import Targets
 from refexplorer.errors import DecodeError, FetchError
+from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Reference
 
 
@@ -105,11 +107,10 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
 
     def _reference(self, key: str) -> Reference:
         reference = self.references.get(key)
-        if reference is None and key in self.references:
-            raise FetchError(f"{key} has no reference: its template fails; see refs.diagnostics.")
-        if reference is None:
-            raise FileNotFoundError(key)
-        return reference
+        if reference is not None:
+            return reference
+        error = None if is_metadata(key) else self.references.left_out(key)
+        raise FileNotFoundError(key) if error is None else FetchError(said_of(error))
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
         """Describe a key or a folder; the size of a whole file is None, since it is not asked."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.data.chunks import State, said_of
+from refexplorer.data.chunks import State
 from refexplorer.data.decoding import Step, said, steps
+from refexplorer.data.failures import said_of
 from refexplorer.data.fetching import Advance, fetch_many
 from refexplorer.data.grid import Index
 from refexplorer.data.opened import Opened

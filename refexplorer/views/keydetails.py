@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from refexplorer.data.background import wait_for
-from refexplorer.data.chunks import State, said_of
+from refexplorer.data.chunks import State
+from refexplorer.data.failures import said_of
 from refexplorer.data.fetching import Advance, FetchProgress, fetch_many
 from refexplorer.data.ladder import ladder
 from refexplorer.data.targets import Targets, held

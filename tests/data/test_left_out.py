@@ -41,6 +41,15 @@ def test_a_chunk_whose_reference_is_refused_has_failed(more: dict[str, Any]) -> 
     assert "nothing" in str(found[2].message)
 
 
+def test_reading_a_refused_reference_fails_also_through_zarr() -> None:
+    refs = opened(["u", -1, 4], None)
+    with pytest.warns(rx.LeftOutWarning, match="1 errors. A chunk that they left out"):
+        x = refs.to_zarr()["x"]
+    assert (x[2:4] == -1).all()
+    with pytest.raises(rx.FetchError, match="The offset -1 is less than 0"):
+        x[:2]
+
+
 def test_any_key_of_the_source_tells_why_it_is_not_there() -> None:
     refs = opened(["u", -1, 4], **{"note": ["a", "b"], "good": "text"})
     error = refs.left_out("note")

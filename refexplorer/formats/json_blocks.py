@@ -237,6 +237,8 @@ class _Reader:
             entries, end = self._decoder.raw_decode(text)
         except (ValueError, RecursionError):
             raise NotInBlocks from None
+        if not entries and len(self._keys):  # a comma stands before the end
+            raise NotInBlocks
         self._append(text_column([]), np.empty((3, 0), np.int64), np.empty(0, bool), {-1: entries})
         return text[end:]
 

@@ -128,6 +128,13 @@ def test_a_tail_that_does_not_belong_is_refused(tail: str) -> None:
     assert in_blocks(text + tail, 9) is None
 
 
+@pytest.mark.parametrize("refs", ['{"a": ["u", 1, 2],}', '{"a": "x", "b": ["u", 1, 2], }'])
+@pytest.mark.parametrize("block", [1, 9, 90])
+def test_a_comma_before_the_end_is_refused(refs: str, block: int) -> None:
+    assert in_blocks(refs, block) is None
+    assert in_blocks(f'{{"version": 1, "refs": {refs}}}', block) is None
+
+
 def test_equal_keys_and_sections_are_seen() -> None:
     text = '{"version": 1, "refs": {"a": ["u", 1, 2], "b": ["u", 3, 4], "a": ["u", 5, 6]}}'
     with patch.object(source, "LARGE", 1), patch.object(json_blocks, "BLOCK", 20):

@@ -17,7 +17,7 @@ from refexplorer.refset.key_index import KeyIndex
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.boxes import boxes
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
-from refexplorer.spec.gen import BadField, GenItem
+from refexplorer.spec.gen import GenItem, said_of_values
 from refexplorer.spec.vectors import TooMuchText, flat
 
 _WRITTEN_KEYS = 200_000
@@ -86,12 +86,9 @@ def _refusal(item: GenItem, key: str) -> Diagnostic | None:
     if number is None:
         return None
     for values in (item.values(number), *map(item.varied, item.sample())):
-        try:
-            item.rendered("key", values)
-            item.reference(values)
-        except BadField as bad:
-            named = ", ".join(f"{name}={value}" for name, value in values.items())
-            said = f"gen[{item.number}] would make this key, but it fails for {named}: {bad}"
+        if (bad := item.failure(values)) is not None:
+            where = said_of_values(values)
+            said = f"gen[{item.number}] would make this key, but it fails for {where}: {bad}"
             at = pointer("gen", item.number, bad.field)
             return Reason(bad.code, said, bad.hint).finding(at, key)
     return None

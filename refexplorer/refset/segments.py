@@ -121,14 +121,12 @@ class Generated:
     def left_out(self, key: str) -> Diagnostic | None:
         """Return why a key is not there although it is made; None if nothing fails for it."""
         number = self.item.find(key)
-        try:
-            if number is not None:
-                self.item.reference_at(number)
-        except BadField as bad:
-            said = f"{self.origin} makes this key, but its `{bad.field}` fails: {bad}"
-            at = pointer("gen", self.item.number, bad.field)
-            return Reason(bad.code, said, bad.hint).finding(at, key)
-        return None
+        bad = None if number is None else self.item.failure(self.item.values(number))
+        if bad is None:
+            return None
+        said = f"{self.origin} makes this key, but its `{bad.field}` fails: {bad}"
+        at = pointer("gen", self.item.number, bad.field)
+        return Reason(bad.code, said, bad.hint).finding(at, key)
 
     def failing(self) -> Iterator[str]:
         """Yield the keys for which a template fails, unless it is that of the key."""

@@ -83,6 +83,11 @@ def written(field: str, text: str) -> str:
     return text
 
 
+def said_of_values(values: Mapping[str, int]) -> str:
+    """Write the values of dimensions as in a sentence."""
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
 @dataclass(frozen=True)
 class GenItem:
     """A gen item that was read and checked.
@@ -206,6 +211,15 @@ class GenItem:
         """Return the value of each dimension for a combination of the `varying` ones."""
         values = {**self.varying.at(number), **self._fixed}
         return {dimension.name: values[dimension.name] for dimension in self.dimensions}
+
+    def failure(self, values: Mapping[str, int]) -> BadField | None:
+        """Return why a template fails for these values of the dimensions; None if none does."""
+        try:
+            self.rendered("key", values)
+            self.reference(values)
+        except BadField as bad:
+            return bad
+        return None
 
     def combination(self, number: int) -> int:
         """Return the number in the whole product of the key with this number."""

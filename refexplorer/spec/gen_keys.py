@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from refexplorer.spec.boxes import as_column
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.extents import cannot_fail, extents_of
-from refexplorer.spec.gen import FIELDS, LISTED_KEYS, BadField, GenItem
+from refexplorer.spec.gen import FIELDS, LISTED_KEYS, GenItem, said_of_values
 from refexplorer.spec.runs import failing, fails
 from refexplorer.spec.templates import Template
 from refexplorer.spec.vectors import most_steps
@@ -99,15 +99,11 @@ def _note_failing(
     item: GenItem, values: Mapping[str, int], at: str, findings: Findings, count: int = 1
 ) -> bool:
     """Note why a template fails for these values, and for how many keys; False if none does."""
-    try:
-        item.rendered("key", values)
-        item.reference(values)
-    except BadField as bad:
-        where = ", ".join(f"{name}={value}" for name, value in values.items())
-        message = f"For {where}: {bad}"
+    bad = item.failure(values)
+    if bad is not None:
+        message = f"For {said_of_values(values)}: {bad}"
         findings.add(bad.code, at + pointer(bad.field), message, bad.hint, count=count)
-        return True
-    return False
+    return bad is not None
 
 
 def _steps(template: Template | None, templates: Mapping[str, Template]) -> float:

@@ -10,6 +10,7 @@ import param
 from bokeh.embed.bundle import extension_dirs
 from panel.custom import JSComponent
 
+from refexplorer.app.turns import Turns
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.editor import EditorController
 from refexplorer.views.explorer import ExplorerController
@@ -36,12 +37,13 @@ class View(JSComponent):
     """A view whose messages a controller answers.
 
     One thread answers for each view, in order: a long search holds up neither the server
-    nor the other people on it. `_send_msg` may be called from any thread.
+    nor the other people on it.
     """
 
     def __init__(self, controller: Controller, **params: Any) -> None:
         super().__init__(sizing_mode="stretch_both", margin=0, **params)  # type: ignore[no-untyped-call]
         self._controller = controller
+        self._turns = Turns()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="refexplorer-view")
         controller.post = self._post
 
@@ -53,7 +55,7 @@ class View(JSComponent):
             self._post(reply, buffers)
 
     def _post(self, message: Message, buffers: Buffers) -> None:
-        self._send_msg({"message": message, "buffers": buffers})
+        self._turns.soon(self._send_msg, {"message": message, "buffers": buffers})
 
 
 class ExplorerView(View):
@@ -109,12 +111,12 @@ class EditorView(View):
         super().__init__(editor, text=editor.document)
 
     def _handle_msg(self, data: Message) -> None:
-        """Answer what concerns the page here, where its parts may be changed; the rest as ever."""
+        """Answer what concerns the page in a turn of it; the rest as ever."""
         if data.get("op") != "explore":
             super()._handle_msg(data)
         elif (references := self._editor.references) is not None:
             self._post({"id": data["id"]}, [])
-            self._explore(references)
+            self._turns.soon(self._explore, references)
         else:
             self._post({"id": data["id"], "error": "There was no text yet that makes keys."}, [])
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
-from contextvars import copy_context
 
 from refexplorer.errors import RefexplorerError
 
@@ -17,8 +15,6 @@ Tell = Callable[[int, int], None]
 
 class OpeningWatch:
     """What `open_references` calls as its `progress`, from the thread that opens.
-
-    Made on the event loop of the page, where `tell` is called.
 
     Parameters
     ----------
@@ -32,8 +28,6 @@ class OpeningWatch:
         self._tell = tell
         self._is_wanted = is_wanted
         self._told = time.monotonic()
-        self._loop = asyncio.get_running_loop()
-        self._context = copy_context()  # it holds the session that the page belongs to
 
     def __call__(self, done: int, size: int) -> None:
         """Tell it now and then.
@@ -48,4 +42,4 @@ class OpeningWatch:
         now = time.monotonic()
         if now - self._told >= BETWEEN:
             self._told = now
-            self._loop.call_soon_threadsafe(self._tell, done, size, context=self._context.copy())
+            self._tell(done, size)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import panel
-from panel.models.esm import DataEvent
 
 from refexplorer import demo
 from refexplorer.app.address import OTHER_VIEWS, Address, is_shareable
 from refexplorer.app.components import EditorView, ExplorerView, Frame, View
 from refexplorer.app.library import VISITOR, Library
 from refexplorer.app.opening import OpeningWatch
+from refexplorer.app.turns import Turns
 from refexplorer.app.upload import Upload
 from refexplorer.markup import escape
 from refexplorer.referenceset import ReferenceSet
@@ -63,7 +62,8 @@ class Page:
         self._explorer: ExplorerView | None = None
         titles = {name: offer.title for name, offer in library.offers.items()}
         self._frame = Frame(titles, library.largest)
-        self._frame.on_msg(self._heard)
+        self._turns = Turns()
+        self._frame.on_msg(lambda event: self._turns.soon(self._do, event.data))
         self._frame.param.watch(self._turn, "view")
         self._step = 0
         self._views = panel.Column(sizing_mode="stretch_both", margin=0)
@@ -95,7 +95,7 @@ class Page:
     def _explore(self, references: ReferenceSet) -> None:
         """Make the explorer anew; the other views stay as they are."""
         self._explorer = ExplorerView(references, self._library.grants(references))
-        self._explorer.param.watch(self._tell, "here")
+        self._explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
         self._made[EXPLORER] = self._explorer
         self._views[:] = list(self._made.values())
 
@@ -106,9 +106,9 @@ class Page:
         self._frame.view = EXPLORER
         self._turn()
 
-    async def _heard(self, event: DataEvent) -> None:
+    def _do(self, message: Mapping[str, Any]) -> None:
         """Do what the header or the start screen asks for; say why it cannot be done."""
-        operations: Mapping[str, Callable[[Any], Awaitable[None]]] = {
+        operations: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "open": self._choose,
             "go": self._go,
             "turn": self._turn_to,
@@ -117,15 +117,18 @@ class Page:
             "piece": self._take_piece,
         }
         try:
-            await operations[event.data["op"]](event.data)
+            operations[message["op"]](message)
         except Exception as error:
-            self._frame.param.update(view=START, opening="", problem=sentence(error))
+            self._fail(error)
 
-    async def _choose(self, message: Mapping[str, Any]) -> None:
+    def _fail(self, error: Exception) -> None:
+        self._frame.param.update(view=START, opening="", problem=sentence(error))
+
+    def _choose(self, message: Mapping[str, Any]) -> None:
         source = str(message["source"])
-        await self._open(source, partial(self._library.open, source), Address(source))
+        self._open(source, partial(self._library.open, source), Address(source))
 
-    async def _go(self, message: Mapping[str, Any]) -> None:
+    def _go(self, message: Mapping[str, Any]) -> None:
         """Follow the address; what it names is opened unless it is open already."""
         self._step = int(message["step"])
         place = Address.read(str(message["address"]))
@@ -133,25 +136,25 @@ class Page:
             self._stand(place)
         else:
             opening = partial(self._library.open, place.source)
-            await self._open(place.source, opening, place)
+            self._open(place.source, opening, place)
 
-    async def _turn_to(self, message: Mapping[str, Any]) -> None:
+    def _turn_to(self, message: Mapping[str, Any]) -> None:
         """Show another view; the header marks the one that Python says, so that both agree."""
         self._frame.view = str(message["view"])
 
-    async def _stop(self, message: Mapping[str, Any]) -> None:
+    def _stop(self, message: Mapping[str, Any]) -> None:
         """Wait no longer for what is being opened or uploaded."""
         self._attempt = self._upload = None
         self._frame.opening = ""
         self._tell()
 
-    async def _begin_upload(self, message: Mapping[str, Any]) -> None:
+    def _begin_upload(self, message: Mapping[str, Any]) -> None:
         self._frame.problem = ""
         size = int(message["size"])
         self._upload = Upload(str(message["name"]), size, self._library.largest)
         self._frame.ask_for_piece(0)
 
-    async def _take_piece(self, message: Mapping[str, Any]) -> None:
+    def _take_piece(self, message: Mapping[str, Any]) -> None:
         if (upload := self._upload) is None:
             return
         upload.add(bytes(message["piece"]))
@@ -159,9 +162,9 @@ class Page:
             self._frame.ask_for_piece(upload.received)
             return
         self._upload = None
-        await self._open(upload.name, partial(upload.open, VISITOR), Address())
+        self._open(upload.name, partial(upload.open, VISITOR), Address())
 
-    async def _open(self, name: str, opening: Opening, place: Address) -> None:
+    def _open(self, name: str, opening: Opening, place: Address) -> None:
         """Open a set on a thread and show it, unless the person gave up or chose another.
 
         Who turned to another view meanwhile stays there.
@@ -170,20 +173,24 @@ class Page:
         begun = self._frame.view
         self._frame.param.update(opening=name, opened=[], problem="")
         watch = OpeningWatch(self._tell_opened, lambda: self._attempt is attempt)
-        try:
-            loop = asyncio.get_running_loop()
-            references = await loop.run_in_executor(self._threads, partial(opening, progress=watch))
-        except Exception:
-            if self._attempt is attempt:
-                raise
-            return
-        if self._attempt is attempt:
-            if (view := self._frame.view) != begun and view in OTHER_VIEWS:
-                place = place._replace(view=view)
-            self.show(references, place.source, place)
+
+        def finish(opened: Future[ReferenceSet]) -> None:
+            if self._attempt is not attempt:
+                return
+            try:
+                references = opened.result()
+            except Exception as error:
+                self._fail(error)
+                return
+            turned = self._frame.view != begun and self._frame.view in OTHER_VIEWS
+            view = self._frame.view if turned else place.view
+            self.show(references, place.source, place._replace(view=view))
+
+        opened = self._threads.submit(opening, progress=watch)
+        opened.add_done_callback(lambda done: self._turns.soon(finish, done))
 
     def _tell_opened(self, done: int, size: int) -> None:
-        self._frame.opened = [done, size]
+        self._turns.soon(setattr, self._frame, "opened", [done, size])
 
     def _stand(self, place: Address) -> None:
         """Show the place that an address names, without another step in the history."""
@@ -221,7 +228,7 @@ class Page:
             self._editor_notice = _NO_TEXT.format(escape(references.source.name), _SHOWN_CHARS)
         return demo.path("spec.v1.json").read_text(encoding="utf-8")
 
-    def _tell(self, *_: object) -> None:
+    def _tell(self) -> None:
         """Keep the address to where the person is; while a set is being opened, it waits."""
         if self._frame.opening:
             return

@@ -6,8 +6,10 @@ import socket
 import warnings
 import webbrowser
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import panel
+from bokeh.protocol.message import Message
 from bokeh.server.server import Server
 from bokeh.server.urls import per_app_patterns
 from bokeh.server.views.ws import WSHandler
@@ -43,6 +45,11 @@ class Prompt(WSHandler):
         """Let each piece leave as it is written."""
         super().open(*args, **options)
         self.set_nodelay(True)
+
+    async def send_message(self, message: Message[Any]) -> None:
+        """Send it, unless the person has left: Bokeh would write a warning for each message."""
+        if self.ws_connection is not None:
+            await super().send_message(message)
 
 
 def serve(

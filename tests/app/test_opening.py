@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from pathlib import Path
 
 import pytest
-from panel.models.esm import DataEvent
 
 from refexplorer.app import opening
 from refexplorer.app.library import Library
@@ -56,16 +54,10 @@ def test_what_nobody_waits_for_is_stopped(large: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(opening.OpeningWatch, "__call__", held)
 
-    async def give_up() -> None:
-        event = DataEvent(None, {"op": "open", "source": str(large)})  # type: ignore[no-untyped-call]
-        opens = asyncio.create_task(page._heard(event))
-        await asyncio.to_thread(began.wait, 30)
-        await page._heard(DataEvent(None, {"op": "stop"}))  # type: ignore[no-untyped-call]
-        may_go_on.set()
-        await opens
-
-    thread = threading.Thread(target=asyncio.run, args=[give_up()])
-    thread.start()
-    thread.join(60)
+    page._do({"op": "open", "source": str(large)})
+    assert began.wait(30)
+    page._do({"op": "stop"})
+    may_go_on.set()
+    page._threads.shutdown()
     assert len(errors) == 1
     assert (page._frame.title, page._frame.problem) == ("", "")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import socket
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from panel.models.esm import DataEvent
 
 import refexplorer.app
 from refexplorer import demo
@@ -18,21 +16,18 @@ from refexplorer.app import serve
 from refexplorer.app.address import Address
 from refexplorer.app.components import EditorView, ExplorerView
 from refexplorer.app.library import Library, Offer
-from refexplorer.app.page import Page
+from refexplorer.app.page import OPENINGS, Page
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.formats.compression import Progress
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 
 
-def event(**message: object) -> DataEvent:
-    return DataEvent(None, message)  # type: ignore[no-untyped-call]
-
-
 def hear(page: Page, **message: object) -> None:
-    """Do what the browser asks for, on a thread: browser tests keep a loop running."""
-    with ThreadPoolExecutor() as pool:
-        pool.submit(asyncio.run, page._heard(event(**message))).result()
+    """Do what the browser asks for, and wait until what it opens is there."""
+    page._do(message)
+    page._threads.shutdown()
+    page._threads = ThreadPoolExecutor(OPENINGS)
 
 
 def go(page: Page, address: str, step: int = 1) -> None:
@@ -97,7 +92,7 @@ def test_who_turns_elsewhere_while_a_set_is_opened_stays_there(
     page, at_once = Page(library), library.open
 
     def meanwhile(source: str, progress: Progress) -> ReferenceSet:
-        hear(page, op="turn", view="editor")
+        page._do({"op": "turn", "view": "editor"})
         return at_once(source, progress)
 
     monkeypatch.setattr(library, "open", meanwhile)
@@ -169,19 +164,12 @@ def test_what_stalls_for_one_person_holds_up_nobody_else() -> None:
 
     slow.offers["slow"] = Offer("slow", stall)
 
-    async def meet() -> None:
-        others = [Page(slow) for _ in range(40)]
-        asked = event(op="open", source="slow")
-        stalled = [asyncio.create_task(page._heard(asked)) for page in others]
-        await asyncio.sleep(0)
-        asked = event(op="open", source="demo/sst.v0.json")
-        await asyncio.wait_for(quick._heard(asked), 30)
-        assert not over.is_set()
-        over.set()
-        await asyncio.gather(*stalled)
-
-    with ThreadPoolExecutor() as pool:
-        pool.submit(asyncio.run, meet()).result()
+    others = [Page(slow) for _ in range(40)]
+    for page in others:
+        page._do({"op": "open", "source": "slow"})
+    choose(quick, "demo/sst.v0.json")
+    assert not over.is_set()
+    over.set()
     assert shown(quick) == [ExplorerView]
 
 

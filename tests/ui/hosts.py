@@ -103,9 +103,11 @@ def running_lab(
 
 
 @contextmanager
-def running_page(*arguments: str) -> Iterator[PanelPage]:
+def running_page(
+    *arguments: str, program: Sequence[str] = ("-m", "refexplorer")
+) -> Iterator[PanelPage]:
     """Start ``refexplorer`` with a page and read the address that it prints."""
-    command = [sys.executable, "-m", "refexplorer", *arguments, "--no-browser", "--port", "0"]
+    command = [sys.executable, *program, *arguments, "--no-browser", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

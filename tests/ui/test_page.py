@@ -16,6 +16,13 @@ SLOW = """{
   WebSocket.prototype.send = function (data) { setTimeout(() => send.call(this, data), 1500); };
 }"""
 """Of a page, so that what it tells Python is late."""
+FORGETFUL = """
+import panel.io.document
+panel.io.document.write_events = panel.io.document.schedule_write_events = lambda *_: None
+from refexplorer.cli import main
+main()
+"""
+"""The page, with a Panel that loses all that it sends by itself: on a busy server it loses some."""
 
 
 def test_start_screen_offers_every_set(panel_page: PanelPage, page: Page) -> None:
@@ -71,6 +78,26 @@ def test_the_views_stay_in_their_places_when_a_set_opens(panel_page: PanelPage, 
     editor.click()
     expect(editor).to_have_attribute("aria-current", "page")
     assert editor.bounding_box() == before
+
+
+def test_nothing_is_left_to_what_panel_sends_by_itself(page: Page) -> None:
+    with running_page("demo", program=("-c", FORGETFUL)) as served:
+        open_on_page(page, served.url, "The same with templates")
+        page.get_by_role("treegrid").get_by_role("gridcell", name="sst", exact=True).click()
+        expect(page).to_have_url(re.compile("key=sst"))
+        page.get_by_role("button", name="Template editor").click()
+        editor = page.get_by_role("region", name="Template editor")
+        editor.get_by_role("button", name="Try values").click()
+        expect(editor.get_by_role("region", name="Try it")).to_be_visible()
+        editor.get_by_role("button", name="Open in explorer").click()
+        expect(page.get_by_role("region", name="Reference set Edited text")).to_be_visible()
+        page.get_by_role("button", name="Open another set").click()
+        page.locator("#source").fill("nosuch.json")
+        page.get_by_role("button", name="Open", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text("nosuch.json")
+        file = FilePayload(name="mine.json", mimeType="", buffer=b'{"a": "text"}')
+        page.locator("input[type=file]").set_input_files(file)
+        expect(page.get_by_role("region", name="Reference set mine.json")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [360, 480])

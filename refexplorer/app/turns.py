@@ -1,0 +1,51 @@
+"""When a page may change, so that all of it reaches the browser."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVarTuple
+
+from bokeh.document import Document
+from panel import state
+
+Arguments = TypeVarTuple("Arguments")
+
+
+class Turns:
+    """Makes changes to one page one after the other, in the turns that Bokeh gives its document.
+
+    Then Bokeh sends them. What changes at other times Panel sends by itself, and can forget the
+    last of it while the connection is busy: in `panel.io.document._dispatch_msgs` (1.9) who ends
+    one round of writing lifts the block that the next has just set. It also sends by itself what
+    changes in a turn, unless the document is held.
+
+    Made where the document is known: while the page is made, or in a turn. Where there is none,
+    as in a test, changes are made at once.
+    """
+
+    def __init__(self) -> None:
+        self._document = state.curdoc
+        self._loop = asyncio.get_running_loop() if self._document else None
+
+    def soon(self, change: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
+        """Change the page when it is its turn; may be called from any thread."""
+        if self._loop is None or self._document is None:
+            change(*arguments)
+        else:
+            turn = partial(_take, self._document, partial(change, *arguments))
+            self._loop.call_soon_threadsafe(_ask, self._document, turn)
+
+
+def _ask(document: Document, turn: Callable[[], None]) -> None:
+    if document.session_context is not None:  # the person is still there
+        document.add_next_tick_callback(turn)
+
+
+def _take(document: Document, change: Callable[[], object]) -> None:
+    document.hold("collect")
+    try:
+        change()
+    finally:
+        document.unhold()

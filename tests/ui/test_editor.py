@@ -38,6 +38,19 @@ def test_follows_each_keystroke(editor: Locator) -> None:
     expect(table).to_contain_text("s3://other/2.nc")
 
 
+def test_the_buttons_stay_where_they_are_while_one_types(editor: Locator) -> None:
+    expect(editor).to_contain_text("9 keys")
+    names = ("Try values", "Open in explorer", "Copy V0")
+    buttons = [editor.get_by_role("button", name=name) for name in names]
+    before = [button.bounding_box() for button in buttons]
+    replace_text(editor, GOOD)
+    expect(editor).to_contain_text("3 keys, 9 removed")
+    assert [button.bounding_box() for button in buttons] == before
+    replace_text(editor, '{"a": ["http://h/f", 1, 2]}')
+    expect(editor.get_by_role("button", name="Make it version 1")).to_be_visible()
+    assert [button.bounding_box() for button in buttons[:2]] == before[:2]
+
+
 def test_marks_an_error_and_keeps_the_last_good_rows(editor: Locator) -> None:
     table = editor.get_by_role("grid", name="V0 keys")
     replace_text(editor, GOOD)

@@ -46,19 +46,18 @@ export function Editor({ host, root }: ViewProps) {
       <header class="bar head">
         <b class="title">{isTask ? "Exercises" : "Template editor"}</b>
         <span class="chip">V1 → V0</span>
-        {reply && <Total reply={reply} />}
         <button class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>Try values</button>
         <button class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
           As others read it
         </button>
-        {reply?.wrap && <button class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
         {!isTask && (
           <button class="button" aria-pressed={side === "shorter"} onClick={() => show("shorter")}>
             Find a shorter V1
           </button>
         )}
         {!isTask && <button class="button" onClick={() => session.explore()}>Open in explorer</button>}
-        <span class="space" />
+        {reply?.wrap && <button class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
+        {reply && <Total reply={reply} />}
         <GoTo session={session} />
         <Export session={session} />
       </header>
@@ -94,10 +93,11 @@ export function Editor({ host, root }: ViewProps) {
   );
 }
 
+/** Takes the room that is left: what it says changes at each key, and must not move the buttons. */
 function Total({ reply: { total, removed, removed_exactly: exactly, good } }: { reply: EditReply }) {
   const [number, noun] = counted(total, "key").split(" ");
   return (
-    <span class="fact">
+    <span class="fact total">
       <b>{number}</b> {noun}
       {!good && " in the last good text"}
       {good && removed !== 0 && `, ${exactly ? "" : "at least "}${count(removed)} removed`}

@@ -108,13 +108,15 @@ def info(
         "targets": summary.targets,
         "bytes": summary.bytes,
         "missing": summary.missing,
+        "left_out": summary.left_out,
         "diagnostics": _severities(refs),
     }
     if as_json:
         output.write_json(facts, "arrays", _arrays(refs))
         return status_of(refs)
-    output.write_rows(("", ""), ((name, _words(value)) for name, value in facts.items()))
-    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing")
+    rows = ((name.replace("_", " "), _words(value)) for name, value in facts.items())
+    output.write_rows(("", ""), rows)
+    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Left out")
     output.write_line()
     output.write_rows(columns, (_array_row(array) for array in _arrays(refs)))
     return status_of(refs)
@@ -207,7 +209,7 @@ def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[No
 
 def _arrays(refs: ReferenceSet) -> Iterator[dict[str, object]]:
     for path in refs.arrays():
-        array = refs.array(path)
+        array, summary = refs.array(path), refs.summary(path)
         yield {
             "path": path,
             "shape": array.shape,
@@ -216,12 +218,13 @@ def _arrays(refs: ReferenceSet) -> Iterator[dict[str, object]]:
             "codecs": array.codecs,
             "dimensions": array.dimensions,
             "zarr_format": array.zarr_format,
-            "missing": refs.summary(path).missing,
+            "missing": summary.missing,
+            "left_out": summary.left_out,
         }
 
 
 def _array_row(array: dict[str, object]) -> tuple[object, ...]:
-    names = ("path", "shape", "chunks", "dtype", "codecs", "missing")
+    names = ("path", "shape", "chunks", "dtype", "codecs", "missing", "left_out")
     return tuple(
         ", ".join(map(str, value)) if isinstance(value, tuple) else value
         for value in (array[name] for name in names)

@@ -56,6 +56,8 @@ def facts_text(summary: Summary) -> str:
     ]
     if summary.missing:
         parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
+    if summary.left_out:
+        parts.append(f"{counted(summary.left_out, 'chunk')} left out by errors")
     return ", ".join(parts)
 
 

@@ -84,12 +84,22 @@ class ArrayIndex:
     def present(self, array: ArrayMeta) -> int:
         """Count the chunks inside the grid that have a reference; record files are read."""
         if array.path not in self._present:
-            folder = self._tree.folder(array.path)
-            segments = [] if folder is None else self._tree.segments_below(folder)
-            found = [_present_in(segment, array) for segment in segments]
-            found += [_present_among(segment, array) for segment in _segments_above(folder)]
+            below, above = self._segments(array)
+            found = [_present_in(segment, array) for segment in below]
+            found += [_present_among(segment, array) for segment in above]
             self._present[array.path] = self._explicit(array) + sum(found)
         return self._present[array.path]
+
+    def segments(self, array: ArrayMeta) -> list[Segment]:
+        """Return the segments that may hold chunks of an array."""
+        below, above = self._segments(array)
+        return [*below, *above]
+
+    def _segments(self, array: ArrayMeta) -> tuple[list[Segment], list[Segment]]:
+        """Return the segments of an array's folder, and those that also make keys of others."""
+        folder = self._tree.folder(array.path)
+        below = [] if folder is None else self._tree.segments_below(folder)
+        return below, _segments_above(folder)
 
     def is_tidy(self, array: ArrayMeta) -> bool:
         """Say whether each explicit key below an array is metadata or a chunk inside the grid."""

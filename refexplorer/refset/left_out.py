@@ -65,6 +65,27 @@ class LeftOut:
         reason: Reason = self.reasons[self.codes[row]]
         return reason.finding(self.base + pointer(key), key)
 
+    def touches(self, path: str) -> bool:
+        """Say whether keys below a path may be among them."""
+        folder = f"{path}/" if path else ""
+        made = (item.folder for item in self.items)
+        return path in self._folders or any(
+            each.startswith(folder) or folder.startswith(each) for each in made
+        )
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        """Every folder above an explicit key."""
+        found: set[str] = set()
+        for key in self.keys.to_pylist():
+            folder = key
+            while folder:
+                folder = folder.rpartition("/")[0]
+                if folder in found:
+                    break
+                found.add(folder)
+        return frozenset(found)
+
     def indices(self, array: ArrayMeta) -> np.ndarray:
         """Return the chunks of an array among them, shape ``(n, rank)`` int64, any order."""
         if not array.shape:

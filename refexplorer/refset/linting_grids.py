@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import flags_of
 from refexplorer.refset.chunk_names import in_blocks
+from refexplorer.refset.lacking import lacking
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.table import Table
 from refexplorer.refset.tree import Folder
@@ -35,7 +36,7 @@ def _metadata_key(array: ArrayMeta) -> str:
 
 
 def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
-    missing = array.chunk_count - opened.arrays.present(array)
+    missing = lacking(opened, array).missing
     if missing > 0:
         key = _metadata_key(array)
         findings.add(

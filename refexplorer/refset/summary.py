@@ -9,6 +9,7 @@ import numpy as np
 
 from refexplorer.refset.columns import KINDS, Columns
 from refexplorer.refset.generated import columns_of
+from refexplorer.refset.lacking import lacking
 from refexplorer.refset.nodes import NodeType
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
@@ -35,6 +36,8 @@ class Summary:
         Distinct URLs.
     missing
         Chunks of arrays that have no reference and read as the fill value.
+    left_out
+        Chunks of arrays that an error left out: reading them fails.
     """
 
     path: str
@@ -45,6 +48,7 @@ class Summary:
     bytes: int | None
     targets: int
     missing: int
+    left_out: int
 
 
 @dataclass
@@ -93,7 +97,7 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
     below = opened.tree.folders[folder.number : folder.end]
     groups = sum(opened.tree.type_of(f) is NodeType.GROUP for f in below)
     opened.arrays.count(arrays)
-    present = sum(opened.arrays.present(array) for array in arrays)
+    lack = [lacking(opened, array) for array in arrays]
     return Summary(
         path,
         sum(tally.kinds.values()),
@@ -102,7 +106,8 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
         tally.kinds,
         tally.bytes,
         len(tally.urls) + tally.more_urls,
-        max(0, sum(array.chunk_count for array in arrays) - present),
+        sum(each.missing for each in lack),
+        sum(each.left_out for each in lack),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.grid import region
+from refexplorer.views.code import code
 from refexplorer.views.inspector import item
 from refexplorer.views.models import Chunk, Item
 from refexplorer.views.notes import note
@@ -84,9 +85,9 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         return chunk
     if chunk is None and refs.opened.tree.folder(key) is not None:
         return None
-    found = chunk or _blank(key)
+    found = chunk or _blank(key, code(refs, key))
     notes = (note(refs, error), *(found.notes or ()))
-    return replace(found, origin=LEFT_OUT, notes=notes, code=f"refs.left_out({key!r})")
+    return replace(found, origin=LEFT_OUT, notes=notes)
 
 
 def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:
@@ -104,10 +105,11 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         size=None,
         origin=ORIGIN,
         chunk=Chunk(array.path, index, shape, estimate(refs, array, index)),
+        code=code(refs, key, policy.granted),
     )
 
 
-def _blank(key: str) -> Item:
+def _blank(key: str, code: str) -> Item:
     """Describe a key of which nothing but its error is known."""
     return Item(
         path=key,
@@ -126,5 +128,5 @@ def _blank(key: str) -> Item:
         notes=None,
         array=None,
         chunk=None,
-        code="",
+        code=code,
     )

@@ -26,7 +26,18 @@ def code(refs: ReferenceSet, path: str, granted: Sequence[str] = ()) -> str:
         return f"{group}[{path!r}]" if path else group
     if path and path in refs:
         return f"refs[{path!r}]"
+    if path and refs.opened.tree.folder(path) is None:
+        return _code_of_absent(refs, path, granted)
     return f"refs.children({path!r})" if path else "refs"
+
+
+def _code_of_absent(refs: ReferenceSet, key: str, granted: Sequence[str]) -> str:
+    """Return what tells of a key that is not in the set: why, or the fill value it reads as."""
+    owner = refs.array_of(key)
+    if owner is None or refs.left_out(key) is not None:
+        return f"refs.left_out({key!r})"
+    arguments = [repr(owner[0]), repr(owner[1]), *filter(None, [allowing(granted)])]
+    return f"refs.chunk({', '.join(arguments)})"
 
 
 def allowing(granted: Sequence[str]) -> str:

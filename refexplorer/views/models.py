@@ -64,6 +64,7 @@ class Array:
     attribute_count: int
     chunk_count: int
     present: int
+    left_out: int
     bytes: int | None
     small: bool
     estimate: Estimate | None

@@ -113,6 +113,25 @@ def test_no_chunk_of_a_gen_item_that_was_refused_looks_as_if_it_never_was() -> N
     assert refs.chunk_grid("x").left_out.indices.tolist() == [[0], [3]]
 
 
+@pytest.mark.parametrize("below", ["", "x"])
+def test_what_was_left_out_is_not_counted_as_missing(below: str) -> None:
+    refused = {
+        "key": "x/{{i}}", "url": "u", "offset": "{{4 // i}}", "length": "4",
+        "dimensions": {"i": [0, 3]},
+    }  # fmt: skip
+    failing = {
+        "key": "x/{{i}}", "url": "u", "offset": "{{1000 + 100 // (i - 500)}}", "length": "4",
+        "dimensions": {"i": {"start": 5, "stop": 999}},
+    }  # fmt: skip
+    raw = raw_set("text", ["u", -1, 4], shape=[2000])
+    refs = rx.open_references({"version": 1, "refs": raw, "gen": [refused, failing]})
+    summary = refs.summary(below)
+    assert summary.left_out == len({1, 3, 500})
+    assert summary.missing == 1000 - len([*range(5, 999), 0, 1, 3])
+    said = next(each for each in refs.diagnostics if each.code == "missing-chunks")
+    assert f"{summary.missing} of 1,000 chunks" in said.message
+
+
 def test_a_chunk_whose_row_has_a_bad_number_has_failed(tmp_path: Path) -> None:
     rx.open_references(raw_set(["u", 1, 4], None, ["u", 2, 4])).to_parquet(tmp_path / "refs")
     file = tmp_path / "refs" / "x" / "refs.0.parq"
@@ -134,3 +153,4 @@ def test_chunks_of_a_record_file_that_cannot_be_read_have_failed(tmp_path: Path)
     assert [each.state for each in found] == [State.FAILED] * 2
     assert "x/refs.0.parq" in str(found[0].message)
     assert refs.chunk_grid("x").left_out.indices.tolist() == [[0], [1], [2]]
+    assert (refs.summary().missing, refs.summary().left_out) == (0, 3)

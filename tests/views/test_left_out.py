@@ -32,6 +32,22 @@ def test_a_chunk_whose_reference_is_refused_shows_its_own_error() -> None:
     assert "The offset -1 is less than 0." in ask(host, "key.explain", path="x/1")[0]["error"]
 
 
+def test_the_code_of_a_key_that_is_not_there_says_what_it_is() -> None:
+    host = Host(raw_set("text", BAD))
+    said = {}
+    for key in ("x/1", "x/2"):
+        line = shown(host, key)["code"]
+        assert line == host.controller.code
+        said[key] = eval(line, {"refs": host.controller.references})
+    assert said["x/1"].code == "bad-offset"
+    assert said["x/2"].state == "fill"
+
+
+def test_counts_of_chunks_without_a_reference_agree_with_the_map() -> None:
+    array = shown(Host(raw_set("text", BAD, BAD, shape=[8])), "x")["array"]
+    assert (array["chunk_count"], array["present"], array["left_out"]) == (4, 1, 2)
+
+
 def test_any_key_that_was_left_out_is_shown_with_its_error() -> None:
     host = Host({"x/.zarray": 5, "note": ["a", "b"], "x/0": "good"})
     for key, code in (("x/.zarray", "bad-ref-type"), ("note", "bad-ref-shape")):

@@ -204,7 +204,8 @@ function Text({ text, total }: { text: string; total: number }) {
 }
 
 function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null }) {
-  const missing = Number(array.chunk_count) - Number(array.present);
+  const leftOut = Number(array.left_out);
+  const missing = Number(array.chunk_count) - Number(array.present) - leftOut;
   return (
     <section>
       <h3>Array {array.path || "/"}</h3>
@@ -215,6 +216,7 @@ function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null
         <Line name="chunks">
           {by(array.chunks)}, {count(array.chunk_count)} in all
           {missing > 0 && <span class="absent"> {count(missing)} without a reference</span>}
+          {leftOut > 0 && <span class="bad"> {count(leftOut)} left out by errors</span>}
         </Line>
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
         <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>

@@ -77,6 +77,8 @@ export interface ArrayItem {
   attribute_count: number;
   chunk_count: Count;
   present: Count;
+  /** Chunks that an error left out. */
+  left_out: Count;
   bytes: Count;
   small: boolean;
   estimate: Estimate | null;

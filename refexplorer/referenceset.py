@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text, tree_text
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
-from refexplorer.formats.parquet_writing import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
-from refexplorer.reading import ReadableSet
-from refexplorer.refset.array_metadata import arrays_of
-from refexplorer.refset.blocks import tables
 from refexplorer.refset.chunkgrid import ChunkGrid
 from refexplorer.refset.examples import example_urls
 from refexplorer.refset.explaining import explain
-from refexplorer.refset.inlining import empty_as_text
 from refexplorer.refset.layout import TargetLayout, TargetSummary
 from refexplorer.refset.linting import lint
 from refexplorer.refset.nodes import Node, Page
 from refexplorer.refset.numbering import number_of, numbers_from
 from refexplorer.refset.opened import OpenedSet
-from refexplorer.refset.parquet_export import write_parquet
 from refexplorer.refset.removal import Removed, removed_keys
 from refexplorer.refset.search import KeySearch
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.summary import Summary, summarize
 from refexplorer.refset.target_index import TargetIndex
-from refexplorer.refset.writing import v0_blocks
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate, placed
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.explanation import Explanation
 from refexplorer.spec.gen import GenItem
-from refexplorer.spec.references import Kind, Reference, V0Value
+from refexplorer.spec.references import Kind, Reference
 from refexplorer.spec.templates import Template
 from refexplorer.spec.trusted import compiler_for
+from refexplorer.writing import WritableSet
 
 
-class ReferenceSet(ReadableSet):
+class ReferenceSet(WritableSet):
     """An opened reference set: a mapping from keys to references, and questions to it.
 
     Made by `refexplorer.open_references`. Nothing here reads a target; what does is in
@@ -350,57 +340,6 @@ class ReferenceSet(ReadableSet):
         return explain(
             self._opened, key, self.source, self._base, self.templates, self.limits, compiler
         )
-
-    def to_v0(self) -> dict[str, V0Value]:
-        """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
-
-        Raises
-        ------
-        LimitError
-            If there are more than `Limits.expanded_keys` keys.
-        """
-        check_expandable(self.count, self.limits)
-        return dict(self._opened.v0())
-
-    def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to a file as V0 JSON; an existing file is replaced when all is written.
-
-        A name that ends in ``.gz`` or ``.zst`` has it compressed.
-
-        Raises
-        ------
-        RefexplorerError
-            If the file cannot be written, or a key cannot be in V0.
-        """
-        check_expandable(self.count, self.limits)
-        write_blocks(Path(path), v0_blocks(tables(self._opened.parts)))
-
-    def to_parquet(self, path: str | os.PathLike[str], *, record_size: int = RECORD_SIZE) -> None:
-        """Write the set as a parquet store.
-
-        fsspec reads it to the same references, but finds no chunk of an array of Zarr v3, of one
-        at the root, or of one whose indices have slashes between them; refexplorer does.
-
-        Parameters
-        ----------
-        path
-            The folder to make; it appears when all is written, and must not exist.
-        record_size
-            Rows of a record file.
-
-        Raises
-        ------
-        RefexplorerError
-            If the folder exists, or the layout has no place for a key of the set.
-
-        Warns
-        -----
-        LeftOutWarning
-            If the set has references of such an array.
-        """
-        check_expandable(self.count, self.limits)
-        blocks = map(empty_as_text, tables(self._opened.parts))
-        write_parquet(blocks, arrays_of(self._opened.table), Path(path), record_size)
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

@@ -22,6 +22,7 @@ ROOMS = (
     {"data"},
     {"display"},
     {"reading"},
+    {"writing"},
     {"referenceset"},
     {"opening"},
     {"inferring", "differing", "converting"},

@@ -177,14 +177,12 @@ class Page:
         def finish(opened: Future[ReferenceSet]) -> None:
             if self._attempt is not attempt:
                 return
-            try:
-                references = opened.result()
-            except Exception as error:
-                self._fail(error)
-                return
             turned = self._frame.view != begun and self._frame.view in OTHER_VIEWS
             view = self._frame.view if turned else place.view
-            self.show(references, place.source, place._replace(view=view))
+            try:
+                self.show(opened.result(), place.source, place._replace(view=view))
+            except Exception as error:
+                self._fail(error)
 
         opened = self._threads.submit(opening, progress=watch)
         opened.add_done_callback(lambda done: self._turns.soon(finish, done))

@@ -21,21 +21,32 @@ class Turns:
     one round of writing lifts the block that the next has just set. It also sends by itself what
     changes in a turn, unless the document is held.
 
-    Made where the document is known: while the page is made, or in a turn. Where there is none,
-    as in a test, changes are made at once.
+    Made where the document is known: while the page is made, or in a turn. Where no document is
+    served, as in a notebook or a test, changes are made at once.
     """
 
     def __init__(self) -> None:
-        self._document = state.curdoc
-        self._loop = asyncio.get_running_loop() if self._document else None
+        self._served = _served()
 
     def soon(self, change: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
         """Change the page when it is its turn; may be called from any thread."""
-        if self._loop is None or self._document is None:
+        if self._served is None:
             change(*arguments)
         else:
-            turn = partial(_take, self._document, partial(change, *arguments))
-            self._loop.call_soon_threadsafe(_ask, self._document, turn)
+            document, loop = self._served
+            turn = partial(_take, document, partial(change, *arguments))
+            loop.call_soon_threadsafe(_ask, document, turn)
+
+
+def _served() -> tuple[Document, asyncio.AbstractEventLoop] | None:
+    """Return the document that is being served, and the loop of its server."""
+    document = state.curdoc
+    if document is None or document.session_context is None:
+        return None
+    try:
+        return document, asyncio.get_running_loop()
+    except RuntimeError:  # `panel serve --warm` makes a page that nobody sees
+        return None
 
 
 def _ask(document: Document, turn: Callable[[], None]) -> None:

@@ -58,8 +58,10 @@ export function Editor({ host, root }: ViewProps) {
         {!isTask && <button class="button" onClick={() => session.explore()}>Open in explorer</button>}
         {reply?.wrap && <button class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
         {reply && <Total reply={reply} />}
-        <GoTo session={session} />
-        <Export session={session} />
+        <span class="tools">
+          <GoTo session={session} />
+          <Export session={session} />
+        </span>
       </header>
       {isTask && (
         <TaskPanel tasks={session.tasks} write={(text) => view.current && replaceText(view.current, text)} />

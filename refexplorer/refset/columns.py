@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -11,12 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import flags_of, number_column, text_column
+from refexplorer.formats.spans import spans_of
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 
 KINDS = tuple(Kind)
 INLINE, BASE64, URL, RANGE = range(4)
 _INT64 = 2**63 - 1
 _START = 32
+_BLOCK = 2**18
+"""Letters that are looked at together; what is made of them stays in the cache."""
 
 
 class UrlColumn(Sequence["str | None"]):
@@ -48,10 +52,34 @@ class UrlColumn(Sequence["str | None"]):
         texts: list[str | None] = self._texts.take(number_column(own)).to_pylist()
         return texts + [self._more[place] for place in more.tolist()]
 
+    def plain_start(self, pattern: str) -> str | None:
+        """Return the protocol of the URLs in the column, as a named group matches it.
+
+        None if they start differently, or one has a brace, a second colon, or a letter that is not
+        printable ASCII: then each is to be looked at.
+        """
+        if not len(self._texts):
+            return None
+        first = re.match(pattern, self._texts[0].as_py())
+        start = first["start"] if first else ""
+        if not start.endswith(":") or not pc.all(pc.starts_with(self._texts, start)).as_py():
+            return None
+        letters, colons = spans_of(self._texts).data, 0
+        for at in range(0, len(letters), _BLOCK):
+            block = letters[at : at + _BLOCK]
+            if block.min() < ord(" ") or block.max() > ord("~") or np.any(block == ord("{")):
+                return None
+            colons += int(np.count_nonzero(block == ord(":")))
+        return start if colons == len(self._texts) else None
+
+    def behind(self) -> np.ndarray:
+        """Return the places of the few behind the column, ascending."""
+        return np.arange(len(self._texts), len(self))
+
     def matching(self, pattern: str) -> np.ndarray:
         """Return the places of the URLs that match, and of the few behind the column, ascending."""
         matches = flags_of(pc.match_substring_regex(self._texts, pattern))
-        return np.append(np.flatnonzero(matches), np.arange(len(matches), len(self)))
+        return np.append(np.flatnonzero(matches), self.behind())
 
     def starts(self, places: np.ndarray, pattern: str) -> list[str | None]:
         """Return what `Columns.starts_of_urls` does."""

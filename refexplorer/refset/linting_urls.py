@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from refexplorer.refset.columns import Columns
+from refexplorer.refset.columns import Columns, UrlColumn
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.diagnostics import Findings, pointer
@@ -41,7 +41,7 @@ def _lint_column(
 ) -> list[str | None]:
     """Note what is odd about each distinct URL, at its first key; return how the URLs start."""
     used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
-    odd = np.intersect1d(used, columns.urls_matching(ODD_URL), assume_unique=True)
+    odd, starts = _at_a_glance(columns, used)
     rows = np.flatnonzero(np.isin(columns.targets, odd))
     _, first, counts = np.unique(columns.targets[rows], return_index=True, return_counts=True)
     for url, row, count in zip(
@@ -58,4 +58,14 @@ def _lint_column(
                 count=count,
                 together=True,
             )
-    return columns.starts_of_urls(used, URL_START)
+    return starts
+
+
+def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
+    """Return which of the `used` places may have odd URLs, and how all of those start."""
+    urls = columns.urls
+    if isinstance(urls, UrlColumn) and (start := urls.plain_start(URL_START)) is not None:
+        behind = np.intersect1d(used, urls.behind(), assume_unique=True)
+        return behind, [start, *urls.at(behind)]
+    odd = np.intersect1d(used, columns.urls_matching(ODD_URL), assume_unique=True)
+    return odd, columns.starts_of_urls(used, URL_START)

@@ -121,6 +121,19 @@ def _opened(text: str) -> Any:
     return {key: reference.to_v0() for key, reference in refs.items()}, list(refs), codes
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["s3://b/g", "http://h/f", "s3://b/f::x", "s3://b/{g}", "s3://b/{{u}}", "s3://b/\u200b", "s3",
+     "s3:/b:c", "s3x://b/f", "/f", "f", "", "s3://b/\x7f", "s3://b/ f", "9:f", "é"],
+)  # fmt: skip
+def test_an_odd_url_among_many_plain_ones_is_found(url: str) -> None:
+    refs: dict[str, Any] = {f"x/{n}": [f"s3://b/{n}", 0, 1] for n in range(20)}
+    refs |= {"whole": ["s3://b/f"], "odd": [url, 0, 1]}
+    with patch.object(source, "LARGE", 1):
+        large = _opened(json.dumps(refs))
+    assert large == _opened(json.dumps(refs))
+
+
 @pytest.mark.parametrize("tail", ["", "]", ',"a":1', '"', "x", "}x"])
 def test_a_tail_that_does_not_belong_is_refused(tail: str) -> None:
     text = '{"version": 1, "refs": {"a": ["u", 1, 2], "b": ["u", 1, 2]}'

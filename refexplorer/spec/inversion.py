@@ -1,6 +1,6 @@
 """From a generated key back to its dimensions, without making the other keys.
 
-The template of a key is read as text and whole numbers. Each number is a sum of *atoms*: a
+The template of a key is read as text and whole numbers. Each number is a sum of atoms: a
 dimension ``i``, or the parts ``i // n`` and ``i % n`` that code like ``{{t // 24}}.{{t % 24}}``
 writes. A dimension of few values may also pass through any expression: its texts are listed.
 What cannot be inverted for certain is not inverted at all, so an answer is never a guess.
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from jinja2 import nodes
 
+from refexplorer.spec.atoms import Atom, Solver, span
 from refexplorer.spec.dimensions import Dimension
 from refexplorer.spec.numerals import read_printf
 from refexplorer.spec.templates import Expression, Template
@@ -26,8 +27,6 @@ LISTED_VALUES = 65_536
 LONGEST = 400
 """Digits of a number in a key; Python reads few thousands."""
 
-Atom = tuple[str, int, int | None]
-"""``(dimension, divisor, modulus)``: the value ``dimension // divisor % modulus``."""
 Linear = tuple[dict[Atom, int], int]
 """Coefficients and a constant."""
 _PADDED = re.compile(r"%(?:0(\d+))?d")
@@ -62,7 +61,7 @@ class Inverter:
 
     pattern: str
     groups: tuple[_Number | _Listed, ...]
-    dimensions: Mapping[str, Dimension]
+    _solver: Solver
     _regex: re.Pattern[str]
 
     def solve(self, key: str) -> dict[str, int] | None:
@@ -74,15 +73,15 @@ class Inverter:
         if match is None:
             return None
         values: dict[str, int] = {}
-        numbers: list[tuple[dict[Atom, int], int]] = []
+        numbers: list[int] = []
         for group, text in zip(self.groups, match.groups(), strict=True):
             if isinstance(group, _Number):
-                numbers.append((group.terms, int(text) - group.constant))
+                numbers.append(int(text) - group.constant)
             elif text in group.values:
                 values[group.dimension] = group.values[text]
             else:
                 return None
-        return _solve(numbers, values, self.dimensions)
+        return self._solver.solve(numbers, values)
 
 
 def invert(
@@ -120,10 +119,11 @@ def invert(
         separated = False
     groups = tuple(part for part in parts if not isinstance(part, str))
     literal = {letter for part in parts if isinstance(part, str) for letter in part}
-    if not _is_certain(groups, literal, dimensions):
+    solver = _solver(groups, literal, dimensions)
+    if solver is None:
         return None
     pattern, bounded = (_pattern(parts, literal, is_bounded) for is_bounded in (False, True))
-    return Inverter(pattern, groups, dimensions, re.compile(bounded, re.DOTALL))
+    return Inverter(pattern, groups, solver, re.compile(bounded, re.DOTALL))
 
 
 def _pattern(parts: list[str | _Number | _Listed], literal: set[str], is_bounded: bool) -> str:
@@ -172,7 +172,7 @@ def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> _Number | 
 def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
     """Return a number of digits that no value of a sum exceeds."""
     terms, constant = linear
-    spans = [_span(atom, factor, dimensions) for atom, factor in terms.items()]
+    spans = [span(atom, factor, dimensions) for atom, factor in terms.items()]
     largest: int = max(abs(constant + sum(ends)) for ends in zip((0, 0), *spans, strict=True))
     return largest.bit_length() * 30103 // 100000 + 1  # its logarithm to the base of 10
 
@@ -235,125 +235,13 @@ def _divided(
     return {(name, divisor, by) if modulo else (name, divisor * by, None): 1}, 0
 
 
-def _atom_bounds(atom: Atom, dimensions: Mapping[str, Dimension]) -> tuple[int, int]:
-    name, divisor, modulus = atom
-    low, high = (bound // divisor for bound in dimensions[name].bounds)
-    return (low, high) if modulus is None else (0, min(high, modulus - 1))
-
-
-def _solve(
-    numbers: list[tuple[dict[Atom, int], int]],
-    values: dict[str, int],
-    dimensions: Mapping[str, Dimension],
-) -> dict[str, int] | None:
-    atoms: dict[Atom, int] = {(name, 1, None): value for name, value in values.items()}
-    for terms, total in sorted(numbers, key=lambda number: len(number[0])):
-        rest = total - sum(f * atoms[atom] for atom, f in terms.items() if atom in atoms)
-        unknown = {atom: factor for atom, factor in terms.items() if atom not in atoms}
-        if not _split(rest, unknown, dimensions, atoms):
-            return None
-    return _compose(atoms, dimensions)
-
-
-def _split(
-    rest: int,
-    unknown: dict[Atom, int],
-    dimensions: Mapping[str, Dimension],
-    atoms: dict[Atom, int],
-) -> bool:
-    """Split a number into its atoms, the one with the greatest factor first, as with digits."""
-    order = _by_weight(unknown, dimensions)[::-1]
-    for place, atom in enumerate(order):
-        low = sum(_span(other, unknown[other], dimensions)[0] for other in order[place + 1 :])
-        factor = unknown[atom]
-        value = (rest - low) // factor if factor > 0 else -((rest - low) // -factor)
-        if isinstance(dimensions[atom[0]].values, range) and atom[1:] == (1, None):
-            value = _snap(value, dimensions[atom[0]], factor)
-        atoms[atom] = value
-        rest -= factor * value
-    return rest == 0
-
-
-def _by_weight(terms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> list[Atom]:
-    """Return the atoms from the one that changes the number least."""
-
-    def weight(atom: Atom) -> tuple[int, int]:
-        low, high = _span(atom, terms[atom], dimensions)
-        return abs(terms[atom]), high - low
-
-    return sorted(terms, key=weight)
-
-
-def _snap(value: int, dimension: Dimension, factor: int) -> int:
-    """Round to a value that the dimension has, towards the side that leaves a remainder."""
-    assert isinstance(dimension.values, range)
-    step = abs(dimension.values.step)
-    low = dimension.bounds[0]
-    if factor > 0:
-        return low + (value - low) // step * step
-    return low - (low - value) // step * step
-
-
-def _span(atom: Atom, factor: int, dimensions: Mapping[str, Dimension]) -> tuple[int, int]:
-    low, high = (factor * bound for bound in _atom_bounds(atom, dimensions))
-    return min(low, high), max(low, high)
-
-
-def _compose(atoms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> dict[str, int] | None:
-    values: dict[str, int] = {}
-    for name in dimensions:
-        value = _whole(name, atoms)
-        if value is None:
-            return None
-        values[name] = value
-    return values
-
-
-def _whole(name: str, atoms: Mapping[Atom, int]) -> int | None:
-    """Put a dimension together from its parts: ``i % 5 + 5 * (i // 5)``."""
-    parts = [atom for atom in atoms if atom[0] == name]
-    below = {1: 0}
-    for atom in sorted(parts, key=lambda atom: (atom[1], atom[2] or 0)):
-        _, divisor, modulus = atom
-        if divisor not in below:
-            continue
-        value = below[divisor] + divisor * atoms[atom]
-        if modulus is None:
-            return value
-        below.setdefault(divisor * modulus, value)
-    return None
-
-
-def _is_certain(
+def _solver(
     groups: tuple[_Number | _Listed, ...], literal: set[str], dimensions: Mapping[str, Dimension]
-) -> bool:
-    """Say whether every used dimension can be told from a key, and only in one way."""
-    known: set[Atom] = set()
-    for group in groups:
-        if isinstance(group, _Listed):
-            known.add((group.dimension, 1, None))
-            if any(not literal.isdisjoint(text) for text in group.values):
-                return False
-    numbers = [group for group in groups if isinstance(group, _Number)]
-    for number in sorted(numbers, key=lambda number: len(number.terms)):
-        unknown = {a: f for a, f in number.terms.items() if a not in known}
-        if not _is_positional(unknown, dimensions):
-            return False
-        known |= unknown.keys()
-    atoms = dict.fromkeys(known, 0)
-    return all(_whole(name, atoms) is not None for name in dimensions)
-
-
-def _is_positional(terms: dict[Atom, int], dimensions: Mapping[str, Dimension]) -> bool:
-    """Say whether a sum can be split in one way only, as the digits of a number can."""
-    reach = 0
-    for atom in _by_weight(terms, dimensions):
-        dimension = dimensions[atom[0]]
-        whole = atom[1:] == (1, None)
-        ordered = isinstance(dimension.values, range)
-        step = abs(dimension.values.step) if ordered and whole else 1  # type: ignore[union-attr]
-        if reach >= abs(terms[atom]) * step:
-            return False
-        low, high = _span(atom, terms[atom], dimensions)
-        reach += high - low
-    return True
+) -> Solver | None:
+    """Return what finds every dimension of a key, in the only way; None if nothing does."""
+    listed = [group for group in groups if isinstance(group, _Listed)]
+    if any(not literal.isdisjoint(text) for group in listed for text in group.values):
+        return None
+    sums = [group.terms for group in groups if isinstance(group, _Number)]
+    solver = Solver(sums, (group.dimension for group in listed), dimensions)
+    return solver if solver.is_certain else None

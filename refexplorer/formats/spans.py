@@ -47,6 +47,11 @@ class Spans(NamedTuple):
         sizes: np.ndarray = self.ends - self.starts
         return sizes
 
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield the bytes in pieces; what is computed of one stays in the cache."""
+        for at in range(0, len(self.data), BLOCK):
+            yield self.data[at : at + BLOCK]
+
     def take(self, rows: np.ndarray) -> Spans:
         """Return some of the texts."""
         return Spans(self.data, self.starts[rows], self.ends[rows])

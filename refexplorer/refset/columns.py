@@ -19,8 +19,6 @@ KINDS = tuple(Kind)
 INLINE, BASE64, URL, RANGE = range(4)
 _INT64 = 2**63 - 1
 _START = 32
-_BLOCK = 2**18
-"""Letters that are looked at together; what is made of them stays in the cache."""
 
 
 class UrlColumn(Sequence["str | None"]):
@@ -64,9 +62,8 @@ class UrlColumn(Sequence["str | None"]):
         start = first["start"] if first else ""
         if not start.endswith(":") or not pc.all(pc.starts_with(self._texts, start)).as_py():
             return None
-        letters, colons = spans_of(self._texts).data, 0
-        for at in range(0, len(letters), _BLOCK):
-            block = letters[at : at + _BLOCK]
+        colons = 0
+        for block in spans_of(self._texts).blocks():
             if block.min() < ord(" ") or block.max() > ord("~") or np.any(block == ord("{")):
                 return None
             colons += int(np.count_nonzero(block == ord(":")))

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import number_column, numbers_of, text_column
 from refexplorer.formats.json_blocks import Entries
+from refexplorer.formats.spans import spans_of
 from refexplorer.refset.columns import RANGE, Columns, ColumnsBuilder, UrlColumn
 from refexplorer.refset.left_out import LeftOut
 from refexplorer.refset.table import Table
@@ -65,12 +65,18 @@ def table_of_entries(entries: Entries, document: Document) -> tuple[Table, LeftO
 def _ranges(entries: Entries, document: Document, urls: UrlReader, refused: _Refused) -> Columns:
     """Return the columns with the byte ranges in their rows; the other rows are left out yet."""
     texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
-    if document.version and pc.any(pc.match_substring_regex(texts, r"[{\r\n]")).as_py():
+    if document.version and _is_any_rendered(texts):
         texts, codes[:-1] = _rendered(entries, document, urls, refused)
     codes[-1] = _LEFT_OUT
     kinds = np.full(len(entries.keys), RANGE, np.uint8)
     targets = codes[entries.codes]
     return Columns(kinds, targets, UrlColumn(texts), entries.offsets, entries.lengths, [])
+
+
+def _is_any_rendered(texts: pa.LargeStringArray) -> bool:
+    """Say whether rendering may change any of many texts; jinja2 changes line ends, too."""
+    blocks = spans_of(texts).blocks()
+    return any(np.any(block == letter) for block in blocks for letter in b"{\r\n")
 
 
 def _rendered(

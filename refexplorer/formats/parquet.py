@@ -240,13 +240,12 @@ def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:
     for array in arrays:
         why = why_lost(array) if array.chunk_count else None
         if why is not None:
-            key = array.folder + ("zarr.json" if array.zarr_format == 3 else ".zarray")
             findings.add(
                 "parquet-lost-chunks",
-                ZMETADATA + pointer(key),
+                ZMETADATA + pointer(array.metadata_key),
                 f"fsspec finds no chunk of `{array.path}` and reads fill values: {why}",
                 "Read it with refexplorer, or convert the store to JSON.",
-                key=key,
+                key=array.metadata_key,
             )
 
 

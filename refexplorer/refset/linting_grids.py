@@ -31,14 +31,10 @@ def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
     _lint_orphans(opened, base, findings)
 
 
-def _metadata_key(array: ArrayMeta) -> str:
-    return array.folder + ("zarr.json" if array.zarr_format == 3 else ".zarray")
-
-
 def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
     missing = lacking(opened, array).missing
     if missing > 0:
-        key = _metadata_key(array)
+        key = array.metadata_key
         findings.add(
             "missing-chunks",
             base + pointer(key),
@@ -51,7 +47,7 @@ def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Find
 def _lint_fill_value(array: ArrayMeta, base: str, findings: Findings) -> None:
     remark = remark_on_fill_value(array)
     if remark is not None:
-        key = _metadata_key(array)
+        key = array.metadata_key
         note_all([remark], findings, base + pointer(key), key)
 
 

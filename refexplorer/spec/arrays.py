@@ -84,6 +84,11 @@ class ArrayMeta:
         """The path with a slash, or ``""`` for the root."""
         return self.path + "/" if self.path else ""
 
+    @property
+    def metadata_key(self) -> str:
+        """The key of its metadata."""
+        return self.folder + ("zarr.json" if self.zarr_format == 3 else ".zarray")
+
     def chunk_key(self, index: Sequence[int]) -> str:
         """Return the full key of the chunk with this index, one number for each dimension."""
         if not index:

@@ -85,7 +85,7 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         return chunk
     if chunk is None and refs.opened.tree.folder(key) is not None:
         return None
-    found = chunk or _blank(key, code(refs, key))
+    found = chunk or Item(key, key.rpartition("/")[2], "key", code(refs, key))
     notes = (note(refs, error), *(found.notes or ()))
     return replace(found, origin=LEFT_OUT, notes=notes)
 
@@ -106,27 +106,4 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         origin=ORIGIN,
         chunk=Chunk(array.path, index, shape, estimate(refs, array, index)),
         code=code(refs, key, policy.granted),
-    )
-
-
-def _blank(key: str, code: str) -> Item:
-    """Describe a key of which nothing but its error is known."""
-    return Item(
-        path=key,
-        name=key.rpartition("/")[2],
-        type="key",
-        kind=None,
-        raw=None,
-        url=None,
-        offset=None,
-        length=None,
-        resolved=None,
-        text=None,
-        text_total=0,
-        origin=None,
-        size=None,
-        notes=None,
-        array=None,
-        chunk=None,
-        code=code,
     )

@@ -43,6 +43,7 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> Item:
         path,
         node.name,
         node.type,
+        code(refs, path, policy.granted),
         node.kind,
         None if reference is None else _raw(reference),
         url,
@@ -56,7 +57,6 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> Item:
         notes_about(refs, path, node.origin),
         None if meta is None else describe_array(refs, meta),
         chunk,
-        code(refs, path, policy.granted),
     )
 
 

@@ -87,20 +87,20 @@ class Item:
     path: str
     name: str
     type: str
-    kind: str | None
-    raw: str | None
-    url: str | None
-    offset: int | None
-    length: int | None
-    resolved: str | None
-    text: str | None
-    text_total: int
-    origin: str | None
-    size: int | None
-    notes: tuple[Note, ...] | None
-    array: Array | None
-    chunk: Chunk | None
     code: str
+    kind: str | None = None
+    raw: str | None = None
+    url: str | None = None
+    offset: int | None = None
+    length: int | None = None
+    resolved: str | None = None
+    text: str | None = None
+    text_total: int = 0
+    origin: str | None = None
+    size: int | None = None
+    notes: tuple[Note, ...] | None = None
+    array: Array | None = None
+    chunk: Chunk | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,16 @@ RefexplorerError
 ├── AccessError    a target may not be read until it is allowed by name
 ├── FetchError     a target was asked for bytes and did not give them
 ├── DecodeError    bytes came, but a codec or the metadata refuses them
-└── LimitError     a limit of `refexplorer.limits.Limits` was reached
+├── LimitError     a limit of `refexplorer.limits.Limits` was reached
+└── InternalError  refexplorer contradicts itself: a bug, never a property of the data
 """
 
 from __future__ import annotations
 
+from refexplorer.pickling import PickledError
 
-class RefexplorerError(Exception):
+
+class RefexplorerError(PickledError):
     """The root of every error raised: its text is one sentence with the place and what to do."""
 
 
@@ -80,3 +83,11 @@ class LeftOutWarning(UserWarning):
 
 class LimitError(RefexplorerError):
     """A limit was reached; the text names the limit, its value and the option that raises it."""
+
+
+class InternalError(RefexplorerError):
+    """What was read contradicts itself, so nothing is given: a bug of refexplorer.
+
+    It exists because Zarr takes `KeyError` and `FileNotFoundError` for "no such chunk" and goes on
+    with fill values, which would hide a bug behind values that look like data.
+    """

@@ -13,6 +13,7 @@ from refexplorer.formats.locating import locator_of
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.refset.chunkgrid import ChunkGrid
+from refexplorer.refset.contents import Contents
 from refexplorer.refset.examples import example_urls
 from refexplorer.refset.explaining import explain
 from refexplorer.refset.layout import TargetLayout, TargetSummary
@@ -71,6 +72,15 @@ class ReferenceSet(WritableSet):
         self._opened = opened
         self._findings = findings
         self._window: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        told = (self.source.portable(), self.limits, self.trusted, self.storage_options)
+        return _set_again, (*told, self._contents)
+
+    @cached_property
+    def _contents(self) -> Contents:
+        """What does not change, so that a process that has it already takes it from there."""
+        return Contents(self._opened, self._findings, self.templates)
 
     def __getitem__(self, key: str) -> Reference:
         if not isinstance(key, str):
@@ -340,6 +350,21 @@ class ReferenceSet(WritableSet):
         return explain(
             self._opened, key, self.source, self._base, self.templates, self.limits, compiler
         )
+
+
+def _set_again(
+    source: Source,
+    limits: Limits,
+    trusted: bool,
+    storage_options: Mapping[str, Any],
+    contents: Contents,
+) -> ReferenceSet:
+    """Put a set together that came from another process."""
+    found = source.found_again()
+    opened, findings, templates = contents.opened, contents.findings, contents.templates
+    again = ReferenceSet(found, opened, findings, limits, templates, trusted, storage_options)
+    again.__dict__["_contents"] = contents
+    return again
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

@@ -15,6 +15,7 @@ import refexplorer
 
 PACKAGE = Path(refexplorer.__file__).parent
 ROOMS = (
+    {"pickling"},
     {"errors", "limits", "markup"},
     {"spec"},
     {"formats"},

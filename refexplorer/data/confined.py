@@ -137,8 +137,17 @@ class _Child:
 
 _turns = threading.BoundedSemaphore(CHILDREN)
 _idle: list[_Child] = []
+
+
+def _start_anew() -> None:
+    """Leave the children to the process before, which they go on answering, and all turns too."""
+    global _turns
+    _idle.clear()
+    _turns = threading.BoundedSemaphore(CHILDREN)
+
+
 if os.name == "posix":
-    os.register_at_fork(after_in_child=_idle.clear)  # they go on answering the process before
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 @contextmanager

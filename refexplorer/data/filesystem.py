@@ -10,21 +10,28 @@ chunk (which Zarr would fill).
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from fsspec import AbstractFileSystem
 
 from refexplorer.data.access import AccessPolicy
+from refexplorer.data.background import Stopped
 from refexplorer.data.codecs import METADATA_NAMES, refuse_unsafe
 from refexplorer.data.failures import said_of
 from refexplorer.data.fetching import fetch_many
 from refexplorer.data.opened import Opened
 from refexplorer.data.options import StorageOptions
 from refexplorer.data.targets import Targets
-from refexplorer.errors import DecodeError, FetchError
+from refexplorer.errors import DecodeError, FetchError, InternalError, RefexplorerError
+from refexplorer.refset.lookup_check import require_lookup
 from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Reference
+
+
+class NoReference(FileNotFoundError):
+    """The set has no reference for a key: the one error that Zarr may take for a fill value."""
 
 
 class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
@@ -53,12 +60,17 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
 
         Raises
         ------
-        FileNotFoundError
+        NoReference
             If the set has no such key; Zarr then takes the fill value.
         RefexplorerError
             If it has, and its bytes cannot be read.
         """
         key = self._strip_protocol(path)
+        with guarded(key):
+            return self._bytes(key, start, end)
+
+    def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
+        """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
         reference = self._reference(key)
         if (start or 0) < 0 or (end or 0) < 0:
             return self.targets.fetch(key, reference)[start:end]
@@ -85,7 +97,8 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
             raise NotImplementedError("a reference set is not read as a whole")
         if isinstance(path, str):
             return self.cat_file(path)
-        found = self._cat_many({each: self._strip_protocol(each) for each in path})
+        with guarded(f"{len(path):,} keys"):
+            found = self._cat_many({each: self._strip_protocol(each) for each in path})
         failed = {each: data for each, data in found.items() if isinstance(data, Exception)}
         if failed and on_error == "raise":
             raise next(iter(failed.values()))
@@ -100,7 +113,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         for key in keys.values():
             try:
                 references[key] = self._reference(key)
-            except (FileNotFoundError, FetchError) as error:
+            except (NoReference, FetchError) as error:
                 found[key] = error
         found |= fetch_many(self.targets, references)
         return {path: _safe(key, found[key]) for path, key in keys.items()}
@@ -109,8 +122,22 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         reference = self.references.get(key)
         if reference is not None:
             return reference
-        error = None if is_metadata(key) else self.references.left_out(key)
-        raise FileNotFoundError(key) if error is None else FetchError(said_of(error))
+        if is_metadata(key):  # Zarr asks for names that most sets do not have
+            raise NoReference(key)
+        if (error := self.references.left_out(key)) is not None:
+            raise FetchError(said_of(error))
+        if key in self.references:
+            raise InternalError(f"The set lists {key}, and look-up does not find it: a bug.")
+        require_lookup(self.references.opened)
+        raise NoReference(key)
+
+    def exists(self, path: str, **_: object) -> bool:
+        """Say whether there is a key or a folder; an error is none that says no."""
+        try:
+            self.info(path)
+        except FileNotFoundError:
+            return False
+        return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
         """Describe a key or a folder; the size of a whole file is None, since it is not asked."""
@@ -149,6 +176,29 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
         return path.removeprefix("refexplorer://").strip("/")
+
+
+@contextmanager
+def guarded(what: str) -> Iterator[None]:
+    """Let an error of refexplorer's own inner parts out as what it is.
+
+    Zarr and fsspec's mapper take `KeyError` and `FileNotFoundError`, whatever raised them, for
+    "no such chunk", and a fill value is read where a bug was.
+
+    Raises
+    ------
+    InternalError
+        For all that is neither `NoReference` nor an error with a sentence.
+    """
+    try:
+        yield
+    except (NoReference, RefexplorerError, Stopped):
+        raise
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise InternalError(
+            f"Reading {what} failed inside refexplorer ({cause}): a bug."
+        ) from error
 
 
 def _safe(key: str, data: bytes | Exception) -> bytes | Exception:

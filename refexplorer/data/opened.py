@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
     from refexplorer.refset.nodes import Page
+    from refexplorer.refset.opened import OpenedSet
     from refexplorer.spec.arrays import ArrayMeta
     from refexplorer.spec.diagnostics import Diagnostic
     from refexplorer.spec.references import Reference
@@ -19,6 +20,10 @@ class Opened(Protocol):
     @property
     def source(self) -> Source:
         """Where the set came from."""
+
+    @property
+    def opened(self) -> OpenedSet:
+        """The columns behind it."""
 
     @property
     def limits(self) -> Limits:

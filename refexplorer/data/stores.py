@@ -34,10 +34,8 @@ class DecodedView(ReferenceView):
         super().__init__(refs, targets)
         self._admission = Admission(refs.limits)
 
-    def cat_file(
-        self, path: str, start: int | None = None, end: int | None = None, **options: object
-    ) -> bytes:
-        """Return the bytes of a key, as `ReferenceView.cat_file` does, when they may be decoded.
+    def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
+        """Return the bytes of a key, or a slice of them, when they may be decoded.
 
         Raises
         ------
@@ -46,8 +44,7 @@ class DecodedView(ReferenceView):
         LimitError
             If the bytes would inflate beyond the limit.
         """
-        data = super().cat_file(path, start, end, **options)
-        key = self._strip_protocol(path)
+        data = super()._bytes(key, start, end)
         if key.rpartition("/")[2] in METADATA_NAMES:
             require_codecs(key, data)
         elif (owner := self.references.array_of(key)) is not None:

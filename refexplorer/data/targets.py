@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.facts import Facts
@@ -51,8 +53,21 @@ class Targets:
         self.limit = limits.fetch_bytes
         self.local = LocalReader()
         self._options = Options(storage_options or {}, policy.location)
+        self._connect()
+
+    def _connect(self) -> None:
+        """Start without connections."""
+        _all.add(self)
         self._readers: dict[str, HttpReader | RemoteReader] = {}
         self._gathering = Gathering(self.read)
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("policy", "limit", "local", "_options")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._connect()
 
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
@@ -153,6 +168,25 @@ class Targets:
         from refexplorer.data.remote import RemoteReader
 
         return RemoteReader(self.policy, self._options)
+
+
+_all: WeakSet[Targets] = WeakSet()
+_inherited: list[object] = []
+
+
+def _connect_anew() -> None:
+    """Leave the connections to the process before, of which this one is a fork.
+
+    They are kept, since closing one here would take it out of the epoll that both processes share:
+    the other one would then wait for its bytes in vain.
+    """
+    for targets in list(_all):
+        _inherited.append(targets._readers)
+        targets._connect()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_connect_anew)
 
 
 def fetch(

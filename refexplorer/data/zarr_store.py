@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache, partial
 from typing import Any
 
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 from zarr.storage import FsspecStore
 
-from refexplorer.data.filesystem import ReferenceView
+from refexplorer.data.filesystem import NoReference, ReferenceView
 from refexplorer.errors import RefexplorerError
 
 _THREADS = 64
@@ -48,25 +50,36 @@ class ReferenceStore(FsspecStore):
             raise _first(ours) from None
 
 
-def reference_store(view: ReferenceView) -> FsspecStore:
-    """Return the store of a set.
+class _ThreadedView(AsyncFileSystemWrapper):  # type: ignore[misc]
+    """The files of a set for coroutines, which Zarr reads with.
 
     Its reads have threads of their own: those that fsspec would take are few, and share them with
     all else, so that far targets would be asked a handful at a time.
     """
-    store = ReferenceStore.from_mapper(view.get_mapper(""), read_only=True)
 
-    async def cat_file(*arguments: Any, **options: Any) -> bytes:
-        read = partial(copy_context().run, view.cat_file, *arguments, **options)
+    def __init__(self, view: ReferenceView) -> None:
+        super().__init__(view, asynchronous=True)
+        self._cat_file = self._cat_in_threads  # the wrapper sets its own on each instance
+
+    async def _cat_in_threads(self, *arguments: Any, **options: Any) -> bytes:
+        read = partial(copy_context().run, self.sync_fs.cat_file, *arguments, **options)
         return await asyncio.get_running_loop().run_in_executor(_readers(), read)
 
-    store.fs._cat_file = cat_file
-    return store
+
+def reference_store(view: ReferenceView) -> FsspecStore:
+    """Return the store of a set: of all errors one alone makes a fill value."""
+    return ReferenceStore(
+        _ThreadedView(view), read_only=True, path="", allowed_exceptions=(NoReference,)
+    )
 
 
 @cache
 def _readers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_THREADS, thread_name_prefix="refexplorer-read")
+
+
+if hasattr(os, "register_at_fork"):  # a fork has no threads, and would wait for them for good
+    os.register_at_fork(after_in_child=_readers.cache_clear)
 
 
 def _first(error: BaseException) -> BaseException:

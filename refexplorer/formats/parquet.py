@@ -16,13 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SpecError
 from refexplorer.formats.json_text import decode_text, parse_json
 from refexplorer.formats.parquet_records import RecordFile
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.limits import Limits
+from refexplorer.pickling import PickledByFields
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.lint import parse_metadata
@@ -42,7 +43,7 @@ _CHUNKS = 2**63
 
 
 @dataclass(frozen=True)
-class ParquetStore:
+class ParquetStore(PickledByFields):
     """A store whose ``.zmetadata`` was read; record files are read when they are asked for.
 
     Attributes
@@ -64,6 +65,10 @@ class ParquetStore:
     record_size: int
     limits: Limits
     findings: Findings = field(default_factory=Findings)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # where the folder is not, an empty list would make a fill value of every chunk
+        return super().__getstate__() | {"files": self.files}
 
     def record_file(self, array: ArrayMeta, number: int) -> str:
         """Return the path of a record file inside the store."""

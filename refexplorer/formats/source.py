@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,8 @@ ZMETADATA = ".zmetadata"
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
 LARGE = 2**20
 LONG = 2**16
+_TRAVELLING = 10_000
+"""Entries of a parsed document that is sent to other processes beside its columns."""
 _CHAR_BYTES = 4
 """Most bytes of a character, or of a mark before them all."""
 _MARK = "\ufeff"
@@ -86,6 +89,25 @@ class Source:
             data = stream.read(most + 1)
         text = decode_text(data) if len(data) <= most else None
         return None if text is None or len(text) > chars else text
+
+    def portable(self) -> Source:
+        """Return what of it goes to other processes: no large document that is held in memory.
+
+        Without its document a set tells pointers, but no lines, and no references as written.
+        """
+        light = replace(self, value=None) if _is_heavy(self.value) else self
+        in_memory = isinstance(self.content, partial) and self.content.func is _plain_bytes
+        return replace(light, content=None) if in_memory and self.is_large else light
+
+    def found_again(self) -> Source:
+        """Return it without a document that is a file of another machine."""
+        if self.content is None:
+            return self
+        try:
+            self.content().close()
+        except (OSError, RefexplorerError):
+            return replace(self, content=None)
+        return self
 
     @property
     def base(self) -> str:
@@ -159,8 +181,25 @@ def _split_part(source: str) -> tuple[str, int | None]:
     return match[1], int(match[2])
 
 
+def _is_heavy(value: Mapping[str, Any] | None) -> bool:
+    """Say whether a parsed document is too large to travel, or holds what cannot."""
+    if value is None:
+        return False
+    sections = [value, *(each for each in value.values() if isinstance(each, Mapping))]
+    if sum(map(len, sections)) > _TRAVELLING:
+        return True
+    try:
+        return len(pickle.dumps(dict(value))) > LARGE
+    except Exception:  # a value may be anything
+        return True
+
+
 def _from_bytes(data: bytes, name: str, location: str | None, limits: Limits) -> Source:
-    return _checked(Source(name, "JSON", location, lambda: plain(io.BytesIO(data), name, limits)))
+    return _checked(Source(name, "JSON", location, partial(_plain_bytes, data, name, limits)))
+
+
+def _plain_bytes(data: bytes, name: str, limits: Limits) -> PlainStream:
+    return plain(io.BytesIO(data), name, limits)
 
 
 def _checked(source: Source) -> Source:

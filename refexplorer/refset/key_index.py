@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from refexplorer.formats.arrow import flags_of, number_column
 from refexplorer.formats.spans import BLOCK, WORD, spans_of
 
-_FACTOR = secrets.randbits(64) | 1  # no file can be made whose keys all collide
+_FACTOR = secrets.randbits(64) | 1
+"""Of this process alone, so that no file can be made whose keys all collide."""
 _MASK = 2**64 - 1
 _HALF = 32
 _LONG = 512
@@ -35,6 +36,14 @@ class KeyIndex:
             rows = np.arange(at, at + len(hashes), dtype=np.uint64)
             self._marks[at : at + BLOCK] = hashes | rows
         self._marks.sort()
+
+    def __reduce__(self) -> tuple[type[KeyIndex], tuple[pa.LargeStringArray]]:
+        return KeyIndex, (self._keys,)  # another process has another factor, and other hashes
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the hashes are those that this process makes of the keys."""
+        return np.array_equal(self._marks, KeyIndex(self._keys)._marks)
 
     @property
     def unique(self) -> bool:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from refexplorer.errors import LimitError
 from refexplorer.formats.arrow import flags_of, text_column
+from refexplorer.pickling import PickledByFields
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.key_index import KeyIndex
 from refexplorer.spec.arrays import ArrayMeta
@@ -29,7 +30,7 @@ def _no_keys() -> pa.LargeStringArray:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOut(PickledByFields):
     """n explicit keys whose values cannot be used, and gen items that were refused.
 
     Attributes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from refexplorer.formats.json_blocks import Entries
 from refexplorer.formats.parquet import ParquetStore
@@ -44,6 +45,10 @@ class OpenedSet:
         self.segments: tuple[Segment, ...] = tuple(segments)
         self.refused = refused or LeftOut()
         self._levels: dict[int, Level] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {"table": self.table, "segments": self.segments, "refused": self.refused}
+        return kept | {"_levels": {}}
 
     @cached_property
     def tree(self) -> Tree:

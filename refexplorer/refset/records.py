@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.formats.parquet import ParquetStore, number_of_key
+from refexplorer.pickling import PickledByFields
 from refexplorer.refset.chunk_keys import chunk_keys
 from refexplorer.refset.columns import Columns
 from refexplorer.refset.joining import joined_columns
@@ -38,7 +39,7 @@ class Loaded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Records:
+class Records(PickledByFields):
     """The references of one array of a parquet store.
 
     A question reads as little as it can: a reference one record file, a count the footers, or of

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from refexplorer.formats.arrow import number_column, text_column
 from refexplorer.formats.spans import BLOCK, WORD, spans_of
+from refexplorer.pickling import PickledByFields
 from refexplorer.refset.columns import Columns, ColumnsBuilder
 from refexplorer.refset.key_index import KeyIndex
 from refexplorer.spec.arrays import METADATA_NAMES
@@ -21,7 +22,7 @@ _ENDINGS = np.array([int.from_bytes(name[-4:].encode(), "little") for name in ME
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(PickledByFields):
     """The explicit references of a set, in the order of the document.
 
     Attributes

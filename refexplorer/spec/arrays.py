@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from refexplorer.pickling import PickledByFields
 from refexplorer.spec.datatypes import STRUCTURED, itemsize
 
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
@@ -29,7 +30,7 @@ class BadMetadata(Exception):
 
 
 @dataclass(frozen=True)
-class ArrayMeta:
+class ArrayMeta(PickledByFields):
     """The metadata of one array.
 
     Attributes

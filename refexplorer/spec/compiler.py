@@ -57,7 +57,7 @@ def compile_template(text: str) -> Template:
         is not read here, ``template-limit`` for a text that is too long or too deep.
     """
     if not is_template(text):
-        return Template(text, (text,), frozenset())
+        return Template(text, (text,), frozenset(), recipe=(compile_template, text))
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
     with syntax_told():
@@ -79,7 +79,8 @@ class _Compiler:
 
     def template(self, text: str, tree: nodes.Template) -> Template:
         parts = _merge(self._parts(tree.body))
-        return Template(text, tuple(parts), frozenset(self.names), tuple(self.calls))
+        names, recipe = frozenset(self.names), (compile_template, text)
+        return Template(text, tuple(parts), names, tuple(self.calls), recipe)
 
     def _parts(self, body: list[nodes.Node]) -> Iterable[str | Expression]:
         for statement in body:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from refexplorer.pickling import PickledError
 from refexplorer.spec.catalogue import CATALOGUE, Severity
 
 SHOWN_PER_CODE = 20
@@ -15,7 +16,7 @@ Locate = Callable[[str], tuple[int, int] | None]
 """From a JSON pointer to line and column, or None where the text is not known."""
 
 
-class Problem(Exception):
+class Problem(PickledError):
     """What stops one value from being read, and is to be a finding.
 
     Attributes

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
+from refexplorer.pickling import PickledByFields
 from refexplorer.spec.diagnostics import Findings, pointer
 
 
 @dataclass(frozen=True)
-class Dimension:
+class Dimension(PickledByFields):
     """A variable of a gen item and its values: a range, or the numbers as listed."""
 
     name: str
@@ -54,7 +55,7 @@ class Dimension:
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(PickledByFields):
     """The cartesian product of dimensions, numbered from 0; the last one runs fastest."""
 
     dimensions: tuple[Dimension, ...]

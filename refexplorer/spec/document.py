@@ -323,7 +323,8 @@ def _broken(name: str) -> Template:
     def evaluate(scope: Scope) -> Value:
         raise TemplateProblem("bad-template", f"The template `{name}` could not be read.")
 
-    return Template("", (Expression(nodes.Const(None), evaluate, frozenset()),), frozenset())
+    part = Expression(nodes.Const(None), evaluate, frozenset())
+    return Template("", (part,), frozenset(), recipe=(_broken, name))
 
 
 def _note_calls(document: Document) -> None:

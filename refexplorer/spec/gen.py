@@ -17,6 +17,7 @@ import numpy as np
 
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
+from refexplorer.pickling import PickledByFields
 from refexplorer.spec.boxes import Box, Values, as_column, boxes
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.dimensions import Dimension, Grid
@@ -89,7 +90,7 @@ def said_of_values(values: Mapping[str, int]) -> str:
 
 
 @dataclass(frozen=True)
-class GenItem:
+class GenItem(PickledByFields):
     """A gen item that was read and checked.
 
     Keys are numbered from 0 to ``count - 1``. A *combination* is a number of the whole product;

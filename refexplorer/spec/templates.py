@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 
 import jinja2
@@ -36,9 +37,13 @@ class UndefinedName(TemplateProblem):
             "undefined-name",
             f"`{name}` is not defined here"
             + (f"; the names are {defined}." if listed else ", and there are no names to use."),
-            lambda: meant(name, chain(*known)),
+            partial(_meant, name, known),
         )
         self.name = name
+
+
+def _meant(name: str, known: tuple[Collection[str], ...]) -> str:
+    return meant(name, chain(*known))
 
 
 def is_template(text: str) -> bool:
@@ -136,12 +141,21 @@ class Template:
         The free names: dimensions, templates or arguments that it uses.
     calls
         For each call: the template's name and the names of the arguments passed.
+    recipe
+        What makes it again, and from which text: closures cannot be pickled, texts can. None for
+        a part of a template, which does not travel by itself.
     """
 
     text: str
     parts: tuple[str | Expression, ...]
     names: frozenset[str]
     calls: tuple[tuple[str, frozenset[str]], ...] = ()
+    recipe: tuple[Callable[[str], Template], str] | None = None
+
+    def __reduce__(self) -> tuple[Callable[[str], Template], tuple[str]]:
+        assert self.recipe is not None, "a part of a template was pickled without its template"
+        make, text = self.recipe
+        return make, (text,)
 
     @property
     def literal(self) -> bool:

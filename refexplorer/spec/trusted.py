@@ -78,7 +78,7 @@ def _compile_in_sandbox(text: str) -> Template:
         compiled = _SANDBOX.from_string(text)
     names = used - _SANDBOX.globals.keys()
     part = Expression(nodes.Const(text), partial(_render, compiled, used), names)
-    return Template(text, (part,), names)
+    return Template(text, (part,), names, recipe=(compile_trusted, text))
 
 
 def _render(compiled: jinja2.Template, used: Collection[str], scope: Scope) -> Value:

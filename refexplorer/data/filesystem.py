@@ -122,13 +122,12 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         reference = self.references.get(key)
         if reference is not None:
             return reference
-        if is_metadata(key):  # Zarr asks for names that most sets do not have
-            raise NoReference(key)
         if (error := self.references.left_out(key)) is not None:
             raise FetchError(said_of(error))
         if key in self.references:
             raise InternalError(f"The set lists {key}, and look-up does not find it: a bug.")
-        require_lookup(self.references.opened)
+        if not is_metadata(key):  # Zarr asks for names of metadata that no set has
+            require_lookup(self.references.opened)
         raise NoReference(key)
 
     def exists(self, path: str, **_: object) -> bool:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.access import AccessPolicy
 from refexplorer.data.admission import Admission
 from refexplorer.data.codecs import METADATA_NAMES, require_codecs
+from refexplorer.data.failures import said_of
 from refexplorer.data.filesystem import ReferenceView
 from refexplorer.data.grid import check_size
 from refexplorer.data.opened import Opened
 from refexplorer.data.options import StorageOptions
 from refexplorer.data.targets import Targets
-from refexplorer.errors import DecodeError, LimitError
+from refexplorer.errors import DecodeError, FetchError, LimitError
 
 if TYPE_CHECKING:
     import xarray
@@ -197,6 +198,8 @@ def _require_names(refs: Opened, paths: Iterable[str]) -> None:
     """Refuse what xarray would answer with an error of its inner parts."""
     for path in paths:
         if path and refs.array(path).dimensions is None:
+            if (error := refs.left_out(f"{path}/.zattrs")) is not None:
+                raise FetchError(said_of(error))
             raise DecodeError(
                 f"{path} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
                 f"refs.to_zarr()[{path!r}] reads it without."

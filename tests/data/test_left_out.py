@@ -50,6 +50,18 @@ def test_reading_a_refused_reference_fails_also_through_zarr() -> None:
         x[:2]
 
 
+@pytest.mark.parametrize("name", [".zattrs", ".zarray"])
+def test_refused_metadata_fails_also_through_zarr(name: str) -> None:
+    """Without its attributes an array would be read unscaled, and nobody would notice."""
+    refs = opened("text", **{f"x/{name}": ["u", -1, 4]})
+    for read in (lambda: refs.to_zarr()["x"], refs.to_xarray):  # type: ignore[index]
+        with (
+            pytest.warns(rx.LeftOutWarning),
+            pytest.raises(rx.FetchError, match=rf"x/{name} .* The offset -1 is less than 0"),
+        ):
+            read()
+
+
 def test_any_key_of_the_source_tells_why_it_is_not_there() -> None:
     refs = opened(["u", -1, 4], **{"note": ["a", "b"], "good": "text"})
     error = refs.left_out("note")

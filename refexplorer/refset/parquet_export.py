@@ -18,7 +18,8 @@ from refexplorer.refset.columns import BASE64, INLINE, RANGE, Columns
 from refexplorer.refset.spool import Spool
 from refexplorer.refset.table import Table
 from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.references import Range
+from refexplorer.spec.reading import is_encoded
+from refexplorer.spec.references import Base64, Inline
 
 
 def write_parquet(
@@ -106,10 +107,11 @@ def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
 
 
 def _data(columns: Columns, row: int) -> bytes:
+    """Return the data of a chunk; what readers would decode once more stays base64 text."""
     reference = columns.reference_at(row)
-    assert not isinstance(reference, Range)
-    data: bytes = reference.data  # type: ignore[union-attr]
-    return data
+    assert isinstance(reference, Inline | Base64)
+    data = reference.data
+    return reference.to_v0().encode() if is_encoded(data) else data
 
 
 def _unspeakable(array: ArrayMeta, large: bool) -> RefexplorerError:

@@ -9,7 +9,7 @@ from refexplorer.formats.arrow import number_column
 from refexplorer.formats.parquet_columns import RecordColumns
 from refexplorer.refset.columns import BASE64, INLINE, RANGE, URL, Columns, UrlColumn
 from refexplorer.spec.diagnostics import Findings
-from refexplorer.spec.reading import read_bytes
+from refexplorer.spec.reading import read_held
 from refexplorer.spec.references import Inline
 
 FAILED = 255
@@ -107,7 +107,7 @@ def _read_raw(
     Rows of equal data share one text.
     """
     used, places = np.unique(codes, return_inverse=True)
-    found = [read_bytes(value) for value in values.take(number_column(used)).to_pylist()]
+    found = [read_held(value) for value in values.take(number_column(used)).to_pylist()]
     kinds = np.array([INLINE if isinstance(one, Inline) else BASE64 for one in found], np.uint8)
     sizes = np.array([one.size for one in found], np.int64)
     texts = [found[place].text for place in places.tolist()]

@@ -44,15 +44,29 @@ def read_reference(value: object, url_of: Callable[[str], str], note: Note) -> R
         return _read_list(value, url_of, note)
     if isinstance(value, str):
         return _read_text(value, note)
-    if isinstance(value, bytes):
-        return read_bytes(value)
     if isinstance(value, Mapping):
         return Inline(_json_text(value))
+    data = _bytes_of(value)
+    if data is not None:
+        reference = read_held(data)
+        return _read_base64(reference.text, note) if is_encoded(data) else reference
     raise BadReference(
         "bad-ref-type",
         f"A reference is text, an object or a list, not {_shown(value)}.",
-        'Write "text", {…}, [url] or [url, offset, length].',
+        "Pass it as bytes, which fsspec reads, too."
+        if isinstance(value, bytearray | memoryview)
+        else 'Write "text", {…}, [url] or [url, offset, length].',
     )
+
+
+def _bytes_of(value: object) -> bytes | None:
+    """Return bytes in memory, of kerchunk or in a buffer of Zarr, as fsspec tells them."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, int) or not hasattr(value, "to_bytes"):  # of a number it is another thing
+        return None
+    data: bytes = value.to_bytes()
+    return data
 
 
 def _read_list(
@@ -108,9 +122,22 @@ def _read_text(value: str, note: Note) -> Reference:
     return Inline(value)
 
 
+def is_encoded(value: bytes) -> bool:
+    """Say whether bytes in a set would be taken for base64 text."""
+    return value.startswith(BASE64_PREFIX.encode())
+
+
+def read_held(value: bytes) -> Inline | Base64:
+    """Read bytes that parquet and kerchunk's dicts in memory hold, and JSON cannot.
+
+    Those that begin with ``base64:`` are such text, as for fsspec; it is not decoded here.
+    """
+    return Base64(value.decode("ascii", "replace")) if is_encoded(value) else read_bytes(value)
+
+
 def read_bytes(value: bytes) -> Inline | Base64:
-    """Read raw bytes, which parquet and kerchunk's dicts in memory hold, and JSON cannot."""
-    if value.isascii() and not value.startswith(BASE64_PREFIX.encode()):
+    """Read bytes that are the data themselves, whatever they begin with."""
+    if value.isascii() and not is_encoded(value):
         text = value.decode()
         if all(letter.isprintable() or letter.isspace() for letter in text):
             return Inline(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +11,13 @@ from typing import Any
 
 import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import xarray as xr
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.reference import LazyReferenceMapper, ReferenceFileSystem
+from zarr.core.buffer import cpu
 
 import refexplorer as rx
 
@@ -118,6 +125,101 @@ def test_kerchunk_dicts_hold_bytes_and_numpy_numbers() -> None:
         ".zattrs": '{"x":1}',
     }
     assert rx.open_references(rx.infer(refs).document).to_v0() == refs.to_v0()
+
+
+HELD = {
+    "base64": b"base64:aGVsbG8=",
+    "numpy": np.bytes_(b"base64:aGVsbG8="),
+    "broken into lines": b"base64:aGVs\nbG8=",
+    "nothing in base64": b"base64:",
+    "base64 of base64": b"base64:YmFzZTY0OmFHVnNiRzg9",
+    "another prefix": b"BASE64:aGVsbG8=",
+    "text": b"hello",
+    "like a template": b"{{u}}",
+    "JSON": b'{"a":1}',
+    "no UTF-8": b"\xff\x00",
+    "UTF-8": "é".encode(),
+    "a control character": b"a\0",
+    "nothing": b"",
+    "a buffer of Zarr": cpu.Buffer.from_bytes(b"base64:aGVsbG8="),
+}
+"""Bytes as values, which no JSON has."""
+
+
+def fsspec_on_parquet(folder: Path) -> ReferenceFileSystem:
+    store = LazyReferenceMapper(str(folder), LocalFileSystem(), engine="pyarrow")
+    return ReferenceFileSystem(store, skip_instance_cache=True)
+
+
+def in_both_forms(value: object) -> list[dict[str, Any]]:
+    return [{"k": value}, {"version": 1, "refs": {"k": value}}]
+
+
+@pytest.mark.parametrize("value", HELD.values(), ids=HELD)
+def test_bytes_are_what_fsspec_reads(value: Any) -> None:
+    for document in in_both_forms(value):
+        theirs = ReferenceFileSystem(document, skip_instance_cache=True).cat_file("k")
+        refs = rx.open_references(document)
+        assert refs.filesystem().cat_file("k") == theirs
+        assert refs.error_count == 0
+        assert rx.open_references(refs.to_v0()).filesystem().cat_file("k") == theirs
+        assert ReferenceFileSystem(refs.to_v0(), skip_instance_cache=True).cat_file("k") == theirs
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (b"base64:aGVsbG8", "bad-base64"),
+        (b"base64:!!!", "bad-base64"),  # fsspec leaves the letters out, as in text
+        (b"base64:\xff\xff", "bad-base64"),
+        (bytearray(b"base64:aGVsbG8="), "bad-ref-type"),
+        (bytearray(b"abc"), "bad-ref-type"),
+        (memoryview(b"hello"), "bad-ref-type"),
+        (np.void(b"abc"), "bad-ref-type"),
+        (5, "bad-ref-type"),
+        ([b"s3://b/f", 0, 4], "bad-url"),
+        ({"a": b"hello"}, "bad-ref-type"),
+    ],
+)
+def test_bytes_that_no_reader_agrees_on_are_left_out_with_a_word(value: Any, code: str) -> None:
+    for document in in_both_forms(value):
+        refs = rx.open_references(document)
+        assert len(refs) == 0
+        assert [found.code for found in refs.diagnostics] == [code]
+
+
+@pytest.mark.parametrize("data", [b"base64:aGVsbG8=", b"base64:!", b"base64:", b"hello"])
+def test_data_that_looks_like_base64_passes_through_parquet(tmp_path: Path, data: bytes) -> None:
+    metadata = (
+        '{"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "|S20", "compressor": null, '
+        '"filters": null, "order": "C", "fill_value": null}'
+    )
+    text = "base64:" + base64.b64encode(data).decode()
+    refs = rx.open_references({".zgroup": '{"zarr_format": 2}', "x/.zarray": metadata, "x/0": text})
+    refs.to_parquet(tmp_path / "set.parq")
+    assert rx.open_references(tmp_path / "set.parq").filesystem().cat_file("x/0") == data
+    theirs = fsspec_on_parquet(tmp_path / "set.parq")
+    assert theirs.cat_file("x/0") == data
+
+
+def test_base64_text_in_parquet_is_what_fsspec_reads(tmp_path: Path) -> None:
+    metadata = (
+        '{"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "|S5", "compressor": null, '
+        '"filters": null, "order": "C", "fill_value": null}'
+    )
+    store = {".zgroup": {"zarr_format": 2}, "x/.zarray": json.loads(metadata)}
+    (tmp_path / "x").mkdir()
+    (tmp_path / ".zmetadata").write_text(json.dumps({"metadata": store, "record_size": 10}))
+    columns = {"path": pa.nulls(2, pa.string()), "offset": [0, 0], "size": [0, 0]}
+    raw = pa.array([b"base64:aGVsbG8=", b"base64:aGVsbG8"], pa.binary())
+    pq.write_table(pa.table(columns | {"raw": raw}), tmp_path / "x" / "refs.0.parq")
+    refs = rx.open_references(tmp_path)
+    theirs = fsspec_on_parquet(tmp_path)
+    assert refs.filesystem().cat_file("x/0") == theirs.cat_file("x/0") == b"hello"
+    with pytest.raises(rx.DecodeError, match=r"x/1 is not valid base64"):
+        refs.filesystem().cat_file("x/1")
+    with pytest.raises(ValueError, match="padding"):
+        theirs.cat_file("x/1")
 
 
 def test_kerchunk_translates_into_a_set(demo: Path) -> None:

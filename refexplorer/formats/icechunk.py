@@ -1,39 +1,25 @@
 """A snapshot of a local Icechunk repository as a reference set, read-only.
 
 The `icechunk` package reads the repository, its metadata and which manifest holds which array; it
-has no question for what a manifest says of a chunk, so manifests are read here. Source: Icechunk
-specification, "Manifest files": a header of 39 bytes, then a FlatBuffer, mostly zstd.
+has no question for what a manifest says of a chunk, so manifests are read by
+`refexplorer.formats.icechunk_manifests`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import re
-import struct
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import zstandard
-
-from refexplorer.errors import LimitError, SourceError
+from refexplorer.errors import SourceError
+from refexplorer.formats.icechunk_manifests import chunks_of
 from refexplorer.limits import Limits
 
 if TYPE_CHECKING:
     from icechunk import Repository, Session
-
-_MAGIC = "ICE🧊CHUNK".encode()
-_HEADER = 39
-_COMPRESSION = 38
-_ARRAYS = 1
-_REFS = 1
-_INDEX, _INLINE, _OFFSET, _LENGTH, _CHUNK, _LOCATION = range(6)
-"""Places of fields in the tables Manifest, ArrayManifest and ChunkRef."""
-_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
 
 
 def is_repository(path: Path) -> bool:
@@ -76,7 +62,7 @@ def read_repository(path: Path, version: str | None, limits: Limits) -> dict[str
         said = re.findall(r"[\w'`/].*", str(error))[-1:] or [type(error).__name__]
         raise SourceError(f"{path.name} cannot be read by icechunk: {said[0]}.") from None
     for node in nodes:
-        for manifest in node.get("manifest_refs", ()):
+        for manifest in _manifests(node, path.name):
             file = path / "manifests" / manifest["id"]
             document |= _chunks(file, node, document, limits)
     return document
@@ -107,6 +93,19 @@ def _inspected(repository: Repository, session: Session) -> list[dict[str, Any]]
     return nodes
 
 
+def _manifests(node: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return which manifests hold the chunks of a node; a group has none."""
+    if node["node_type"] == "group":
+        return []
+    if node["node_type"] != "array" or "manifest_refs" not in node:
+        raise SourceError(
+            f"{name} has a node {node['path']!r} of an unknown kind ({node['node_type']}), or one "
+            "without its manifests; refexplorer knows groups and arrays of Icechunk 1 and 2."
+        )
+    manifests: list[dict[str, Any]] = node["manifest_refs"]
+    return manifests
+
+
 def _session(repository: Repository, version: str) -> Session:
     if version in repository.list_branches():
         return repository.readonly_session(version)
@@ -133,15 +132,10 @@ def _chunks(
     folder = node["path"].strip("/")
     prefix = f"{folder}/" if folder else ""
     start, separator = _key_encoding(json.loads(metadata[f"{prefix}zarr.json"]))
-    try:
-        data = _content(file.read_bytes(), file, limits)
-        found = {}
-        for index, value in _references(_Table.root(data), node["id"]):
-            key = separator.join(map(str, (*start, *index)))
-            found[prefix + key] = value
-    except (OSError, struct.error, IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
-        raise SourceError(f"The manifest {str(file)!r} cannot be read: {error}.") from None
-    return found
+    return {
+        prefix + separator.join(map(str, (*start, *index))): value
+        for index, value in chunks_of(file, node["id"], limits)
+    }
 
 
 def _key_encoding(metadata: dict[str, Any]) -> tuple[tuple[str, ...], str]:
@@ -150,94 +144,3 @@ def _key_encoding(metadata: dict[str, Any]) -> tuple[tuple[str, ...], str]:
     default = encoding.get("name") != "v2"
     separator = encoding.get("configuration", {}).get("separator", "/" if default else ".")
     return (("c",) if default else ()), separator
-
-
-def _content(data: bytes, file: Path, limits: Limits) -> bytes:
-    if not data.startswith(_MAGIC):
-        raise SourceError(f"{str(file)!r} is no Icechunk manifest.")
-    body = data[_HEADER:]
-    if data[_COMPRESSION] == 0:
-        return body
-    with zstandard.ZstdDecompressor().stream_reader(body) as stream:
-        content = stream.read(limits.document_bytes + 1)
-    if len(content) > limits.document_bytes:
-        raise LimitError(
-            f"The manifest {str(file)!r} is larger than `Limits.document_bytes`, "
-            f"{limits.document_bytes:,}."
-        )
-    return content
-
-
-class _Table:
-    """A table of a FlatBuffer: its fields by their place in the schema."""
-
-    def __init__(self, data: bytes, at: int) -> None:
-        self._data = data
-        self._at = at
-        self._fields = at - int(self._number("<i", at))
-        self._size = self._number("<H", self._fields)
-
-    @classmethod
-    def root(cls, data: bytes) -> _Table:
-        return cls(data, struct.unpack_from("<I", data)[0])
-
-    def _number(self, form: str, at: int) -> int:
-        number: int = struct.unpack_from(form, self._data, at)[0]
-        return number
-
-    def _place(self, field: int) -> int | None:
-        """Return where a field is; None if it is left out."""
-        at = 4 + 2 * field
-        offset = self._number("<H", self._fields + at) if at < self._size else 0
-        return self._at + offset if offset else None
-
-    def number(self, field: int) -> int:
-        at = self._place(field)
-        return 0 if at is None else self._number("<Q", at)
-
-    def bytes_at(self, field: int, size: int) -> bytes | None:
-        at = self._place(field)
-        return None if at is None else self._data[at : at + size]
-
-    def _vector(self, field: int) -> tuple[int, int] | None:
-        """Return where the elements of a vector begin, and how many there are."""
-        at = self._place(field)
-        if at is None:
-            return None
-        at += self._number("<I", at)
-        return at + 4, self._number("<I", at)
-
-    def data(self, field: int) -> bytes | None:
-        vector = self._vector(field)
-        return None if vector is None else self._data[vector[0] : sum(vector)]
-
-    def numbers(self, field: int) -> tuple[int, ...]:
-        at, count = self._vector(field) or (0, 0)
-        return struct.unpack_from(f"<{count}I", self._data, at)
-
-    def tables(self, field: int) -> Iterator[_Table]:
-        at, count = self._vector(field) or (0, 0)
-        for place in range(at, at + 4 * count, 4):
-            yield _Table(self._data, place + self._number("<I", place))
-
-
-def _references(manifest: _Table, node: str) -> Iterator[tuple[tuple[int, ...], object]]:
-    """Yield the index of each chunk of one array, and its V0 value."""
-    for array in manifest.tables(_ARRAYS):
-        if _crockford(array.bytes_at(0, 8) or b"") == node:
-            for chunk in array.tables(_REFS):
-                yield chunk.numbers(_INDEX), _value(chunk)
-
-
-def _value(chunk: _Table) -> object:
-    inline = chunk.data(_INLINE)
-    if inline is not None:
-        return "base64:" + base64.b64encode(inline).decode()
-    location, own = chunk.data(_LOCATION), chunk.bytes_at(_CHUNK, 12)
-    url = f"chunks/{_crockford(own)}" if own else (location or b"").decode()
-    return [url, chunk.number(_OFFSET), chunk.number(_LENGTH)]
-
-
-def _crockford(data: bytes) -> str:
-    """Write an id as Icechunk does, in the alphabet of Crockford."""
-    return base64.b32encode(data).decode().rstrip("=").translate(_BASE32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import zlib
@@ -26,6 +27,11 @@ class GcsServer:
     ----------
     objects
         Contents by bucket and name; a new content is a new generation.
+    encodings
+        What objects are stored with, by bucket and name: ``"gzip"`` is served as it is to who
+        takes it, and unpacked, without ranges, to others.
+    unpacks
+        Unpack it for all.
     closed
         Buckets that want the token.
     requests
@@ -36,6 +42,8 @@ class GcsServer:
 
     port: int = 0
     objects: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    encodings: dict[tuple[str, str], str] = field(default_factory=dict)
+    unpacks: bool = False
     closed: set[str] = field(default_factory=set)
     requests: list[str] = field(default_factory=list)
     tokens: dict[str, set[str | None]] = field(default_factory=dict)
@@ -78,14 +86,23 @@ class _Handler(BaseHTTPRequestHandler):
         elif body is None:
             self._refuse(404, f"No such object: {bucket}/{name}")
         elif "alt=media" in parts.query:
-            self._send(body)
+            self._send(body, state.encodings.get((bucket, name)))
         else:
             described = {"bucket": bucket, "name": name, "size": str(len(body))}
+            if (bucket, name) in state.encodings:
+                described["contentEncoding"] = state.encodings[bucket, name]
             tags = {"etag": _generation(body), "updated": "2026-01-01T00:00:00Z"}
             self._answer(200, json.dumps(described | tags).encode())
 
-    def _send(self, body: bytes) -> None:
+    def _send(self, body: bytes, encoding: str | None) -> None:
         headers = {"X-Goog-Generation": _generation(body)}
+        if encoding is not None:
+            headers["X-Goog-Stored-Content-Encoding"] = encoding
+            takes = self.headers.get("Accept-Encoding", "")
+            if self.server_state.unpacks or "gzip" not in takes:
+                self._answer(200, gzip.decompress(body), **headers)
+                return
+            headers["Content-Encoding"] = encoding
         span = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if span is None:
             self._answer(200, body, **headers)

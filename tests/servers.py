@@ -28,6 +28,9 @@ class RangeServer:
         Other answers by path, such as 403; after `failures` answers of them, the file.
     failures
         How often a status is answered before the file is; without an entry always.
+    answers
+        Status, headers and body by path, sent whatever is asked for; chunked if a header says so.
+        A path with the value of ``Range`` after it is for that alone.
     etags
         ETags by path.
     truncated
@@ -54,6 +57,7 @@ class RangeServer:
     redirects: dict[str, str] = field(default_factory=dict)
     statuses: dict[str, int] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
+    answers: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
     etags: dict[str, str] = field(default_factory=dict)
     truncated: set[str] = field(default_factory=set)
     dripping: set[str] = field(default_factory=set)
@@ -116,10 +120,14 @@ class _Handler(BaseHTTPRequestHandler):
         state.requests.append(self.path)
         state.spans.append(self.headers.get("Range"))
         state.seen_headers.append(dict(self.headers))
+        asked = f"{self.path} {self.headers.get('Range')}"
         if self.path in state.stalled:
             state.closing.wait(60)
         if self.path in state.redirects:
             self._answer(302, b"", Location=state.redirects[self.path])
+        elif given := state.answers.get(asked, state.answers.get(self.path)):
+            status, headers, body = given
+            self._answer(status, body, **headers)
         elif self._fails():
             self._answer(state.statuses[self.path], b"no")
         elif self.path not in state.files:
@@ -154,7 +162,10 @@ class _Handler(BaseHTTPRequestHandler):
             headers |= {"ETag": state.etags[self.path]}
         for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        if "chunked" in headers.get("Transfer-Encoding", ""):
+            body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        elif "Content-Length" not in headers:
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         try:
             self._write(body)

@@ -35,8 +35,9 @@ class Versions:
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
+        self._sizes: dict[str, int] = {}
 
-    def check(self, url: str, tag: str | None) -> None:
+    def check(self, url: str, tag: str | None, size: int | None = None) -> None:
         """Compare the version of a target with that of the first read.
 
         Parameters
@@ -45,6 +46,8 @@ class Versions:
             The target.
         tag
             Its ETag, or what else changes with the content; None if the store tells nothing.
+        size
+            Of the whole file; None if the store does not tell.
 
         Raises
         ------
@@ -56,6 +59,12 @@ class Versions:
             raise FetchError(
                 f"the file changed while it was read (its version was {_cut(known)} and is "
                 f"{_cut(tag)}); open the set again to read the new one"
+            )
+        before = size if size is None else self._sizes.setdefault(url, size)
+        if before != size:
+            raise FetchError(
+                f"the file changed while it was read (it had {before:,} bytes and has {size:,}); "
+                "open the set again to read the new one"
             )
 
 

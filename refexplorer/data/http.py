@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any, ParamSpec, TypeVar
@@ -14,6 +13,15 @@ from fsspec.asyn import get_loop
 from yarl import URL
 
 from refexplorer.data.access import AccessPolicy
+from refexplorer.data.answers import (
+    SELF_DESCRIBING,
+    Span,
+    check_encoding,
+    check_length,
+    check_type,
+    check_whole,
+    part_of,
+)
 from refexplorer.data.facts import Facts, Versions
 from refexplorer.data.failures import Passing, http_failure, too_long
 from refexplorer.data.guard import guarded_connector
@@ -64,11 +72,15 @@ class HttpReader:
         Asked for every redirect, and for each address that a host name turns out to have.
     options
         As fsspec's: ``client_kwargs`` for the session, the rest for each request.
+    documents
+        Whether what is read tells by its content what it is, as reference sets do: it may be gzip
+        or zstd, and of any type.
     """
 
-    def __init__(self, policy: AccessPolicy, options: Options) -> None:
+    def __init__(self, policy: AccessPolicy, options: Options, documents: bool = False) -> None:
         self._policy = policy
         self._options = options
+        self._documents = documents
         self._versions = Versions()
         self._stalls = StallWatch(SILENCE)
         self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
@@ -84,7 +96,8 @@ class HttpReader:
         AccessError
             If a redirect or an address leads to a place that is not allowed.
         FetchError
-            If the server answers with anything else than these bytes.
+            If the server answers with anything else than these bytes: also where that is a web
+            page, an encoding of the file or another range, with a status of success.
         LimitError
             If more than `limit` bytes come.
         """
@@ -105,10 +118,10 @@ class HttpReader:
             response = await self._answer(place, start, end)
             try:
                 _refuse(response, start)
-                begin = _begin(response, start)
-                self._versions.check(place.url, _version(response))
-                wanted = None if end is None else end - begin
-                return await _body(response, start - begin, wanted, limit, heard)
+                self._check_form(response, place, pages=self._documents)
+                span = _span(response, start, end)
+                self._versions.check(place.url, _version(response), span.size)
+                return await _body(response, span, start, end, limit, heard)
             finally:
                 response.release()
 
@@ -117,9 +130,20 @@ class HttpReader:
             with self._stalls.reading():
                 async with await self._answer(place, 0, 1) as response:
                     _refuse(response, 0)
-                    return _facts(response)
+                    self._check_form(response, place)
+                    return _facts(response, _span(response, 0, 1))
         except _Empty:
             return Facts(0)
+
+    def _check_form(
+        self, response: aiohttp.ClientResponse, place: Place, pages: bool = False
+    ) -> None:
+        """Refuse what is not the file itself."""
+        allowed = SELF_DESCRIBING if self._documents else frozenset[str]()
+        for name in ("Content-Encoding", "Transfer-Encoding"):
+            check_encoding(name, ",".join(response.headers.getall(name, ())), allowed)
+        if not pages:
+            check_type(response.headers, place)
 
     async def _answer(self, place: Place, start: int, end: int | None) -> aiohttp.ClientResponse:
         """Ask for a range and follow redirects, each with the options that are meant for it."""
@@ -182,7 +206,9 @@ def _refuse(response: aiohttp.ClientResponse, start: int) -> None:
     if response.status in (200, 206):
         return
     failure = http_failure(response.status, response.reason)
-    raise _Empty(str(failure)) if response.status == 416 and not start else failure
+    size = response.headers.get("Content-Range", "").rpartition("/")[2]
+    is_empty = response.status == 416 and not start and size in ("", "0", "*")
+    raise _Empty(str(failure)) if is_empty else failure
 
 
 def _target(response: aiohttp.ClientResponse, location: str) -> str:
@@ -198,28 +224,24 @@ def _target(response: aiohttp.ClientResponse, location: str) -> str:
     return url
 
 
-def _begin(response: aiohttp.ClientResponse, start: int) -> int:
-    """Return the offset of the first byte that comes: 0 if the server ignores ranges."""
+def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> Span:
+    """Return which part of the file comes: all of it if the server ignores ranges.
+
+    The end of all of it may not be known, and is 0 then.
+    """
+    length = response.content_length
     if response.status == 200:
-        return 0
-    span = response.headers.get("Content-Range")
-    if span is None or span.startswith(f"bytes {start}-"):
-        return start
-    said = re.match(r"bytes (\d+)-", span)
-    if said is None or int(said[1]) > start:
-        raise FetchError("the server answered with another range than was asked for")
-    return int(said[1])
+        check_whole(response.headers)
+        return Span(0, length or 0, length)
+    span = part_of(response.headers, start, end)
+    check_length(span, length)
+    return span
 
 
-def _facts(response: aiohttp.ClientResponse) -> Facts:
+def _facts(response: aiohttp.ClientResponse, span: Span) -> Facts:
     """Return what the headers say of a file of which one byte was asked for."""
-    headers = response.headers
-    total = headers.get("Content-Range", "").rpartition("/")[2]
-    size = response.content_length if response.status == 200 else None
-    if total.isdecimal():
-        size = int(total)
-    tags = headers.get("ETag"), headers.get("Last-Modified")
-    return Facts(size, *tags, ranges=response.status == 206)
+    tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
+    return Facts(span.size, *tags, ranges=response.status == 206)
 
 
 def _version(response: aiohttp.ClientResponse) -> str | None:
@@ -228,27 +250,35 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 
 async def _body(
     response: aiohttp.ClientResponse,
-    skip: int,
-    wanted: int | None,
+    span: Span,
+    start: int,
+    end: int | None,
     limit: int,
     heard: Callable[[], None],
 ) -> Pieces:
-    """Read `wanted` bytes and leave most of the rest: a server that ignores ranges sends more.
+    """Read the bytes from `start` to `end` and leave most of the rest.
 
-    The first `skip` bytes are thrown away.
+    What comes before, of a server that ignores ranges, is thrown away. A part of no more than was
+    asked for is read to the end of the body, where it shows whether that is as long as it says.
     """
+    skip = start - span.first
+    wanted = None if end is None else end - span.first
     announced = response.content_length or 0 if wanted is None else wanted
     if announced > limit:
         raise too_long(announced, limit, ranges=response.status == 206 or not skip)
+    said = span.end - span.first if response.status == 206 else None
+    enough = None if wanted is None or (said is not None and said <= wanted) else wanted
     pieces, count = list[bytes](), 0
     async for piece in response.content.iter_any():
         heard()
         pieces.append(piece[max(skip - count, 0) :])
         count += len(piece)
-        if wanted is not None and count >= wanted:
+        if (enough is not None and count >= enough) or (said is not None and count > said):
             break
         if count > limit:
             raise too_long(count, limit)
+    if said is not None and (enough is None or count < enough):
+        check_length(span, count)
     return Pieces(pieces)
 
 

@@ -13,6 +13,7 @@ from refexplorer.data.failures import too_long
 from refexplorer.data.options import Options
 from refexplorer.data.pieces import Pieces
 from refexplorer.data.places import OBJECT_STORES, Place
+from refexplorer.errors import FetchError
 
 
 class RemoteReader:
@@ -44,13 +45,18 @@ class RemoteReader:
         AccessError
             If the host has an address that is not allowed.
         FetchError
-            If S3 or GCS says that the object changed since it was read first.
+            If S3 or GCS says that the object changed since it was read first, or sends something
+            else than these bytes; of other stores, if more than these bytes come.
         LimitError
             If more than `limit` bytes come.
         """
         stop = start + limit + 1 if end is None else end
         data, version = await versioned.read(await self.filesystem(place), place.url, start, stop)
         self._versions.check(place.url, version)
+        if end is not None and len(data) > end - start:
+            raise FetchError(
+                f"the store sent {len(data):,} bytes where {end - start:,} were asked for"
+            )
         if len(data) > limit:
             raise too_long(limit + 1, limit)
         return Pieces([data])
@@ -79,6 +85,8 @@ class RemoteReader:
                 self._policy.check_address(place.protocol, place.host, str(address[0]))
         name, options = self._options.of(place)
         if (place.protocol, name) not in self._filesystems:
+            if place.protocol == "gs":
+                options = versioned.gcs_options(options)
             made = await asyncio.to_thread(fsspec.filesystem, place.protocol, **options)
             self._filesystems[place.protocol, name] = made
         return self._filesystems[place.protocol, name]

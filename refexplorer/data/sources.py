@@ -113,7 +113,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
     def __init__(self, policy: AccessPolicy, options: Options, limit: int) -> None:
         super().__init__()
         self._policy = policy
-        self._reader = HttpReader(policy, options)
+        self._reader = HttpReader(policy, options, documents=True)
         self._limit = limit
 
     def has(self, path: str) -> bool:

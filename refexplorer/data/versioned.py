@@ -1,23 +1,36 @@
 """Reads of object stores that tell the version of what they read.
 
 `cat_file` keeps it to itself, so this goes one step below it for S3 and GCS. Of GCS it uses the
-JSON API alone: `gcsfs` by itself would ask for the kind of each bucket first, over gRPC.
+JSON API alone: `gcsfs` by itself would ask for the kind of each bucket first, over gRPC. An
+object that is stored as gzip is read as it is stored, since offsets refer to that: S3 does so by
+itself, GCS if gzip is accepted and nobody unpacks it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any
 
+from refexplorer.data.answers import check_encoding, check_sent
 from refexplorer.data.facts import Facts
 from refexplorer.data.failures import http_failure
 
 # gcsfs logs each refusal with a traceback, which Python writes to stderr where no log is set up
 logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
+_STORED = "X-Goog-Stored-Content-Encoding"
+
 Answer = tuple[bytes, str | None]
 """Bytes, and what changes with the content of their object; None if the store tells nothing."""
+
+
+def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options for gcsfs with which no answer is unpacked, or has to be, unless asked for."""
+    given = options.get("session_kwargs", {})
+    headers = {"Accept-Encoding": "identity"} | given.get("headers", {})
+    return {**options, "session_kwargs": {"auto_decompress": False, **given, "headers": headers}}
 
 
 async def read(filesystem: Any, url: str, start: int, end: int) -> Answer:
@@ -68,21 +81,27 @@ async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> Answer:
     bucket, key, version = filesystem.split_path(url)
     which = {"VersionId": version} if version else {}
 
-    async def read() -> Answer:
+    async def read() -> tuple[bytes, Any]:
         span = f"bytes={start}-{end - 1}"
         answer = await filesystem._call_s3(
             "get_object", Bucket=bucket, Key=key, Range=span, **which
         )
         async with answer["Body"] as body:
-            return await body.read(), answer.get("ETag")
+            return await body.read(), answer
 
-    found: Answer = await _error_wrapper(read, retries=filesystem.retries)
-    return found
+    data, answer = await _error_wrapper(read, retries=filesystem.retries)
+    check_sent(answer.get("ContentRange"), start, end, len(data))
+    return data, answer.get("ETag")
 
 
 async def _read_gcs(filesystem: Any, url: str, start: int, end: int) -> Answer:
-    span = {"Range": f"bytes={start}-{end - 1}"}
-    headers, data = await _ask_gcs(filesystem, filesystem.url(url), headers=span)
+    asked = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "gzip"}
+    headers, data = await _ask_gcs(filesystem, filesystem.url(url), headers=asked)
+    sent, stored = headers.get("Content-Encoding", ""), headers.get(_STORED, "")
+    if sent != stored:
+        check_encoding(_STORED, stored)
+        check_encoding("Content-Encoding", sent)
+    check_sent(headers.get("Content-Range"), start, end, len(data))
     return data, headers.get("X-Goog-Generation") or headers.get("ETag")
 
 

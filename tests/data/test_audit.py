@@ -104,6 +104,33 @@ def test_a_broken_connection_is_told_from_broken_data(server: RangeServer) -> No
     assert "the connection ended before all bytes came" in row["message"]
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Encoding": "gzip", "Content-Range": "bytes 0-3/16"},
+        {"Content-Type": "text/html", "Content-Range": "bytes 0-3/16"},
+    ],
+)
+def test_what_is_not_the_file_is_never_decoded(
+    server: RangeServer, headers: dict[str, str]
+) -> None:
+    server.answers["/f"] = 206, headers, b"<!DO"
+    refs = rx.open_references({"x/.zarray": json.dumps(ARRAY), "x/0": [f"{server.url}/f", 0, 4]})
+    (row,) = rows(refs.audit(decode="all", allow=[server.url])).values()
+    assert (row["state"], row["checksum"]) == ("unreachable", None)
+    assert next(iter(headers)) in row["message"]
+
+
+def test_a_file_that_is_only_read_encoded_is_unreadable(server: RangeServer) -> None:
+    server.files["/f"] = bytes(16)
+    headers = {"Content-Encoding": "gzip", "Content-Range": "bytes 0-3/16"}
+    server.answers["/f bytes=0-3"] = 206, headers, b"\x1f\x8b\x08\x00"
+    refs = rx.open_references({"x/.zarray": json.dumps(ARRAY), "x/0": [f"{server.url}/f", 0, 4]})
+    (row,) = rows(refs.audit(decode="all", allow=[server.url])).values()
+    assert (row["state"], row["target_size"], row["checksum"]) == ("unreadable", 16, None)
+    assert "Content-Encoding: gzip" in row["message"]
+
+
 def test_nothing_is_asked_that_is_not_allowed(
     refs: rx.ReferenceSet, server: RangeServer, no_sockets: None
 ) -> None:

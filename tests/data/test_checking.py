@@ -206,3 +206,32 @@ def test_targets_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) 
     checks = rx.open_references({"version": 1, "gen": [item]}).check_targets()
     assert len(checks) == checks.total == 100
     assert checks.summary.endswith("so were up to 999,900 further targets of theirs.")
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "said"),
+    [
+        (
+            206,
+            {"Content-Encoding": "gzip", "Content-Range": "bytes 0-0/9"},
+            "Content-Encoding: gzip",
+        ),
+        (200, {"Content-Encoding": "br"}, "Content-Encoding: br"),
+        (200, {"Content-Type": "text/html"}, "Content-Type: text/html"),
+        (206, {"Content-Type": "multipart/byteranges"}, "Content-Type: multipart/byteranges"),
+        (206, {}, "there is no Content-Range"),
+        (206, {"Content-Range": "bytes 5-5/9"}, "Content-Range: bytes 5-5/9"),
+        (206, {"Content-Range": "bytes 0-8/9"}, "its Content-Range names 9"),
+        (416, {"Content-Range": "bytes */9"}, "The file ends before this range (416)"),
+    ],
+)
+def test_an_answer_that_is_not_of_the_file_is_not_good(
+    server: RangeServer, status: int, headers: dict[str, str], said: str
+) -> None:
+    server.answers["/f"] = status, headers, b"x"
+    server.redirects["/moved"] = "/f"
+    refs = rx.open_references({"a": [f"{server.url}/f", 0, 1], "b": [f"{server.url}/moved"]})
+    checks = refs.check_targets(allow=[server.url])
+    assert [check.state for check in checks] == ["unreachable", "unreachable"]
+    assert all(said in (check.message or "") for check in checks)
+    assert not checks.good

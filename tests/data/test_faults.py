@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import fsspec
 import pytest
 import trustme
 
 import refexplorer as rx
 from refexplorer.data.access import AccessPolicy
+from refexplorer.data.fetching import fetch_many
 from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, FetchError, LimitError
 from refexplorer.limits import Limits
@@ -120,6 +122,177 @@ def test_a_slow_server_may_take_as_long_as_it_needs(
     server.dripping.add("/f")
     assert targets(server.url).fetch("x/0", Url(f"{server.url}/f")) == BODY * 40
     assert len(server.requests) == 1
+
+
+PAGE = b"<!DOCTYPE html><title>Log in</title>"
+SPAN = {"Content-Range": f"bytes 10-13/{len(BODY)}"}
+CHUNKED = {"Transfer-Encoding": "chunked"}
+FOREIGN = {
+    "gzip": (206, SPAN | {"Content-Encoding": "gzip"}, "(Content-Encoding: gzip)"),
+    "x-gzip": (206, SPAN | {"Content-Encoding": "X-GZip"}, "(Content-Encoding: X-GZip)"),
+    "deflate": (206, SPAN | {"Content-Encoding": "deflate"}, "(Content-Encoding: deflate)"),
+    "br": (206, SPAN | {"Content-Encoding": "br"}, "(Content-Encoding: br)"),
+    "zstd": (206, SPAN | {"Content-Encoding": "zstd"}, "(Content-Encoding: zstd)"),
+    "two encodings": (
+        206,
+        SPAN | {"Content-Encoding": "identity, gzip"},
+        "(Content-Encoding: identity, gzip)",
+    ),
+    "no known encoding": (206, SPAN | {"Content-Encoding": "x-own"}, "(Content-Encoding: x-own)"),
+    "the whole file in gzip": (200, {"Content-Encoding": "gzip"}, "(Content-Encoding: gzip)"),
+    "gzip on the way": (
+        206,
+        SPAN | {"Transfer-Encoding": "gzip, chunked"},
+        "(Transfer-Encoding: gzip, chunked)",
+    ),
+    "a page": (200, {"Content-Type": "text/html"}, "a web page (Content-Type: text/html)"),
+    "part of a page": (
+        206,
+        SPAN | {"Content-Type": "Text/HTML; charset=utf-8"},
+        "a web page (Content-Type: Text/HTML; charset=utf-8)",
+    ),
+    "a strict page": (
+        200,
+        {"Content-Type": "application/xhtml+xml"},
+        "a web page (Content-Type: application/xhtml+xml)",
+    ),
+    "several parts": (
+        206,
+        {"Content-Type": "multipart/byteranges; boundary=x"},
+        "several parts at once (Content-Type: multipart/byteranges; boundary=x)",
+    ),
+    "a part without a place": (206, {}, "does not say which: there is no Content-Range"),
+    "a place that is none": (206, {"Content-Range": "lines 1-4/9"}, "(Content-Range: lines 1-4/9)"),
+    "a later part": (
+        206,
+        {"Content-Range": "bytes 11-14/2048"},
+        "another range than was asked for (Content-Range: bytes 11-14/2048)",
+    ),
+    "less than there is": (
+        206,
+        {"Content-Range": "bytes 10-11/2048"},
+        "another range than was asked for (Content-Range: bytes 10-11/2048)",
+    ),
+    "an end before the start": (206, {"Content-Range": "bytes 10-9/2048"}, "that no file can have"),
+    "an end past the file": (206, {"Content-Range": "bytes 10-13/12"}, "that no file can have"),
+    "part of a whole": (200, SPAN, "which stands for the whole file, and named a part of it"),
+}
+"""Status, headers and what is said of answers with a status of success that are not the bytes."""
+
+
+@pytest.mark.parametrize(("status", "headers", "said"), FOREIGN.values(), ids=FOREIGN)
+def test_an_answer_that_is_not_the_bytes_asked_for(
+    server: RangeServer, status: int, headers: dict[str, str], said: str
+) -> None:
+    size = 2 if said.endswith("10-11/2048)") else 4
+    server.answers["/f"] = status, headers, BODY[:size] if status == 206 else BODY
+    url = f"{server.url}/f"
+    assert said in refusal(targets(server.url), url)
+    assert len(server.requests) == 1
+    batch = fetch_many(targets(server.url), {"x/0": Range(url, 10, 4), "x/1": Range(url, 20, 4)})
+    assert all(isinstance(found, FetchError) for found in batch.values())
+
+
+@pytest.mark.parametrize("name", [each for each in FOREIGN if FOREIGN[each][0] == 200])
+def test_a_whole_file_that_is_none(server: RangeServer, name: str) -> None:
+    status, headers, said = FOREIGN[name]
+    server.answers["/f"] = status, headers, BODY
+    with pytest.raises(FetchError) as caught:
+        targets(server.url).fetch("x/0", Url(f"{server.url}/f"))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "said"),
+    [
+        (SPAN, BODY[10:20], "sent 10 bytes, and its Content-Range names 4 (10 to 14)"),
+        (SPAN, BODY[10:12], "sent 2 bytes, and its Content-Range names 4 (10 to 14)"),
+        (SPAN | CHUNKED, BODY, "sent 2,048 bytes, and its Content-Range names 4 (10 to 14)"),
+        (SPAN | CHUNKED, BODY[10:12], "sent 2 bytes, and its Content-Range names 4 (10 to 14)"),
+        (
+            {"Content-Range": "bytes 0-99/2048"} | CHUNKED,
+            BODY[:12],
+            "sent 12 bytes, and its Content-Range names 100 (0 to 100)",
+        ),
+    ],
+)
+def test_a_body_of_another_length_than_its_headers_say(
+    server: RangeServer, headers: dict[str, str], body: bytes, said: str
+) -> None:
+    server.answers["/f"] = 206, headers, body
+    assert said in refusal(targets(server.url), f"{server.url}/f")
+
+
+def test_a_whole_file_of_which_a_part_comes(server: RangeServer) -> None:
+    server.answers["/f"] = 206, {"Content-Range": "bytes 0-99/2048"}, BODY[:100]
+    with pytest.raises(FetchError, match=r"another range .*bytes 0-99/2048"):
+        targets(server.url).fetch("x/0", Url(f"{server.url}/f"))
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body"),
+    [
+        (206, SPAN, BODY[10:14]),
+        (206, SPAN | CHUNKED, BODY[10:14]),
+        (206, {"Content-Range": "bytes 10-13/*"}, BODY[10:14]),
+        (206, {"Content-Range": "Bytes 8-99/2048"}, BODY[8:100]),
+        (206, {"Content-Range": "bytes 0-2047/2048"} | CHUNKED, BODY),
+        (206, SPAN | {"Content-Encoding": "identity"}, BODY[10:14]),
+        (206, SPAN | {"Content-Encoding": "aws-chunked"}, BODY[10:14]),
+        (206, SPAN | {"Content-Type": "text/plain"}, BODY[10:14]),
+        (206, SPAN | {"Content-Type": "application/octet-stream"}, BODY[10:14]),
+        (200, CHUNKED, BODY),
+        (200, {"Content-Range": "bytes 0-2047/2048"}, BODY),
+    ],
+)
+def test_odd_answers_that_have_the_bytes(
+    server: RangeServer, status: int, headers: dict[str, str], body: bytes
+) -> None:
+    server.answers["/f"] = status, headers, body
+    assert targets(server.url).fetch("x/0", Range(f"{server.url}/f", 10, 4)) == BODY[10:14]
+
+
+@pytest.mark.parametrize("name", ["/page.html", "/PAGE.HTM", "/page.html?v=1"])
+def test_a_target_that_is_a_page_by_its_name(server: RangeServer, name: str) -> None:
+    server.answers[name] = 200, {"Content-Type": "text/html"}, PAGE
+    reader = targets(server.url)
+    assert reader.fetch("x/0", Url(f"{server.url}{name}")) == PAGE
+    assert reader.fetch("x/0", Range(f"{server.url}{name}", 2, 7)) == b"DOCTYPE"
+
+
+def test_a_redirect_to_a_login_page(server: RangeServer) -> None:
+    server.redirects["/f"] = "/login.html"
+    server.answers["/login.html"] = 200, {"Content-Type": "text/html"}, PAGE
+    assert "a web page (Content-Type: text/html)" in refusal(targets(server.url), f"{server.url}/f")
+
+
+def test_a_size_that_changes_between_two_reads(server: RangeServer, file: str) -> None:
+    reader = targets(server.url)
+    assert reader.fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    server.files["/f"] = BODY * 2
+    assert "the file changed while it was read (it had 2,048 bytes and has 4,096)" in refusal(
+        reader, file
+    )
+
+
+def test_a_store_that_ignores_ranges() -> None:
+    fsspec.register_implementation("whole", WholeFiles)
+    url = "whole://127.0.0.1/f"
+    reader = targets("whole://127.0.0.1")
+    with pytest.raises(FetchError, match=r"the store sent 2,048 bytes where 4 were asked for"):
+        reader.fetch("x/0", Range(url, 10, 4))
+    batch = fetch_many(reader, {"x/0": Range(url, 10, 4), "x/1": Range(url, 20, 4)})
+    assert all(isinstance(found, FetchError) for found in batch.values())
+    assert reader.fetch("x/0", Url(url)) == BODY
+
+
+class WholeFiles(fsspec.AbstractFileSystem):  # type: ignore[misc]
+    """A file system that gives whole files whatever is asked for, as some do."""
+
+    protocol = "whole"
+
+    def cat_file(self, path: str, start: object = None, end: object = None, **_: object) -> bytes:
+        return BODY
 
 
 def test_a_redirect_inside_is_named_and_not_followed(

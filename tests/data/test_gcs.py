@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,3 +117,27 @@ def test_an_object_that_changes_between_two_reads(store: GcsServer) -> None:
     store.objects["open-bucket", "a/f.nc"] = BODY[::-1]
     with pytest.raises(FetchError, match="the file changed while it was read"):
         reader.fetch("x/0", Range(OPEN, 20, 4))
+
+
+@pytest.mark.parametrize("reference", [Range(OPEN, 0, 20), Range(OPEN, 30, 20), Url(OPEN)])
+def test_an_object_that_is_stored_as_gzip_is_read_as_it_is_stored(
+    store: GcsServer, reference: Range | Url
+) -> None:
+    stored = gzip.compress(BODY)
+    store.objects["open-bucket", "a/f.nc"] = stored
+    store.encodings["open-bucket", "a/f.nc"] = "gzip"
+    reader = targets(store)
+    start = reference.offset if isinstance(reference, Range) else 0
+    size = reference.length if isinstance(reference, Range) else len(stored)
+    assert reader.fetch("x/0", reference) == stored[start : start + size]
+    facts = wait_for(ask(reader, OPEN)).facts
+    assert facts is not None
+    assert facts.size == len(stored)
+
+
+def test_an_object_that_the_store_unpacks_is_refused(store: GcsServer) -> None:
+    store.objects["open-bucket", "a/f.nc"] = gzip.compress(BODY)
+    store.encodings["open-bucket", "a/f.nc"] = "gzip"
+    store.unpacks = True
+    with pytest.raises(FetchError, match=r"\(X-Goog-Stored-Content-Encoding: gzip\)"):
+        targets(store).fetch("x/0", Range(OPEN, 10, 4))

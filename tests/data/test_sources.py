@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import zlib
 from typing import Any
 
 import pytest
+import zstandard
 
 import refexplorer as rx
 from refexplorer.data.access import InternetPolicy
@@ -136,3 +138,58 @@ def test_a_redirect_takes_no_credentials_along(
     assert list(rx.open_references(f"{server.url}/set.json", storage_options=options)) == ["a", "b"]
     assert "X-Key" in server.seen_headers[0]
     assert "X-Key" not in other_server.seen_headers[0]
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({"Content-Encoding": "gzip"}, gzip.compress(SET)),
+        ({"Content-Encoding": "x-gzip", "Content-Type": "application/json"}, gzip.compress(SET)),
+        ({"Content-Encoding": "zstd"}, zstandard.compress(SET)),
+        ({"Content-Encoding": "gzip"}, SET),  # some proxies unpack the body and keep the header
+        ({"Content-Type": "text/html"}, SET),
+        ({"Content-Type": "text/plain"}, SET),
+    ],
+)
+@pytest.mark.parametrize("guarded", [True, False])
+def test_a_set_that_a_server_sends_encoded_is_read(
+    server: RangeServer, headers: dict[str, str], body: bytes, guarded: bool
+) -> None:
+    server.answers["/set.json"] = 200, headers, body
+    url = f"{server.url}/set.json"
+    assert list(opened(url, server.url) if guarded else rx.open_references(url)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "said"),
+    [
+        (
+            {"Content-Encoding": "deflate"},
+            zlib.compress(SET),
+            r"set\.json cannot be read: the server sent it encoded \(Content-Encoding: deflate\)",
+        ),
+        ({"Content-Encoding": "br"}, SET[::-1], r"encoded \(Content-Encoding: br\)"),
+        (
+            {"Content-Encoding": "gzip, gzip"},
+            gzip.compress(gzip.compress(SET)),
+            r"encoded \(Content-Encoding: gzip, gzip\)",
+        ),
+        ({"Content-Encoding": "gzip"}, gzip.compress(gzip.compress(SET)), "is not text"),
+        ({"Content-Type": "text/html"}, b"<!DOCTYPE html><p>Log in", "is HTML, not JSON"),
+        ({}, b"<html><p>Log in", "is HTML, not JSON"),
+    ],
+)
+@pytest.mark.parametrize("guarded", [True, False])
+def test_a_set_that_is_something_else_is_refused(
+    server: RangeServer, headers: dict[str, str], body: bytes, said: str, guarded: bool
+) -> None:
+    server.answers["/set.json"] = 200, headers, body
+    url = f"{server.url}/set.json"
+    with pytest.raises(rx.RefexplorerError, match=said):
+        opened(url, server.url) if guarded else rx.open_references(url)
+
+
+def test_a_page_is_no_parquet_store(server: RangeServer) -> None:
+    server.answers["/set/.zmetadata"] = 200, {"Content-Type": "text/html"}, b"<p>No such page"
+    server.files["/set"] = SET
+    assert list(rx.open_references(f"{server.url}/set")) == ["a", "b"]

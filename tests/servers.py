@@ -14,6 +14,11 @@ PIECE = 1024
 """Bytes that a dripping server sends at a time."""
 
 
+def size_of(value: object) -> str | None:
+    """Return what names a body in the name of a test, which must be the same in every process."""
+    return f"{len(value)} bytes" if isinstance(value, bytes) else None
+
+
 @dataclass
 class RangeServer:
     """What the server has, and what it was asked.

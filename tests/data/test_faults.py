@@ -20,7 +20,7 @@ from refexplorer.data.targets import Targets
 from refexplorer.errors import AccessError, FetchError, LimitError
 from refexplorer.limits import Limits
 from refexplorer.spec.references import Range, Url
-from tests.servers import RangeServer, range_server
+from tests.servers import RangeServer, range_server, size_of
 
 BODY = bytes(range(256)) * 8
 
@@ -215,6 +215,7 @@ def test_a_whole_file_that_is_none(server: RangeServer, name: str) -> None:
             "sent 12 bytes, and its Content-Range names 100 (0 to 100)",
         ),
     ],
+    ids=size_of,
 )
 def test_a_body_of_another_length_than_its_headers_say(
     server: RangeServer, headers: dict[str, str], body: bytes, said: str
@@ -244,6 +245,7 @@ def test_a_whole_file_of_which_a_part_comes(server: RangeServer) -> None:
         (200, CHUNKED, BODY),
         (200, {"Content-Range": "bytes 0-2047/2048"}, BODY),
     ],
+    ids=size_of,
 )
 def test_odd_answers_that_have_the_bytes(
     server: RangeServer, status: int, headers: dict[str, str], body: bytes

@@ -16,7 +16,7 @@ from refexplorer.data.access import InternetPolicy
 from refexplorer.errors import AccessError, SourceError
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded
-from tests.servers import RangeServer
+from tests.servers import RangeServer, size_of
 
 SET = json.dumps({"a": "text", "b": ["f.nc", 0, 4]}).encode()
 
@@ -150,6 +150,7 @@ def test_a_redirect_takes_no_credentials_along(
         ({"Content-Type": "text/html"}, SET),
         ({"Content-Type": "text/plain"}, SET),
     ],
+    ids=size_of,
 )
 @pytest.mark.parametrize("guarded", [True, False])
 def test_a_set_that_a_server_sends_encoded_is_read(
@@ -178,6 +179,7 @@ def test_a_set_that_a_server_sends_encoded_is_read(
         ({"Content-Type": "text/html"}, b"<!DOCTYPE html><p>Log in", "is HTML, not JSON"),
         ({}, b"<html><p>Log in", "is HTML, not JSON"),
     ],
+    ids=size_of,
 )
 @pytest.mark.parametrize("guarded", [True, False])
 def test_a_set_that_is_something_else_is_refused(

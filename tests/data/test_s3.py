@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.data.test_filesystem import bytes_at
 from tests.servers import RangeServer
 
 BODY = bytes(range(256)) * 8
+STORED = gzip.compress(BODY, mtime=0)
 KEYS = {"key": "who", "secret": "knows"}
 
 
@@ -42,6 +44,8 @@ def endpoint() -> Iterator[str]:
     for bucket, acl in (("open-bucket", "public-read"), ("closed-bucket", "private")):
         client.create_bucket(Bucket=bucket, ACL=acl)
         client.put_object(Bucket=bucket, Key="a/f.nc", Body=BODY, ACL=acl)
+    stored = {"Body": STORED, "ContentEncoding": "gzip", "ACL": "public-read"}
+    client.put_object(Bucket="open-bucket", Key="a/f.gz", **stored)
     client.close()
     yield url
     server.stop()
@@ -63,6 +67,15 @@ def test_a_public_bucket_is_read_without_credentials(
     reader = targets(s3(endpoint), "s3://open-bucket")
     assert reader.fetch("x/0", Range("s3://open-bucket/a/f.nc", 300, 7)) == BODY[300:307]
     assert reader.fetch("x/0", Url("s3://open-bucket/a/f.nc")) == BODY
+
+
+@pytest.mark.parametrize("start", [0, 30])
+def test_an_object_that_is_stored_as_gzip_is_read_as_it_is_stored(
+    endpoint: str, start: int
+) -> None:
+    reader, url = targets(s3(endpoint), "s3://open-bucket"), "s3://open-bucket/a/f.gz"
+    assert reader.fetch("x/0", Range(url, start, 20)) == STORED[start : start + 20]
+    assert reader.fetch("x/0", Url(url)) == STORED
 
 
 def test_a_private_bucket_says_what_would_help(endpoint: str) -> None:

@@ -122,7 +122,9 @@ class ReadableSet(Mapping[str, Reference]):
         checked: Checked = lambda done, of: True,
         concurrency: int = 16,
     ) -> TargetChecks:
-        """Ask every target for its size and version, and compare them with the references.
+        """Ask every target for its size and version, and compare the sizes with the byte ranges.
+
+        Nothing of the targets is read: whether bytes can be decoded is for `audit`.
 
         Parameters
         ----------
@@ -159,7 +161,10 @@ class ReadableSet(Mapping[str, Reference]):
         storage_options: Mapping[str, Any] | None = None,
         watch: Watch = lambda progress: True,
     ) -> Audit:
-        """Ask all targets, compare all byte ranges with them, and decode chunks; for large sets.
+        """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
+
+        For large sets, too. That a chunk decodes does not say that it has the right values: values
+        and metadata are not compared with the files, and the summary says what was not checked.
 
         Parameters
         ----------

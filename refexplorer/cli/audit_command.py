@@ -39,7 +39,10 @@ def audit(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Ask targets, check ranges, decode chunks. Exit status 1 if anything is wrong."""
+    """Ask targets, compare ranges with their sizes, decode chunks. Exit status 1 if any is wrong.
+
+    Values and metadata are not compared with the files; the answer says what was not checked.
+    """
     if resume and results is None:
         raise typer.BadParameter("--resume goes with --results.")
     refs = open_set(source)

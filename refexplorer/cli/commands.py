@@ -12,9 +12,11 @@ import typer
 
 from refexplorer.cli import output
 from refexplorer.cli.nearby import no_folder
+from refexplorer.display.text import beside_text
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.nodes import Node
+from refexplorer.refset.summary import Summary
 from refexplorer.spec.catalogue import Severity
 from refexplorer.spec.expansion import check_expandable
 
@@ -75,7 +77,9 @@ def ls(
         fields = {"source": refs.source.name, "path": path, "total": total, "start": start}
         output.write_json(fields, "rows", (asdict(node) for node in nodes))
         return status_of(refs)
-    rows = ((n.name, n.kind or n.type, n.size, n.target, n.origin, n.children) for n in nodes)
+    rows = (
+        (n.name, n.kind or n.type, size_cell(n.size), n.target, n.origin, n.children) for n in nodes
+    )
     output.write_rows(("Key", "Kind", "Size", "Target", "From", "Below"), rows)
     if limit is not None and start + limit < total:
         output.say(f"{total - start - limit:,} more rows: --start {start + limit} goes on.")
@@ -114,7 +118,8 @@ def info(
     if as_json:
         output.write_json(facts, "arrays", _arrays(refs))
         return status_of(refs)
-    rows = ((name.replace("_", " "), _words(value)) for name, value in facts.items())
+    shown = facts | {"bytes": _bytes_cell(summary)}
+    rows = ((name.replace("_", " "), _words(value)) for name, value in shown.items())
     output.write_rows(("", ""), rows)
     columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Left out")
     output.write_line()
@@ -147,7 +152,8 @@ def expand(
 def check(
     source: Source,
     targets: Annotated[
-        bool, typer.Option("--targets", help="Ask the targets instead: size, version, or why not.")
+        bool,
+        typer.Option("--targets", help="Ask the targets for size and version; read nothing."),
     ] = False,
     allow: Annotated[
         list[str] | None, typer.Option(help="What may be asked: a folder, s3://bucket, a host.")
@@ -157,7 +163,10 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """List what is wrong or odd, with the place and what to do."""
+    """List what is wrong or odd in the references, with the place and what to do.
+
+    Targets are not asked without --targets, and not read with it; `refexplorer audit` decodes.
+    """
     if (allow or resume) and not targets:
         raise typer.BadParameter("--allow and --resume go with --targets.")
     refs = open_set(source)
@@ -174,7 +183,10 @@ def check(
     for diagnostic in refs.diagnostics:
         output.write_line(str(diagnostic))
     found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
-    output.say(f"{refs.source.name}: {refs.count:,} keys; {found or 'nothing to note'}.")
+    output.say(
+        f"{refs.source.name}: {refs.count:,} keys; {found or 'nothing to note'}. "
+        "The targets were not asked (--targets asks them) and nothing of them was read."
+    )
     return HAS_ERRORS if counts["error"] else 0
 
 
@@ -248,9 +260,18 @@ def status_of(refs: ReferenceSet) -> int:
     return HAS_ERRORS
 
 
+def size_cell(size: int | None) -> int | str:
+    """Return what a table says of a size in bytes."""
+    return "not known" if size is None else size
+
+
+def _bytes_cell(summary: Summary) -> str:
+    if summary.bytes is None:
+        return "not known"
+    return f"{summary.bytes:,}{beside_text(summary)}"
+
+
 def _words(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{count:,} {name}" for name, count in value.items())
-    if value is None:
-        return "not counted"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from refexplorer.cli import output
+from refexplorer.cli.commands import size_cell
 from refexplorer.data.check_results import TargetChecks
 from refexplorer.referenceset import ReferenceSet
 
@@ -41,7 +42,10 @@ def check_targets(
     else:
         output.write_rows(
             _COLUMNS,
-            ((r.state, r.url, r.size, r.references, r.modified, r.message) for r in found),
+            (
+                (r.words, r.url, size_cell(r.size), r.references, r.modified, r.message)
+                for r in found
+            ),
         )
         output.say(f"{found.source}, {found.summary}")
     return found

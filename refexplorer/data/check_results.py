@@ -15,7 +15,11 @@ _URL_SHOWN = 120
 
 
 class TargetState(StrEnum):
-    """What became of a target."""
+    """What became of a target.
+
+    ``good`` says that it answered and that no range that was compared with its size reaches past
+    its end. Nothing of it was read.
+    """
 
     GOOD = "good"
     SHORT = "short"
@@ -23,12 +27,17 @@ class TargetState(StrEnum):
     FORBIDDEN = "not allowed"
 
 
+_INSIDE = "with all ranges inside"
+_WHOLE = "that answered, referenced as a whole"
+_ANSWERED = "that answered, ranges not compared"
 _WORDS = {
-    TargetState.GOOD: "as referenced",
     TargetState.SHORT: "shorter than a range of it",
-    TargetState.UNREACHABLE: "cannot be read",
-    TargetState.FORBIDDEN: "may not be read yet",
+    TargetState.UNREACHABLE: "that cannot be read",
+    TargetState.FORBIDDEN: "that may not be read yet",
 }
+
+
+_REACHED = (TargetState.GOOD, TargetState.SHORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +51,11 @@ class TargetCheck:
     state
         ``short`` if a range reaches past the end, ``not allowed`` if it was not asked.
     end
-        Where the last range ends, in bytes.
+        Where the last range ends, in bytes; None if it is not known.
     references
         How many keys refer to it.
     past_end
-        How many ranges reach past its end.
+        How many ranges reach past its end; None if they were not compared with its size.
     key
         A key whose range reaches past the end.
     size
@@ -61,9 +70,9 @@ class TargetCheck:
 
     url: str | None
     state: TargetState
-    end: int
+    end: int | None
     references: int
-    past_end: int = 0
+    past_end: int | None = None
     key: str | None = None
     size: int | None = None
     etag: str | None = None
@@ -75,11 +84,20 @@ class TargetCheck:
         """Return the record with some fields changed."""
         return replace(self, **changes)
 
+    @property
+    def words(self) -> str:
+        """What was found, in some words."""
+        if self.state is TargetState.GOOD:
+            if self.end == 0:
+                return _WHOLE
+            return _ANSWERED if self.past_end is None or self.size is None else _INSIDE
+        return _WORDS[self.state]
+
     def __str__(self) -> str:
         name = escape(self.url or "(the target that the reader names)", _URL_SHOWN)
-        size = "" if self.size is None else f", {size_text(self.size)}"
+        size = "size not known" if self.size is None else size_text(self.size)
         said = f": {escape(self.message)}" if self.message else ""
-        return f"{self.state:<11}  {name}{size}{said}"
+        return f"{name}, {size}, {self.words}{said}"
 
 
 @dataclass(frozen=True)
@@ -121,18 +139,24 @@ class TargetChecks(Sequence[TargetCheck]):
 
     @property
     def good(self) -> bool:
-        """Whether all targets were checked and none has less than is referenced."""
+        """Whether all targets answered and no range that was compared reaches past the end of one.
+
+        Nothing of the targets was read; see `summary` for what was not compared.
+        """
         states = {record.state for record in self.records}
         return len(self.records) == self.total and states <= {TargetState.GOOD}
 
     @property
     def summary(self) -> str:
         """How many targets are in which state, in a sentence."""
-        found = Counter(record.state for record in self.records)
-        parts = [f"{found[state]:,} {_WORDS[state]}" for state in TargetState if found[state]]
+        found = Counter(record.words for record in self.records)
+        order = (_INSIDE, _WHOLE, _ANSWERED, *_WORDS.values())
+        parts = [f"{found[words]:,} {words}" for words in order if found[words]]
         if left := self.total - len(self.records):
             parts.append(f"{left:,} not checked")
         said = f"{counted(self.total, 'target')}: {', '.join(parts) or 'nothing to check'}."
+        if any(record.state in _REACHED for record in self.records):
+            said += " Only sizes were compared: nothing was read or decoded."
         if self.unlisted:
             said += f" {counted(self.unlisted, 'generated key')} were too many to be looked at"
             said += (
@@ -162,8 +186,8 @@ class TargetChecks(Sequence[TargetCheck]):
 def _cells(record: TargetCheck) -> tuple[str, ...]:
     return (
         code(record.url, _URL_SHOWN) if record.url else "(the reader names it)",
-        record.state,
-        "" if record.size is None else size_text(record.size),
+        shown(record.words),
+        "not known" if record.size is None else size_text(record.size),
         f"{record.references:,}",
         shown(record.modified or ""),
         shown(record.message or ""),

@@ -108,7 +108,7 @@ class _Run:
 
     async def _one(self, url: str | None, layout: TargetLayout | None) -> None:
         if layout is None:
-            end, references = 0, self._index.further.keys[str(url)]
+            end, references = None, self._index.further.keys[str(url)]
         else:
             end, references = layout.end, len(layout) + layout.whole
         blank = TargetCheck(url, TargetState.UNREACHABLE, end, references)
@@ -141,6 +141,7 @@ def _judged(layout: TargetLayout | None, blank: TargetCheck, facts: Facts) -> Ta
         verb = "reaches" if len(past) == 1 else "reach"
         said = f"{counted(len(past), 'range')} {verb} past its end, such as that of {key}."
         return found.but(state=TargetState.SHORT, past_end=len(past), key=key, message=said)
+    found = found.but(past_end=0)
     if not facts.ranges and len(layout):
         return found.but(message=NO_RANGES)
     return found

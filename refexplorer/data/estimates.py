@@ -31,8 +31,8 @@ class Estimate:
     Attributes
     ----------
     bytes
-        Referenced and inline bytes, as stored; whole-URL references count 0, since their
-        size is not known.
+        Referenced and inline bytes, as stored; None if whole files are read, whose size is not
+        known.
     requests
         Reads of targets after ranges that touch are merged, as `fetch_many` does; inline data
         takes none.
@@ -44,7 +44,7 @@ class Estimate:
         Keys that the set has a reference for.
     """
 
-    bytes: int
+    bytes: int | None
     requests: int
     targets: tuple[str, ...]
     label: str
@@ -107,7 +107,8 @@ def estimate_keys(refs: Opened, keys: Iterable[str]) -> Estimate:
     label = _label(len(references), inside, outside, targets, unknown)
     requests = sum(1 for _ in merged(map(_span, remote)))
     shown = targets[:_NAMED_TARGETS]
-    return Estimate(inside + outside, requests, shown, label, len(references))
+    size = None if unknown else inside + outside
+    return Estimate(size, requests, shown, label, len(references))
 
 
 def _span(reference: Url | Range) -> Wanted:

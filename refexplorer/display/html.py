@@ -51,11 +51,12 @@ def tree_html(refs: Pictured, path: str = "", levels: int = LEVELS_SHOWN) -> str
 
 def _node(refs: Pictured, node: Node, levels: int) -> str:
     name = f"<code>{_shown(node.name)}</code>"
-    size = "" if node.size is None else f", {size_text(node.size)}"
     if not node.children:
+        size = "" if node.size is None else f", {size_text(node.size)}"
         target = f", <code>{_shown(node.target)}</code>" if node.target else ""
         return f"{name} {node.kind or 'no reference'}{size}{target}"
-    title = f"{name} {node.type}, {counted(node.children, 'child', 'children')}{size}"
+    size = "size not known" if node.size is None else size_text(node.size)
+    title = f"{name} {node.type}, {counted(node.children, 'child', 'children')}, {size}"
     if levels < 2:
         return title
     below = tree_html(refs, node.path, levels - 1)

@@ -47,18 +47,30 @@ def summary_text(refs: Pictured) -> str:
 
 def facts_text(summary: Summary) -> str:
     """Return the counts of a summary in one line."""
-    size = "size not known" if summary.bytes is None else f"{size_text(summary.bytes)} referenced"
     parts = [
         counted(summary.keys, "key"),
         counted(summary.arrays, "array"),
         counted(summary.targets, "target"),
-        size,
+        bytes_text(summary),
     ]
     if summary.missing:
         parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
     if summary.left_out:
         parts.append(f"{counted(summary.left_out, 'chunk')} left out by errors")
     return ", ".join(parts)
+
+
+def bytes_text(summary: Summary) -> str:
+    """Return how many bytes are referenced, as far as that is known."""
+    if summary.bytes is None:
+        return "size not known"
+    return f"{size_text(summary.bytes)} referenced{beside_text(summary)}"
+
+
+def beside_text(summary: Summary) -> str:
+    """Return what ``Summary.bytes`` does not count: whole files; nothing where there are none."""
+    whole = summary.kinds.get(Kind.URL, 0)
+    return f" besides {counted(whole, 'whole file')} of unknown size" if whole else ""
 
 
 def tree_text(
@@ -110,6 +122,8 @@ def _line(node: Node) -> str:
         parts.append(counted(node.children, "child", "children"))
     if node.size is not None:
         parts.append(size_text(node.size))
+    elif node.children:
+        parts.append("size not known")
     if node.target:
         parts.append(escape(node.target, NAME_SHOWN))
     return "  ".join(parts)

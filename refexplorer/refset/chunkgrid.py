@@ -42,7 +42,8 @@ class Chunks:
     targets
         Places in `ChunkGrid.urls`, -1 without a target, int64.
     offsets, lengths
-        In bytes, -1 where there is none: no byte range, or the size of a whole file; int64.
+        In bytes, -1 where there is none: no byte range, or the size of a whole file; int64, or
+        whole numbers of Python where one does not fit into 64 bits.
     """
 
     indices: np.ndarray
@@ -166,8 +167,8 @@ class ChunkGrid:
             indices,
             (kinds + 1).astype(np.uint8),
             code_targets(columns, self._codes),
-            np.where(is_range, columns.offsets, -1),
-            np.where(kinds == URL, -1, columns.lengths),
+            np.where(is_range, columns.exact_offsets(), -1),
+            np.where(kinds == URL, -1, columns.exact_lengths()),
         )
 
     @property
@@ -182,12 +183,12 @@ class ChunkGrid:
 
     @property
     def offsets(self) -> np.ndarray:
-        """The offset of every chunk in bytes or -1, shape `shape` int64."""
+        """The offset of every chunk in bytes or -1, shape `shape`; the type is that of `Chunks`."""
         return self._dense(self.chunks.offsets, -1)
 
     @property
     def lengths(self) -> np.ndarray:
-        """The length of every chunk in bytes or -1, shape `shape` int64."""
+        """The length of every chunk in bytes or -1, shape `shape`; the type is that of `Chunks`."""
         return self._dense(self.chunks.lengths, -1)
 
     def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from refexplorer.formats.arrow import flags_of, number_column, text_column
 from refexplorer.formats.spans import spans_of
+from refexplorer.refset.sums import LARGEST, exact_sum
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 
 KINDS = tuple(Kind)
 INLINE, BASE64, URL, RANGE = range(4)
-_INT64 = 2**63 - 1
 _START = 32
 
 
@@ -119,7 +119,8 @@ class Columns:
     texts
         The inline texts.
     large
-        The few references whose numbers do not fit into 64 bits.
+        The few references whose numbers do not fit into 64 bits; `offsets` and `lengths` have the
+        largest number that does.
     """
 
     kinds: np.ndarray
@@ -156,6 +157,20 @@ class Columns:
         if kind == URL:
             return Url(url)
         return Inline(self.texts[place]) if kind == INLINE else Base64(self.texts[place])
+
+    def exact_offsets(self) -> np.ndarray:
+        """Return `offsets`; whole numbers of Python where one does not fit into 64 bits."""
+        return _exact(self.offsets, {row: found.offset for row, found in self.large.items()})
+
+    def exact_lengths(self) -> np.ndarray:
+        """Return `lengths`; whole numbers of Python where one does not fit into 64 bits."""
+        return _exact(self.lengths, {row: found.length for row, found in self.large.items()})
+
+    def total(self, rows: np.ndarray | None = None) -> int:
+        """Return the sum of the lengths of some rows, or of all; whole files are not in it."""
+        lengths = self.lengths if rows is None else self.lengths[rows]
+        among = self.large if rows is None or not self.large else self._large_of(rows)
+        return exact_sum(lengths) + sum(max(one.length - LARGEST, 0) for one in among.values())
 
     def urls_at(self, places: np.ndarray) -> list[str | None]:
         """Return the URLs at some places, ascending, shape ``(n,)``, all at once."""
@@ -204,6 +219,14 @@ class Columns:
         return replace(self, urls=urls, texts=others.texts, large=large)
 
 
+def _exact(numbers: np.ndarray, large: dict[int, int]) -> np.ndarray:
+    if not large:
+        return numbers
+    exact = numbers.astype(object)
+    exact[list(large)] = list(large.values())
+    return exact
+
+
 class ColumnsBuilder:
     """Takes references one by one."""
 
@@ -218,9 +241,9 @@ class ColumnsBuilder:
         if isinstance(reference, Range):
             code = self._code(reference.url)
             offset, length = reference.offset, reference.length
-            if offset > _INT64 or length > _INT64:
+            if offset > LARGEST or length > LARGEST:
                 self._large[len(self._rows)] = reference
-                offset, length = min(offset, _INT64), min(length, _INT64)
+                offset, length = min(offset, LARGEST), min(length, LARGEST)
             self._rows.append((RANGE, code, offset, length))
         elif isinstance(reference, Url):
             self._rows.append((URL, self._code(reference.url), 0, 0))

@@ -76,9 +76,10 @@ class GridView:
     distinct
         How many targets there are, int64.
     offsets
-        The least offset in bytes, -1 for none, int64.
+        The least offset in bytes, -1 for none; int64, or whole numbers of Python where one does not
+        fit into 64 bits.
     sizes
-        The sum of all lengths in bytes, float64.
+        The sum of all lengths in bytes, float64; -1 where one is not known, that of a whole file.
     sampled
         Whether of generated chunks only one in each cell was looked at.
     """
@@ -133,7 +134,7 @@ class GridView:
             targets=np.where(self.targets < 0, found.targets, self.targets),
             distinct=self.distinct + found.distinct,
             offsets=_least(self.offsets, found.offsets),
-            sizes=self.sizes + found.sizes,
+            sizes=np.where(np.minimum(self.sizes, found.sizes) < 0, -1, self.sizes + found.sizes),
             sampled=partly,
         )
 
@@ -159,7 +160,9 @@ def reduce(chunks: Placed, sides: tuple[Side, ...], windows: Windows, states: in
         ids + cells * chunks.states[inside].astype(np.int64), minlength=states * cells
     )
     targets, distinct = _dominating(ids, chunks.targets[inside], cells)
-    lengths = np.maximum(chunks.lengths[inside], 0).astype(np.float64)
+    lengths = chunks.lengths[inside].astype(np.float64)
+    sizes = np.bincount(ids, lengths, minlength=cells)
+    sizes[ids[lengths < 0]] = -1
     return GridView(
         sides,
         tuple(windows),
@@ -167,7 +170,7 @@ def reduce(chunks: Placed, sides: tuple[Side, ...], windows: Windows, states: in
         targets.reshape(shape),
         distinct.reshape(shape),
         _first_offsets(ids, chunks.offsets[inside], cells).reshape(shape),
-        np.bincount(ids, lengths, minlength=cells).reshape(shape),
+        sizes.reshape(shape),
     )
 
 
@@ -201,9 +204,11 @@ def _dominating(ids: np.ndarray, targets: np.ndarray, cells: int) -> tuple[np.nd
 
 def _first_offsets(ids: np.ndarray, offsets: np.ndarray, cells: int) -> np.ndarray:
     known = offsets >= 0
-    first = np.full(cells, np.iinfo(np.int64).max)
-    np.minimum.at(first, ids[known], offsets[known])
-    return np.where(first == np.iinfo(np.int64).max, -1, first)
+    ids, offsets = ids[known], offsets[known]
+    first = np.full(cells, offsets.max(initial=-1), offsets.dtype)
+    np.minimum.at(first, ids, offsets)
+    first[np.bincount(ids, minlength=cells) == 0] = -1
+    return first
 
 
 def _least(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -42,7 +42,9 @@ def lint_ranges(opened: OpenedSet, base: str, findings: Findings) -> None:
 
 def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
     """Return the rows of byte ranges in order, int32, and what `_pairs` finds in that order."""
-    rows = np.flatnonzero((columns.kinds == RANGE) & (columns.lengths > 0)).astype(np.int32)
+    is_range = (columns.kinds == RANGE) & (columns.lengths > 0)
+    is_range[list(columns.large)] = False  # clipped, they would look like each other
+    rows = np.flatnonzero(is_range).astype(np.int32)
     disorder, *found = _pairs(columns, rows)
     for order in (_order_of_places, _full_order):
         if not len(disorder):
@@ -93,7 +95,7 @@ def _out_of_order(one: _Ranges, two: _Ranges) -> np.ndarray:
 
 def _overlap(one: _Ranges, two: _Ranges) -> np.ndarray:
     """Say which share bytes without being the same range."""
-    shared = one.offsets + one.lengths > two.offsets
+    shared = one.lengths > two.offsets - one.offsets  # a sum might pass 64 bits
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
     found: np.ndarray = (one.targets == two.targets) & shared & differ
     return found
@@ -177,12 +179,13 @@ def _note_overlap(
     part: Segment, columns: Columns, rows: list[int], count: int, base: str, findings: Findings
 ) -> None:
     before, after = rows
-    shared = columns.offsets[before] + columns.lengths[before] - columns.offsets[after]
+    starts, lengths = columns.offsets[rows].tolist(), columns.lengths[rows].tolist()
+    shared = min(map(sum, zip(starts, lengths, strict=True))) - starts[1]
     key = part.key_at(after)
     findings.add(
         "overlapping-ranges",
         base + pointer(key),
-        f"`{key}` shares {int(shared):,} bytes of {columns.urls[columns.targets[after]]} with "
+        f"`{key}` shares {shared:,} bytes of {columns.urls[columns.targets[after]]} with "
         f"`{part.key_at(before)}`.",
         "Is an offset or a length wrong?",
         key=key,

@@ -28,7 +28,8 @@ class Node:
     kind, target, origin
         Of its reference; None where the path is no key.
     size
-        Bytes; of a folder all that is below as far as it is known, None where nothing is.
+        Bytes, of a folder those of all that is below; None where they are not all known, as those
+        of whole files.
     children
         How many rows are one level below.
     """

@@ -15,7 +15,7 @@ import pyarrow as pa
 from refexplorer.formats.parquet import ParquetStore, number_of_key
 from refexplorer.pickling import PickledByFields
 from refexplorer.refset.chunk_keys import chunk_keys
-from refexplorer.refset.columns import Columns
+from refexplorer.refset.columns import URL, Columns
 from refexplorer.refset.joining import joined_columns
 from refexplorer.refset.record_part import RecordPart
 from refexplorer.spec.arrays import ArrayMeta
@@ -110,10 +110,10 @@ class Records(PickledByFields):
 
     @property
     def size(self) -> int | None:
-        """Bytes of all references; None before the record files were read."""
-        if not self.is_read:
+        """Bytes of all references; None before the record files were read, and of whole files."""
+        if not self.is_read or any((part.columns.kinds == URL).any() for part in self.parts):
             return None
-        return sum(int(part.columns.lengths.sum()) for part in self.parts)
+        return sum(part.columns.total() for part in self.parts)
 
     @property
     def present(self) -> int:

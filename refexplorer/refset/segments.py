@@ -39,7 +39,7 @@ class Segment(Protocol):
 
     @property
     def size(self) -> int | None:
-        """Bytes of all references as far as they are known without reading; None if not."""
+        """Bytes of all references; None if they are not known without reading."""
 
     def key_at(self, row: int) -> str:
         """Return a key by its number."""
@@ -108,11 +108,9 @@ class Generated:
 
     @property
     def size(self) -> int | None:
-        """Bytes of all references; None where each length would have to be computed."""
+        """Bytes of all references; None of whole files, and where each length varies."""
         length = self.item.length
-        if length is None:
-            return 0
-        return self.count * int(length.text) if length.literal else None
+        return self.count * int(length.text) if length is not None and length.literal else None
 
     def without(self, rows: Iterable[int]) -> Generated:
         """Return the same without some rows."""

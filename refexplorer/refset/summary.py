@@ -30,8 +30,8 @@ class Summary:
     kinds
         Keys of each kind.
     bytes
-        Of inline data and byte ranges; whole files are not known, so they do not count.
-        None where too many generated lengths would have to be computed.
+        Of inline data and byte ranges; None where too many generated lengths would have to be
+        computed. Whole files, counted in ``kinds``, add nothing: their sizes are not known.
     targets
         Distinct URLs.
     missing
@@ -50,6 +50,11 @@ class Summary:
     missing: int
     left_out: int
 
+    @property
+    def size(self) -> int | None:
+        """Bytes of all keys; None where not all sizes are known, as those of whole files."""
+        return None if self.kinds[Kind.URL] else self.bytes
+
 
 @dataclass
 class _Tally:
@@ -60,13 +65,13 @@ class _Tally:
 
     def add(self, columns: Columns, rows: np.ndarray | None, alone: bool = False) -> None:
         """Count some rows, or all; `alone` if nothing else can name the same targets."""
-        kinds, targets, lengths = columns.kinds, columns.targets, columns.lengths
+        kinds, targets = columns.kinds, columns.targets
         if rows is not None:
-            kinds, targets, lengths = kinds[rows], targets[rows], lengths[rows]
+            kinds, targets = kinds[rows], targets[rows]
         for code, kind in enumerate(KINDS):
             self.kinds[kind] += int(np.count_nonzero(kinds == code))
         if self.bytes is not None:
-            self.bytes += int(lengths.sum())
+            self.bytes += columns.total(rows)
         is_named = np.zeros(len(columns.urls) + 1, np.bool_)
         is_named[targets] = True  # -1, no target, is the last one
         named = np.flatnonzero(is_named[:-1])
@@ -134,4 +139,5 @@ def _tally_by_shape(segment: Generated, tally: _Tally) -> None:
         distinct *= dimension.size
     tally.more_urls += distinct
     size = segment.size
-    tally.bytes = None if size is None or tally.bytes is None else tally.bytes + size
+    if item.offset is not None:
+        tally.bytes = None if size is None or tally.bytes is None else tally.bytes + size

@@ -6,7 +6,7 @@ rows: sums and searches below a path are slices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,10 @@ import pyarrow as pa
 
 from refexplorer.formats.arrow import numbers_of
 from refexplorer.formats.spans import BLOCK, Spans, spans_of
+from refexplorer.refset.columns import URL
 from refexplorer.refset.nodes import Node, NodeType, leaf, target_of
 from refexplorer.refset.segments import Segment
+from refexplorer.refset.sums import LARGEST
 from refexplorer.refset.table import Table
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Inline, Reference
@@ -125,10 +127,25 @@ class Tree:
     @cached_property
     def _bytes_before(self) -> np.ndarray:
         """Bytes of the rows before each folder, in the order of the walk."""
-        before = np.zeros(len(self._starts), np.int64)
+        columns = self.table.columns
+        if columns.total() <= LARGEST:
+            return self._summed(lambda rows: columns.lengths[rows], np.int64)
+        return self._summed(lambda rows: columns.select(rows).exact_lengths(), object)
+
+    @cached_property
+    def _whole_before(self) -> np.ndarray | None:
+        """Keys that refer to whole files before each folder; None if the table has none at all."""
+        is_whole = self.table.columns.kinds == URL
+        return self._summed(is_whole.__getitem__, np.int64) if is_whole.any() else None
+
+    def _summed(
+        self, numbers: Callable[[np.ndarray], np.ndarray], kind: type[np.int64] | type[object]
+    ) -> np.ndarray:
+        """Return the sum of numbers of the rows before each folder."""
+        before = np.zeros(len(self._starts), kind)
         total = 0
         for at in range(0, len(self._order), BLOCK):
-            sums = np.cumsum(self.table.columns.lengths[self._order[at : at + BLOCK]])
+            sums = np.cumsum(numbers(self._order[at : at + BLOCK]), dtype=kind)
             first, last = np.searchsorted(self._starts, [at, at + len(sums)], side="right")
             before[first:last] = total + sums[self._starts[first:last] - at - 1]
             total += int(sums[-1])
@@ -136,9 +153,15 @@ class Tree:
 
     def size_below(self, folder: Folder) -> int | None:
         """Return the bytes of all references below a folder; None if not all are known."""
+        if self._has_whole(folder):
+            return None
         sizes = [segment.size for segment in self.segments_below(folder)]
         known = [size for size in sizes if size is not None]
         return self.bytes_below(folder) + sum(known) if len(known) == len(sizes) else None
+
+    def _has_whole(self, folder: Folder) -> bool:
+        before = self._whole_before
+        return before is not None and bool(before[folder.end] > before[folder.number])
 
     def bytes_below(self, folder: Folder) -> int:
         """Return the bytes of the table's references below a folder."""
@@ -168,13 +191,12 @@ class Tree:
             name = path.rpartition("/")[2]
             return leaf(path, name, reference, origin)
         kind = None if reference is None else reference.kind
-        below = self.size_below(folder) or None
         return Node(
             path,
             folder.name,
             self.type_of(folder),
             kind,
-            below,
+            self.size_below(folder),
             target_of(reference),
             origin,
             self._children(folder),

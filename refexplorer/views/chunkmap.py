@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,12 +156,20 @@ class ChunkMap:
             rows,
             columns,
             (*STATES, "failed"),
-            tuple(int(count) for count in counts.sum(axis=(1, 2))),
+            _totals(view, counts),
             tuple(MapTarget(urls[code], code) for code in codes),
             len(urls),
             outside,
             view.sampled,
         )
+
+
+def _totals(view: GridView, counts: np.ndarray) -> tuple[int, ...]:
+    """Return the chunks of each state; float64 does not count all that may be absent."""
+    absent, *others = (int(count) for count in counts.sum(axis=(1, 2)))
+    if not view.sampled:
+        absent = math.prod(stop - start for start, stop in view.window) - sum(others)
+    return absent, *others
 
 
 def _cell(view: GridView, index: Index) -> tuple[int, int] | None:

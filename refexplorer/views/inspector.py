@@ -79,7 +79,7 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> Array:
         meta.chunk_count,
         max(meta.chunk_count - summary.missing - summary.left_out, 0),
         summary.left_out,
-        summary.bytes,
+        summary.size,
         small,
         estimate(refs, meta) if small else None,
     )

@@ -23,7 +23,10 @@ def server() -> Iterator[RangeServer]:
 def test_a_good_set(demo: Path, tmp_path: Path) -> None:
     ran = run("audit", demo / "sst.v0.json", "--decode", "all", "--html", tmp_path / "page.html")
     assert (ran.status, ran.err) == (0, "")
-    assert "42 references: 42 as referenced and decoded." in ran.out
+    assert "sst.v0.json: ranges lie inside their files and all 42 chunks decode\n" in ran.out
+    assert "42 references: 42 decoded." in ran.out
+    assert "Not checked: whether values and metadata are those of the files." in ran.out
+    assert "good" not in ran.out
     assert "18 decoded</td>" in (tmp_path / "page.html").read_text()
 
 

@@ -29,8 +29,11 @@ def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:
     ran = run("check", demo / "sst.v0.json", "--targets")
     assert ran.status == 0
     rows = [line.split("\t") for line in ran.out.splitlines()]
-    assert ["good", "sst_2025-07.nc"] in [row[:2] for row in rows]
-    assert ran.err == "sst.v0.json, 4 targets: 4 as referenced.\n"
+    assert ["with all ranges inside", "sst_2025-07.nc"] in [row[:2] for row in rows]
+    assert ran.err == (
+        "sst.v0.json, 4 targets: 3 with all ranges inside, 1 that answered, referenced as a whole. "
+        "Only sizes were compared: nothing was read or decoded.\n"
+    )
 
 
 def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Path) -> None:

@@ -312,7 +312,7 @@ def test_record_files_without_references_are_named(tmp_path: Path) -> None:
     (store / "x" / "refs.1.parq").unlink()
     audit = rx.open_references(store).audit(decode="all", allow=[str(tmp_path)])
     assert audit.good
-    assert "good, but record files are missing" in str(audit)
+    assert "all 7 chunks decode, but record files are missing" in str(audit)
     (store / "x" / "refs.3.parq").write_text("<html>")
     refs = rx.open_references(store)
     audit = refs.audit(decode="all", allow=[str(tmp_path)])

@@ -46,7 +46,8 @@ RESULTS = pa.schema(
 )
 """A row for each reference: ``chunk`` is its number in the grid, C order, -1 for none; ``number``
 that of the target, -1 without one; ``target`` the URL, null if the reader names it; ``offset`` and
-``length`` are null for whole files; ``grant`` is what `allow` needs."""
+``length`` are null for whole files, and at most 2^63 - 1; ``target_size`` is null where the ranges
+were not compared with it; ``grant`` is what `allow` needs."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,8 @@ class _Found:
         self._sizes = np.array(sizes, np.int64)[codes]
         self._kinds = rows["kind"].to_numpy()
         self.states = np.array([_state(answer) for answer in answers], np.int8)[codes]
-        ends = rows["offset"].to_numpy() + rows["length"].to_numpy()
-        past = (self._kinds == RANGE) & (self._sizes >= 0) & (ends > self._sizes)
+        lengths, room = rows["length"].to_numpy(), self._sizes - rows["offset"].to_numpy()
+        past = (self._kinds == RANGE) & (self._sizes >= 0) & (lengths > room)  # no sum to overflow
         self.states[past] = PAST_END
 
     def table(self, chosen: np.ndarray, outcomes: Sequence[Outcome]) -> pa.Table:

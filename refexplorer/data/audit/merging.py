@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.formats.arrow import number_column
+from refexplorer.refset.sums import LARGEST
 
 STRETCH_BATCHES = 200
 """Batches that are read together."""
-END = np.full((3, 1), 2**63 - 1)
+END = np.full((3, 1), LARGEST)
 """What comes after all ranges."""
 
 
@@ -88,7 +89,8 @@ def ranges_of(rows: pa.Table) -> np.ndarray:
     """
     numbers, starts, lengths = (rows[name].to_numpy() for name in ("number", "offset", "length"))
     apart = (numbers < 0) | (lengths == 0)
-    return np.stack([numbers, np.where(apart, -1, starts), np.where(apart, -1, starts + lengths)])
+    ends = starts + np.minimum(lengths, LARGEST - starts)
+    return np.stack([numbers, np.where(apart, -1, starts), np.where(apart, -1, ends)])
 
 
 def in_order(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:

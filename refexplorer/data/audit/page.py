@@ -80,7 +80,7 @@ def _arrays(arrays: Sequence[ArrayAudit]) -> str:
     rows = (
         (
             code(array.name, _CHARS),
-            "" if array.path is None else _number(f"{array.chunks:,}"),
+            "" if array.chunks is None else _number(f"{array.chunks:,}"),
             _number(f"{array.references:,}"),
             f"{_bar(array)}{shown(array.states_text)}",
         )
@@ -95,7 +95,7 @@ def _bar(array: ArrayAudit) -> str:
         f'<i style="background: var(--state-{STATES.index(state)}); flex: {count}"></i>'
         for state, count in array.states.items()
     )
-    absent = max(array.chunks - array.references, 0)
+    absent = max((array.chunks or 0) - array.references, 0)
     return f'<span class="bar" aria-hidden="true">{parts}<i style="flex: {absent}"></i></span>'
 
 

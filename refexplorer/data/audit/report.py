@@ -64,7 +64,10 @@ class Audit:
 
     @property
     def good(self) -> bool:
-        """Whether all was audited and nothing is wrong."""
+        """Whether all was audited and nothing wrong was found in what was checked.
+
+        Values and metadata are not compared with the files; see `AuditSummary.not_checked`.
+        """
         return self.summary.good
 
     def tables(self) -> Iterator[pa.Table]:
@@ -142,8 +145,10 @@ class Audit:
         write_blocks(Path(path), [page(self.summary).encode()])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary as what JSON knows."""
-        return {"good": self.good, **asdict(self.summary)}
+        """Return the summary as what JSON knows; ``good`` is no more than `Audit.good` says."""
+        summary = self.summary
+        said = {"verdict": summary.verdict, "not_checked": summary.not_checked}
+        return {"good": self.good, **said, **asdict(summary)}
 
     def __str__(self) -> str:
         return str(self.summary)
@@ -193,6 +198,8 @@ def report(
         targets=tally.targets(),
         states=tally.states(),
         arrays=tally.arrays(),
+        compared=tally.compared,
+        uncompared=tally.uncompared,
         same=tally.same,
         partly=tally.partly,
         decoded_bytes=tally.decoded_bytes,

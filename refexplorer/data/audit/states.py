@@ -11,12 +11,16 @@ STATES = (
     "unreachable",
     "not allowed",
 )
-"""Of a chunk or other reference, what is better before what is worse."""
+"""Of a chunk or other reference, what is better before what is worse.
+
+``good``: the set itself holds it, or its target answered and no range of it was found to reach past
+the end; it was not decoded. ``decoded``: its bytes were read and decoded as well; the values were
+not compared with anything."""
 GOOD, DECODED, UNREADABLE, UNDECODABLE, PAST_END, UNREACHABLE, FORBIDDEN = range(len(STATES))
 
 STATE_WORDS = {
-    "good": "as referenced",
-    "decoded": "as referenced and decoded",
+    "good": "not decoded",
+    "decoded": "decoded",
     "unreadable": "whose bytes did not come",
     "undecodable": "that cannot be decoded",
     "past end": "past the end of the target",
@@ -24,14 +28,18 @@ STATE_WORDS = {
     "not allowed": "of a target that may not be read yet",
 }
 
+SHORT_WORDS = {"good": STATE_WORDS["good"]}
+"""What a table says in place of a state that is read for more than it is."""
+
 TARGET_STATES = ("good", "damaged", "short", "unreachable", "not allowed", "changed")
-"""Of a target: ``damaged`` if one of its chunks cannot be read or decoded, ``changed`` if its
-version was another one later in the audit."""
+"""Of a target: ``good`` if it answered and nothing wrong was found in what was checked of it,
+``damaged`` if one of its chunks cannot be read or decoded, ``changed`` if its version was another
+one later in the audit."""
 CHANGED = TARGET_STATES.index("changed")
 TARGET_STATE_OF = (0, 0, 1, 1, 2, 3, 4)
 """The state of a target for the worst state of its references."""
 TARGET_WORDS = {
-    "good": "as referenced",
+    "good": "where nothing wrong was found",
     "damaged": "with chunks that cannot be read or decoded",
     "short": "shorter than a range of it",
     "unreachable": "that cannot be read",

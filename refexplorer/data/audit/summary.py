@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from refexplorer.data.audit.page import SHOWN, summary_html
 from refexplorer.data.audit.recordfiles import LostFiles
-from refexplorer.data.audit.states import STATE_WORDS, TARGET_WORDS
+from refexplorer.data.audit.states import SHORT_WORDS, STATE_WORDS, TARGET_WORDS
 from refexplorer.markup import counted, escape, size_text
 
 _CHARS = 200
@@ -22,13 +22,13 @@ class ArrayAudit:
     path
         Where it is; None stands for keys outside arrays.
     chunks
-        Chunks of its grid; 0 for keys outside arrays.
+        Chunks of its grid; None for keys outside arrays.
     states
         References by state.
     """
 
     path: str | None
-    chunks: int
+    chunks: int | None
     states: Mapping[str, int]
 
     @property
@@ -44,7 +44,7 @@ class ArrayAudit:
     @property
     def states_text(self) -> str:
         """How many references are in each state."""
-        return ", ".join(f"{n:,} {state}" for state, n in self.states.items())
+        return ", ".join(f"{n:,} {SHORT_WORDS.get(s, s)}" for s, n in self.states.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +96,17 @@ class AuditSummary:
     left_out
         Keys that errors of the set leave out, so that they read as the fill value.
     bytes
-        Bytes of the audited byte ranges; what several share counts for each.
+        Bytes of the audited byte ranges; what several share counts for each. None if a length does
+        not fit into 64 bits.
     targets
         Targets that were asked, by state.
     states
         Audited references by state.
     arrays
         The same for each array.
+    compared, uncompared
+        Byte ranges that were compared with the size of their target, and those that were not,
+        since the target was reached but does not say how large it is.
     same, partly
         Ranges that other keys have as well, and ranges that share some bytes with others.
     decoded_bytes
@@ -121,10 +125,12 @@ class AuditSummary:
     references: int
     audited: int
     left_out: int
-    bytes: int
+    bytes: int | None
     targets: Mapping[str, int]
     states: Mapping[str, int]
     arrays: tuple[ArrayAudit, ...]
+    compared: int
+    uncompared: int
     same: int
     partly: int
     decoded_bytes: int
@@ -136,8 +142,10 @@ class AuditSummary:
 
     @property
     def good(self) -> bool:
-        """Whether all references were audited and nothing is wrong with them or their targets.
+        """Whether all references were audited and nothing wrong was found in what was checked.
 
+        Targets are asked, ranges are compared with their sizes, and the chosen chunks are decoded;
+        values and metadata are not compared with the files. `not_checked` says what else was not.
         A record file that is missing is not wrong by itself: writers make none for chunks that all
         have no reference.
         """
@@ -146,10 +154,42 @@ class AuditSummary:
 
     @property
     def verdict(self) -> str:
-        """What to say of the set in a word or two."""
+        """What was found, and by which checks."""
         if not self.good:
             return "not as it should be"
-        return "good, but record files are missing" if self.lost.missing else "good"
+        return (
+            f"{self._checked}, but record files are missing" if self.lost.missing else self._checked
+        )
+
+    @property
+    def _checked(self) -> str:
+        """What was checked where nothing wrong was found."""
+        parts = []
+        if self.compared:
+            ranges = "ranges that could be compared" if self.uncompared else "ranges"
+            parts.append(f"{ranges} lie inside their files")
+        elif self.targets:
+            parts.append("all targets answered")
+        if decoded := self.states.get("decoded", 0):
+            chunks = counted(decoded, "sampled chunk" if self.states.get("good") else "chunk")
+            parts.append(f"all {chunks} decode" if decoded > 1 else f"{chunks} decodes")
+        return " and ".join(parts) or (
+            "nothing wrong found" if self.audited else "nothing to check"
+        )
+
+    @property
+    def not_checked(self) -> tuple[str, ...]:
+        """What the audit did not check, each in some words."""
+        found = []
+        if left := self.references - self.audited:
+            found.append(counted(left, "reference"))
+        if self.uncompared:
+            found.append(
+                f"{counted(self.uncompared, 'range')} of targets that do not say their size"
+            )
+        if undecoded := self.states.get("good", 0):
+            found.append(f"whether {counted(undecoded, 'reference')} can be decoded")
+        return (*found, "whether values and metadata are those of the files")
 
     def sentences(self) -> Iterator[str]:
         """Yield the counts as sentences."""
@@ -158,19 +198,16 @@ class AuditSummary:
         yield f"{asked}{', '.join(parts) or 'nothing to ask'}."
         parts = [f"{n:,} {STATE_WORDS[state]}" for state, n in self.states.items() if n]
         yield f"{counted(self.audited, 'reference')}: {', '.join(parts) or 'nothing audited'}."
-        if self.audited < self.references:
-            yield f"{counted(self.references - self.audited, 'reference')} not audited."
         if self.left_out:
             yield f"{counted(self.left_out, 'key')} left out by errors; see `diagnostics`."
         yield from self.lost.sentences()
-        yield (
-            f"{size_text(self.bytes)} referenced, {size_text(self.decoded_bytes)} of values "
-            "decoded."
-        )
+        size = "An unknown number of bytes" if self.bytes is None else size_text(self.bytes)
+        yield f"{size} referenced, {size_text(self.decoded_bytes)} of values decoded."
         if self.same:
             yield f"{counted(self.same, 'range')} that other keys have as well."
         if self.partly:
             yield f"{counted(self.partly, 'range')} that share some of their bytes with others."
+        yield f"Not checked: {'; '.join(self.not_checked)}."
 
     def advice(self) -> Iterator[str]:
         """Yield what was given up, and what would have more audited."""
@@ -192,7 +229,7 @@ class AuditSummary:
         lines = [f"{escape(self.source, _CHARS)}: {self.verdict}"]
         lines += [f"  {sentence}" for sentence in self.sentences()]
         for array in self.arrays:
-            of = "" if array.path is None else f" of {array.chunks:,}"
+            of = "" if array.chunks is None else f" of {array.chunks:,}"
             share = f"{array.references:,}{of}"
             lines.append(f"  {escape(array.name, 40):<24}  {share:<20}  {array.states_text}")
         lines += [f"  {note}" for note in (*self.notes(), *self.advice())]

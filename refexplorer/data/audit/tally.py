@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.data.audit.overlaps import OVERLAPS
 from refexplorer.data.audit.states import (
@@ -16,15 +15,18 @@ from refexplorer.data.audit.states import (
     STATES,
     TARGET_STATE_OF,
     TARGET_STATES,
+    UNREACHABLE,
 )
 from refexplorer.data.audit.summary import ArrayAudit, Problem
 from refexplorer.data.audit.words import coded, places_of
+from refexplorer.formats.arrow import flags_of
+from refexplorer.refset.sums import LARGEST, exact_sum
 
 KEPT_PROBLEMS = 1000
 KEPT_GRANTS = 100
 COUNTED = (
-    "key", "array", "number", "target", "length", "state", "overlap", "decoded_bytes", "message",
-    "target_size", "etag", "modified", "grant",
+    "key", "array", "number", "target", "offset", "length", "state", "overlap", "decoded_bytes",
+    "message", "target_size", "etag", "modified", "grant",
 )  # fmt: skip
 """The columns that are read."""
 
@@ -37,14 +39,21 @@ class Tally:
     ----------
     grids
         Chunks of the grid of each array, by path.
+    bytes
+        Of the audited ranges; None if a length does not fit into 64 bits.
+    compared, uncompared
+        Byte ranges that were compared with the size of their target, and those of targets that
+        were reached but do not say how large they are.
     """
 
     grids: Mapping[str, int]
     audited: int = 0
-    bytes: int = 0
+    bytes: int | None = 0
     decoded_bytes: int = 0
     same: int = 0
     partly: int = 0
+    compared: int = 0
+    uncompared: int = 0
     grants: dict[str, None] = field(default_factory=dict)
     _arrays: dict[str | None, np.ndarray] = field(default_factory=dict)
     _targets: np.ndarray = field(default_factory=lambda: np.zeros(len(TARGET_STATES), np.int64))
@@ -56,8 +65,12 @@ class Tally:
         """Count the results of the next part."""
         self.audited += results.num_rows
         states = places_of(results["state"], STATES)
-        self.bytes += _sum(results["length"])
-        self.decoded_bytes += _sum(results["decoded_bytes"])
+        lengths = _known(results["length"])
+        if self.bytes is not None:  # a length that 64 bits do not hold was cut to the largest
+            is_cut = lengths.max(initial=0) == LARGEST
+            self.bytes = None if is_cut else self.bytes + exact_sum(lengths)
+        self.decoded_bytes += exact_sum(_known(results["decoded_bytes"]))
+        self._count_compared(results, states)
         _, same, partly = np.bincount(places_of(results["overlap"], OVERLAPS), minlength=3)
         self.same, self.partly = self.same + int(same), self.partly + int(partly)
         self._count_arrays(results["array"], states)
@@ -72,7 +85,7 @@ class Tally:
             for path, chunks in self.grids.items()
         ]
         if None in self._arrays:
-            found.append(ArrayAudit(None, 0, _named(STATES, self._arrays[None])))
+            found.append(ArrayAudit(None, None, _named(STATES, self._arrays[None])))
         return tuple(found)
 
     @property
@@ -95,6 +108,13 @@ class Tally:
     def problems(self) -> tuple[tuple[Problem, ...], int]:
         """Return the first problems, and how many there are."""
         return tuple(self._problems.values()), len(self._problems) + self._more_problems
+
+    def _count_compared(self, results: pa.Table, states: np.ndarray) -> None:
+        """Count the ranges of reached targets, by whether these say how large they are."""
+        is_range = _is_there(results["offset"]) & (states < UNREACHABLE)
+        is_measured = _is_there(results["target_size"])
+        self.compared += int(np.count_nonzero(is_range & is_measured))
+        self.uncompared += int(np.count_nonzero(is_range & ~is_measured))
 
     def _count_arrays(self, arrays: pa.ChunkedArray, states: np.ndarray) -> None:
         paths, codes = coded(arrays)
@@ -159,5 +179,11 @@ def _named(names: Sequence[str], counts: np.ndarray) -> dict[str, int]:
     return {name: n for name, n in zip(names, counts.tolist(), strict=True) if n}
 
 
-def _sum(column: pa.ChunkedArray) -> int:
-    return int(pc.sum(column).as_py() or 0)
+def _is_there(column: pa.ChunkedArray) -> np.ndarray:
+    return flags_of(column.combine_chunks().is_valid())
+
+
+def _known(column: pa.ChunkedArray) -> np.ndarray:
+    """Return the numbers of a column that are not null."""
+    numbers: np.ndarray = column.drop_null().to_numpy()
+    return numbers

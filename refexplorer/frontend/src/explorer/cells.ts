@@ -1,6 +1,6 @@
 /** The cells of a map of chunks: what each one is, drawn and in words. */
 
-import { bytes, count, counted, KIND_NAMES } from "../shared/format.ts";
+import { bytes, count, counted, KIND_NAMES, rounded } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import type { GridPicture, Span } from "./maps.ts";
 
@@ -56,7 +56,7 @@ export function spansOf(picture: GridPicture, place: Place): Span[] {
 /** The key of a cell that is one chunk; null for a cell of several. */
 export function keyOf(picture: GridPicture, place: Place): string | null {
   const spans = spansOf(picture, place);
-  if (spans.some(([start, stop]) => stop - start !== 1)) return null;
+  if (spans.some(([start, stop]) => stop - start !== 1 || !Number.isSafeInteger(stop))) return null;
   return picture.key_start + spans.map(([start]) => start).join(picture.separator);
 }
 
@@ -88,7 +88,7 @@ function single(picture: GridPicture, cell: number): string[] {
   const length = picture.size[cell]!;
   if (state === "url") return [kind, targetOf(picture, cell)];
   if (state !== "range") return [kind, bytes(length)];
-  return [targetOf(picture, cell), `${count(picture.offset[cell]!)} + ${count(length)} bytes`];
+  return [targetOf(picture, cell), `${rounded(picture.offset[cell]!)} + ${rounded(length)} bytes`];
 }
 
 function several(picture: GridPicture, cell: number): string[] {
@@ -96,7 +96,14 @@ function several(picture: GridPicture, cell: number): string[] {
   const counts = states.map((state, i) => ({ state, n: perState[i * rows * columns + cell]! }));
   const found = counts.filter(({ n }) => n > 0).map(({ state, n }) => `${count(n)} ${stateName(state)}`);
   const target = picture.target[cell]! < 0 ? "" : (sampled ? "" : "mostly ") + targetOf(picture, cell);
-  return [sampled ? `one looked at: ${found.join(", ")}` : found.join(", "), target, bytes(picture.size[cell]!)];
+  return [sampled ? `one looked at: ${found.join(", ")}` : found.join(", "), target, sizeOf(picture, cell)];
+}
+
+/** The bytes of a cell of several chunks. */
+function sizeOf(picture: GridPicture, cell: number): string {
+  const size = picture.size[cell]!;
+  if (size < 0) return "size not known";
+  return presence(picture, cell).present > 0 ? bytes(size) : "";
 }
 
 export function stateName(state: string): string {

@@ -208,12 +208,12 @@ function colours(context: CanvasRenderingContext2D, { inks }: Frame, picture: Gr
   }
   const numbers = by === "size" ? picture.size : picture.offset;
   const scale = Plot.scale({ color: { type: "linear", scheme: "viridis", domain: domainOf(picture, by) ?? [0, 1] } });
-  return (cell) => (lacks(numbers[cell]!, by) ? series(-1).colour : String(scale.apply(numbers[cell])));
+  return (cell) => (lacks(numbers[cell]!) ? series(-1).colour : String(scale.apply(numbers[cell])));
 }
 
-/** Whether a chunk has no offset, or a size that is not known. */
-function lacks(number: number, by: By): boolean {
-  return by === "size" ? number === 0 : number < 0;
+/** Whether a cell has no offset, or a size that is not known. */
+function lacks(number: number): boolean {
+  return number < 0;
 }
 
 /** The legend of sizes and offsets. */
@@ -225,7 +225,7 @@ export function ramp(domain: Span, label: string): Element {
 /** Least and greatest of the sizes or offsets that are drawn; null if there is none. */
 export function domainOf(picture: GridPicture, by: By): Span | null {
   const numbers = by === "size" ? picture.size : picture.offset;
-  const found = range(numbers.filter((number, cell) => !lacks(number, by) && presence(picture, cell).present > 0));
+  const found = range(numbers.filter((number, cell) => !lacks(number) && presence(picture, cell).present > 0));
   return found && (found[0] === found[1] ? [found[0], found[0] + 1] : found);
 }
 

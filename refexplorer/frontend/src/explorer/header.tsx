@@ -1,11 +1,12 @@
 /** What a set is, in one line above the explorer. */
 
-import { bytes, counted } from "../shared/format.ts";
+import { counted, extent } from "../shared/format.ts";
 import { SeverityMark } from "../shared/parts.tsx";
 import type { Hello, Severity } from "../shared/wire.ts";
 
 export function Header({ hello, showNotes }: { hello: Hello; showNotes(): void }) {
   const { facts, notes, note_count: total } = hello;
+  const size = extent(facts);
   const has = (severity: Severity) => notes?.some((note) => note.severity === severity);
   const worst = has("error") ? "error" : has("warning") ? "warning" : "info";
   return (
@@ -15,7 +16,11 @@ export function Header({ hello, showNotes }: { hello: Hello; showNotes(): void }
       <Fact text={counted(facts.keys, "key")} />
       <Fact text={counted(facts.arrays, "array")} />
       <Fact text={counted(facts.targets, "target")} />
-      <Fact text={`${bytes(facts.bytes).replace(" ", "\u00a0")} referenced`} />
+      {size === null ? (
+        <span class="fact">size not known</span>
+      ) : (
+        <Fact text={`${size.replace(" ", "\u00a0")} referenced`} />
+      )}
       <span class="space" />
       {total !== null && total > 0 && (
         <button class={`chip ${worst}`} onClick={showNotes}>

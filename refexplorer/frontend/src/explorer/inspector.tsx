@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 
 import { DerivationSteps } from "../shared/derivation.tsx";
 import { isPlain } from "../shared/escaping.ts";
-import { bytes, count, pretty, TYPE_NAMES } from "../shared/format.ts";
+import { bytes, count, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Count, Item } from "../shared/wire.ts";
@@ -68,7 +68,7 @@ function Reference({ item, details }: { item: Item; details: KeyDetails }) {
             {count(item.offset)} + {count(item.length)} bytes
           </Line>
         )}
-        {item.offset === null && item.size !== null && item.type !== "array" && <Line name="size">{exactly(item.size)}</Line>}
+        {item.offset === null && item.kind !== null && item.type !== "array" && <Line name="size">{item.size === null ? NOT_KNOWN : exactly(item.size)}</Line>}
         {item.raw !== null && item.url !== null && <Line name="reference">{item.raw}</Line>}
         {item.origin !== null && <Line name="from">{item.origin}</Line>}
       </dl>
@@ -205,7 +205,7 @@ function Text({ text, total }: { text: string; total: number }) {
 
 function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null }) {
   const leftOut = Number(array.left_out);
-  const missing = Number(array.chunk_count) - Number(array.present) - leftOut;
+  const missing = less(less(array.chunk_count, array.present).toString(), array.left_out);
   return (
     <section>
       <h3>Array {array.path || "/"}</h3>
@@ -221,7 +221,7 @@ function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
         <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>
         <Line name="format">Zarr {array.zarr_format}</Line>
-        <Line name="stored">{bytes(array.bytes)}</Line>
+        <Line name="stored">{array.bytes === null ? NOT_KNOWN : bytes(array.bytes)}</Line>
       </dl>
       {array.attributes.length > 0 && (
         <>

@@ -66,8 +66,8 @@ export interface Check {
 export interface TargetRange {
   key: string;
   array: number;
-  offset: number;
-  length: number;
+  offset: Count;
+  length: Count;
 }
 
 export interface Layout {
@@ -200,7 +200,7 @@ export class Maps extends Store<MapsState> {
     try {
       const { message, buffers } = await this.counting.ask<{ map: Grid | null }>("grid.show", wish);
       const [perState, target, offset, size] = buffers.map((buffer) => new Float64Array(buffer));
-      const grid = message.map && { ...message.map, perState: perState!, target: target!, offset: offset!, size: size! };
+      const grid = message.map && { ...drawable(message.map), perState: perState!, target: target!, offset: offset!, size: size! };
       this.set({ grid, gridError: null });
     } catch (error) {
       this.set({ gridError: (error as Error).message });
@@ -226,13 +226,14 @@ export class Maps extends Store<MapsState> {
   }
 }
 
+/** As `exact`, of the window of a grid. */
+function drawable(grid: Grid): Grid {
+  const window = grid.window.map(([start, stop]): Span => [Number(start), Number(stop)]);
+  return { ...grid, window, steps: grid.steps.map(Number) };
+}
+
 /** Numbers that came as text are drawn as the nearest number. */
 function exact(layout: Layout): Layout {
-  const shown = layout.shown?.map((range) => ({
-    ...range,
-    offset: Number(range.offset),
-    length: Number(range.length),
-  }));
   const { start, stop, end } = layout;
-  return { ...layout, start: Number(start), stop: Number(stop), end: Number(end), shown: shown ?? null };
+  return { ...layout, start: Number(start), stop: Number(stop), end: Number(end) };
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { bytes, count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { count, counted, extent, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Facts, Hello, Note } from "../shared/wire.ts";
@@ -28,7 +28,7 @@ export function Overview({ session, hello }: Props) {
       <section>
         <h3>What this is</h3>
         <p class="prose">
-          <b>{hello.title}</b> is {FORMS[hello.form]}. {extent(facts)}
+          <b>{hello.title}</b> is {FORMS[hello.form]}. {howMuch(facts)}
         </p>
       </section>
       {Number(facts.keys) > 0 && (
@@ -45,11 +45,15 @@ export function Overview({ session, hello }: Props) {
 }
 
 /** How much there is, in a sentence or two. */
-function extent({ keys, arrays, targets, bytes: size }: Facts): string {
+function howMuch(facts: Facts): string {
+  const { keys, arrays, targets } = facts;
   if (Number(keys) === 0) return "It has no keys.";
   const what = counted(keys, "key") + (Number(arrays) > 0 ? ` of ${counted(arrays, "array")}` : "");
-  if (Number(targets) === 0) return `It maps ${what} to ${bytes(size)}, all of it in the set itself.`;
-  return `It maps ${what} to ${bytes(size)} in ${counted(targets, "target")}. Nothing is read from them until you ask.`;
+  const size = extent(facts);
+  if (Number(targets) === 0 && size !== null) return `It maps ${what} to ${size}, all of it in the set itself.`;
+  const where = `${size ?? "bytes"} in ${counted(targets, "target")}`;
+  const unknown = size === null ? " How many bytes is not known: the length of each key would have to be computed." : "";
+  return `It maps ${what} to ${where}.${unknown} Nothing is read from them until you ask.`;
 }
 
 /** What is odd about the set: each note leads to the key that it names, or shows its text. */
@@ -67,7 +71,7 @@ function SetNotes({ session, hello }: Props) {
     <section>
       <h3>{total === 0 ? "Notes" : counted(total, "note")}</h3>
       {total === 0 ? (
-        <p class="prose quiet">Nothing is wrong with this set.</p>
+        <p class="prose quiet">Nothing odd was found in the references. Their targets were not read.</p>
       ) : (
         <Notes notes={notes} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} />
       )}

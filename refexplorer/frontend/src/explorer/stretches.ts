@@ -1,6 +1,7 @@
 /** The stretches of a strip, which the cursor moves over: single ranges, or bins of many. */
 
-import { bytes, count, counted } from "../shared/format.ts";
+import { bytes, count, counted, rounded } from "../shared/format.ts";
+import type { Count } from "../shared/wire.ts";
 import type { Strip } from "./maps.ts";
 
 export interface Stretch {
@@ -10,6 +11,8 @@ export interface Stretch {
   array: number;
   /** Of a single range; null of a bin. */
   key: string | null;
+  /** Its offset and length as they came, every digit kept; null of a bin. */
+  range: [Count, Count] | null;
   /** Share of its bytes that are referenced, 0 to 1. */
   share: number;
 }
@@ -17,16 +20,17 @@ export interface Stretch {
 export function stretchesOf(strip: Strip): Stretch[] {
   if (strip.shown !== null) {
     return strip.shown.map(({ key, array, offset, length }) => ({
-      from: offset,
-      to: offset + length,
+      from: Number(offset),
+      to: Number(offset) + Number(length),
       array,
       key,
+      range: [offset, length],
       share: 1,
     }));
   }
   return Array.from(strip.most, (array, i) => {
     const [from, to] = [strip.edges[i]!, strip.edges[i + 1]!];
-    return { from, to, array, key: null, share: strip.covered[i]! / (to - from) };
+    return { from, to, array, key: null, range: null, share: strip.covered[i]! / (to - from) };
   });
 }
 
@@ -38,8 +42,8 @@ export function stretchAt(stretches: Stretch[], at: number, slack: number): numb
 }
 
 /** A stretch in words. */
-export function said(strip: Strip, { from, to, array, key, share }: Stretch, index: number): string {
-  const place = `${count(from)} + ${count(to - from)} bytes`;
+export function said(strip: Strip, { from, to, array, key, range, share }: Stretch, index: number): string {
+  const place = range === null ? `${rounded(from)} + ${rounded(to - from)} bytes` : `${count(range[0])} + ${count(range[1])} bytes`;
   const name = arrayName(strip.arrays[array]?.path ?? null);
   if (key !== null) return `${key} · ${place} · ${name}`;
   const begins = strip.begins[index]!;
@@ -62,10 +66,13 @@ export function percent(share: number): string {
 }
 
 /** The target in one sentence. */
-export function summary({ end, bytes: covered, ranges, gaps, gap_bytes: missing, shared, shared_bytes: twice, whole }: Strip): string {
+export function summary({ end, bytes: covered, ranges, gaps, gap_bytes: missing, shared, shared_bytes: twice, whole, unlisted }: Strip): string {
   const wholes = Number(whole) > 0 ? [`${counted(whole, "key")} for the whole file`] : [];
   if (Number(ranges) === 0) return wholes.join(" · ");
+  // Keys that were not evaluated may cover what looks like a gap.
+  const evaluated = Number(unlisted) > 0 ? ["of the evaluated keys"] : [];
   return [
+    ...evaluated,
     counted(ranges, "range"),
     `${percent(Number(covered) / Math.max(1, end))} of the first ${bytes(end)} referenced`,
     Number(gaps) === 0 ? "no gap" : `${counted(gaps, "gap")} of ${bytes(missing)}`,

@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
-import { bytes, count, fileName } from "../shared/format.ts";
+import { bytes, count, fileName, NOT_KNOWN } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
@@ -16,6 +16,8 @@ export function TargetTable({ maps, chosen }: { maps: Maps; chosen: string | nul
   const handle = useRef<RowsHandle>(null);
   const [active, setActive] = useState(0);
   const { rows } = maps;
+  const { strip } = useStore(maps);
+  const partly = Number(strip?.unlisted) > 0;
   const place = rows.find((row) => row.url === chosen);
   useEffect(() => {
     if (place < 0) return;
@@ -61,7 +63,7 @@ export function TargetTable({ maps, chosen }: { maps: Maps; chosen: string | nul
           style={style}
           onClick={() => goTo(index)}
         >
-          {row ? <Cells row={row} /> : <span role="gridcell">…</span>}
+          {row ? <Cells row={row} partly={partly} /> : <span role="gridcell">…</span>}
         </div>
       )}
     </Rows>
@@ -90,10 +92,12 @@ function Columns() {
   );
 }
 
+const SOME = "Not all generated keys were evaluated: others may refer to it, too.";
+
 /** With a sign, so that none is told by colour alone. */
 const STATES: Record<TargetRow["state"], string> = {
-  unknown: "unknown",
-  good: "✓ good",
+  unknown: "not checked",
+  good: "✓ answered",
   short: "✕ too short",
   unreachable: "✕ unreachable",
   "not allowed": "– not allowed",
@@ -101,26 +105,31 @@ const STATES: Record<TargetRow["state"], string> = {
   changed: "≠ changed",
 };
 
-function Cells({ row }: { row: TargetRow }) {
+/** What was found, and no more: ranges are compared with a size that is known. */
+function stateOf({ state, size, ranges }: TargetRow): string {
+  return state === "good" && size !== null && Number(ranges) > 0 ? "✓ ranges inside" : STATES[state];
+}
+
+function Cells({ row, partly }: { row: TargetRow; partly: boolean }) {
   const whole = Number(row.ranges) === 0;
   const more = row.array_count - row.arrays.length;
   const arrays = row.arrays.map(arrayName).join(", ") + (more > 0 ? ` and ${more} more` : "");
   return (
     <>
       <span role="gridcell" title={targetName(row.url)}>{row.url === null ? targetName(null) : fileName(row.url)}</span>
-      <span role="gridcell" class="number">{whole ? "whole" : count(row.ranges)}</span>
-      <span role="gridcell" class="number">{whole ? "" : bytes(row.bytes)}</span>
-      <span role="gridcell" class="number">{whole ? "" : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}</span>
-      <span role="gridcell" class="number">{row.size === null ? "unknown" : bytes(row.size)}</span>
+      <span role="gridcell" class="number" title={partly ? SOME : ""}>{whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`}</span>
+      <span role="gridcell" class="number">{whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`}</span>
+      <span role="gridcell" class="number">{whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}</span>
+      <span role="gridcell" class="number">{row.size === null ? NOT_KNOWN : bytes(row.size)}</span>
       <span role="gridcell" class={row.state === "good" ? "" : row.state === "unknown" ? "quiet" : "bad"} title={row.message ?? ""}>
-        {STATES[row.state]}
+        {stateOf(row)}
       </span>
       <span role="gridcell" title={arrays}>{arrays}</span>
     </>
   );
 }
 
-/** Asks the targets, and tells how many are as they should be. */
+/** Asks the targets, and tells what was found and what was not checked. */
 export function TargetCheck({ maps }: { maps: Maps }) {
   const { check } = useStore(maps);
   const ask = (grant: string | null) => void maps.checkTargets(grant);

@@ -3,7 +3,7 @@
 import type { CSSProperties } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
-import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
+import { bytes, count, fileName, NOT_KNOWN, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
 import { Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
@@ -158,7 +158,7 @@ function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle
       <span role="gridcell">
         {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{unkinded(row)}</span>}
       </span>
-      <span role="gridcell" class="number">{row.size === null ? "" : bytes(row.size)}</span>
+      <span role="gridcell" class="number">{row.size === null ? unsized(row) : bytes(row.size)}</span>
       <span role="gridcell" class="target" title={row.target ?? undefined}>
         {row.target === null ? inside(row) : fileName(row.target)}
       </span>
@@ -172,6 +172,11 @@ function unkinded(row: Row): string {
   if (row === WAITING) return "";
   if (row.origin === LEFT_OUT) return "✕";
   return row.origin === ABSENT ? "–" : TYPE_NAMES[row.type];
+}
+
+/** What stands in place of a size. */
+function unsized(row: Row): string {
+  return row === WAITING || row.origin === ABSENT || row.origin === LEFT_OUT ? "" : NOT_KNOWN;
 }
 
 function inside(row: Row): string {

@@ -1,6 +1,6 @@
 /** Numbers and names as people read them. */
 
-import type { Count, Kind, NodeType, Severity } from "./wire.ts";
+import type { Count, Facts, Kind, NodeType, Severity } from "./wire.ts";
 
 export const KINDS: Kind[] = ["inline", "base64", "url", "range"];
 export const KIND_NAMES: Record<Kind, string> = {
@@ -18,12 +18,12 @@ export const TYPE_NAMES: Record<NodeType, string> = {
 export const SEVERITY_MARKS: Record<Severity, string> = { error: "✕", warning: "▲", info: "ℹ" };
 
 /** 1234567 → "1,234,567"; text of a large number keeps every digit. */
-export function count(value: Count): string {
+export function count(value: Count | bigint): string {
   return (typeof value === "string" ? BigInt(value) : value).toLocaleString("en");
 }
 
 /** "1 key", "2 keys". */
-export function counted(value: Count, noun: string): string {
+export function counted(value: Count | bigint, noun: string): string {
   return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
 }
 
@@ -38,6 +38,25 @@ export function bytes(value: Count): string {
     unit += 1;
   } while (size >= 999.5 && unit < units.length - 1);
   return `${size.toPrecision(3)} ${units[unit]}`;
+}
+
+/** What is said of a size that is not known. */
+export const NOT_KNOWN = "not known";
+
+/** "57.3 kB and 2 whole files of unknown size"; null where the size is not known. */
+export function extent({ bytes: size, kinds }: Facts): string | null {
+  if (size === null) return null;
+  return Number(kinds.url) === 0 ? bytes(size) : `${bytes(size)} and ${counted(kinds.url, "whole file")} of unknown size`;
+}
+
+/** One number less another, every digit kept. */
+export function less(whole: Count, part: Count): bigint {
+  return BigInt(whole) - BigInt(part);
+}
+
+/** A number from a buffer: of one that may have been rounded on its way only the size is said. */
+export function rounded(value: number): string {
+  return Number.isSafeInteger(value) ? count(value) : `about ${bytes(value)}`;
 }
 
 /** A value of an array, short. */

@@ -24,7 +24,8 @@ export interface Facts {
   keys: Count;
   arrays: Count;
   targets: Count;
-  bytes: Count;
+  /** Of what is in the set and of byte ranges; null where it is not known. Whole files are beside it. */
+  bytes: Count | null;
   kinds: Record<Kind, Count>;
 }
 
@@ -56,7 +57,8 @@ export interface Row {
 }
 
 export interface Estimate {
-  bytes: Count;
+  /** Null where whole files are read, whose size is not known. */
+  bytes: Count | null;
   requests: number;
   targets: string[];
   label: string;
@@ -79,7 +81,8 @@ export interface ArrayItem {
   present: Count;
   /** Chunks that an error left out. */
   left_out: Count;
-  bytes: Count;
+  /** Null where it is not known. */
+  bytes: Count | null;
   small: boolean;
   estimate: Estimate | null;
 }

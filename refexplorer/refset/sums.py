@@ -1,0 +1,16 @@
+"""Sums that 64 bits may not hold: numpy's and Arrow's wrap around silently."""
+
+from __future__ import annotations
+
+import numpy as np
+
+LARGEST = 2**63 - 1
+_HALF = 32
+
+
+def exact_sum(numbers: np.ndarray) -> int:
+    """Return the sum of int64 numbers, none below 0, as a whole number of Python."""
+    if int(numbers.max(initial=0)) * len(numbers) <= LARGEST:
+        return int(numbers.sum())
+    high, low = numbers >> _HALF, numbers & (2**_HALF - 1)
+    return (int(high.sum()) << _HALF) + int(low.sum())

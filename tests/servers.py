@@ -68,6 +68,7 @@ class RangeServer:
     dripping: set[str] = field(default_factory=set)
     stalled: set[str] = field(default_factory=set)
     ignores_ranges: bool = False
+    hides_sizes: bool = False
     requests: list[str] = field(default_factory=list)
     spans: list[str | None] = field(default_factory=list)
     seen_headers: list[dict[str, str]] = field(default_factory=list)
@@ -157,7 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(416, b"")
             return
         part = body[start : end + 1]
-        span = f"bytes {start}-{start + len(part) - 1}/{len(body)}"
+        size = "*" if self.server_state.hides_sizes else len(body)
+        span = f"bytes {start}-{start + len(part) - 1}/{size}"
         self._answer(206, part, **{"Content-Range": span})
 
     def _answer(self, status: int, body: bytes, **headers: str) -> None:

@@ -104,10 +104,12 @@ def test_absent_chunks_and_the_menu(parts: Page) -> None:
 
 def test_targets_say_what_they_are(parts: Page) -> None:
     targets = part(parts, "Targets")
-    expect(targets.get_by_role("grid")).to_contain_text("unknown")
+    expect(targets.get_by_role("grid")).to_contain_text("not checked")
     targets.get_by_role("button", name="Check size and reachability").click()
-    expect(targets.get_by_role("grid")).to_contain_text("good")
+    expect(targets.get_by_role("grid")).to_contain_text("ranges inside")
+    expect(targets.get_by_role("grid")).not_to_contain_text("good")
     expect(targets).to_contain_text("5 targets:")
+    expect(targets).to_contain_text("Only sizes were compared: nothing was read or decoded.")
 
 
 def test_the_overview_has_the_dataset(explorer: Locator) -> None:

@@ -112,15 +112,14 @@ class Sorter:
         columns = block.table.columns
         chosen = self._sample.chosen(block.arrays, block.chunks)
         held = (columns.kinds == INLINE) | (columns.kinds == BASE64)
-        offsets = np.where(held, 0, columns.offsets)
         arrays = [
             block.table.keys,
             pa.array(block.arrays),
             pa.array(block.chunks),
             pa.array(code_targets(columns, self._codes)),
             pa.array(columns.kinds),
-            pa.array(offsets),
-            pa.array(np.minimum(columns.lengths, _INT64 - offsets)),
+            pa.array(np.where(held, 0, columns.offsets)),
+            pa.array(columns.lengths),
             pa.array(chosen),
             _texts(block, held & chosen),
         ]

@@ -184,9 +184,7 @@ class AuditSummary:
         if left := self.references - self.audited:
             found.append(counted(left, "reference"))
         if self.uncompared:
-            found.append(
-                f"{counted(self.uncompared, 'range')} of targets that do not say their size"
-            )
+            found.append(f"{counted(self.uncompared, 'range')} of targets of unknown size")
         if undecoded := self.states.get("good", 0):
             found.append(f"whether {counted(undecoded, 'reference')} can be decoded")
         return (*found, "whether values and metadata are those of the files")

@@ -37,7 +37,7 @@ export function bytes(value: Count): string {
     size /= 1000;
     unit += 1;
   } while (size >= 999.5 && unit < units.length - 1);
-  return `${size.toPrecision(3)} ${units[unit]}`;
+  return `${size < 999.5 ? size.toPrecision(3) : count(Math.round(size))} ${units[unit]}`;
 }
 
 /** What is said of a size that is not known. */

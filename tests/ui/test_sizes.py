@@ -1,0 +1,57 @@
+"""Sizes in a real browser: what is not known is said to be so, and no number loses digits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.cases.sizes import PAST, VARYING, VAST, WHOLE, text
+from tests.ui.hosts import running_page
+
+CASES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "varying": (VARYING, "size not known", "How many bytes is not known"),
+    "vast": (VAST, "10,000 EB referenced", "10,000 EB in 10,000,000,000 targets"),
+    "whole": (WHOLE, "and 1 whole file of unknown size referenced", "1 whole file of unknown size"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_header_and_overview(page: Page, tmp_path: Path, name: str) -> None:
+    references, header, overview = CASES[name]
+    (tmp_path / "set.json").write_text(text(references))
+    with running_page("serve", str(tmp_path / "set.json")) as served:
+        page.goto(served.url)
+        explorer = page.get_by_role("region", name="Reference set set.json")
+        expect(explorer.locator("header")).to_contain_text(header)
+        expect(explorer.get_by_role("tabpanel", name="Overview")).to_contain_text(overview)
+        row = explorer.get_by_role("treegrid").get_by_role("row").filter(has_text="array")
+        expect(row).to_contain_text("10,000 EB" if name == "vast" else "not known")
+        expect(explorer).not_to_contain_text(" 0 B")
+        row.click()
+        facts = explorer.get_by_role("tabpanel", name="Key")
+        explorer.get_by_role("tab", name="Key").click()
+        expect(facts).to_contain_text("10,000 EB" if name == "vast" else "storednot known")
+
+
+def test_the_maps_keep_every_digit_or_say_that_they_do_not(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "set.json").write_text(text(PAST))
+    with running_page("serve", str(tmp_path / "set.json")) as served:
+        page.goto(f"{served.url}?source=set.json&view=targets&key=x/0")
+        panel = page.get_by_role("tabpanel", name="Targets")
+        expect(panel).to_contain_text("Selected: x/0 · 9,223,372,036,854,775,798 + 100 bytes")
+        page.goto(f"{served.url}?source=set.json&view=chunks&key=x/3")
+        panel = page.get_by_role("tabpanel", name="Chunks")
+        expect(panel).to_contain_text("about 9.01 PB + 7 bytes")
+
+
+def test_what_was_not_read_is_not_called_right(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "set.json").write_text(text({"loose": ["s3://bucket/f.nc", 0, 4]}))
+    with running_page("serve", str(tmp_path / "set.json")) as served:
+        page.goto(served.url)
+        panel = page.get_by_role("tabpanel", name="Overview")
+        expect(panel).to_contain_text("Nothing odd was found in the references.")
+        expect(panel).to_contain_text("Their targets were not read.")
+        expect(panel).not_to_contain_text("Nothing is wrong")

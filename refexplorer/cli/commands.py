@@ -163,7 +163,7 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """List what is wrong or odd in the references, with the place and what to do.
+    """List what is wrong or odd, with the place and what to do.
 
     Targets are not asked without --targets, and not read with it; `refexplorer audit` decodes.
     """

@@ -122,10 +122,10 @@ def test_keys_outside_arrays_have_no_number_of_chunks(server: RangeServer) -> No
 def test_the_end_of_a_target_of_keys_that_were_not_evaluated_is_not_known(
     server: RangeServer,
 ) -> None:
-    server.files |= {"/a": bytes(4), "/b": bytes(4)}
+    server.files |= {"/1": bytes(4), "/2": bytes(4)}
     item = {
         "key": "x/{{u}}.{{i}}", "url": "{{s}}/{{u}}", "offset": "{{i}}", "length": "1",
-        "dimensions": {"u": ["a", "b"], "i": {"stop": 10**9}},
+        "dimensions": {"u": [1, 2], "i": {"stop": 10**9}},
     }  # fmt: skip
     refs = rx.open_references({"version": 1, "templates": {"s": server.url}, "gen": [item]})
     _, further = refs.check_targets(allow=[server.url])

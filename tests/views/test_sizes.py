@@ -9,7 +9,8 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.explorer import ExplorerController
 from tests.cases.sizes import PAST, QUARTERS, VARYING, VAST, WHOLE
-from tests.views.test_maps import Host, later
+from tests.views.test_explorer import Host
+from tests.views.test_maps import later
 
 
 def answers(references: dict[str, Any]) -> tuple[Any, Any, Any]:

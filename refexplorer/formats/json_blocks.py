@@ -91,17 +91,17 @@ def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
     """
     head, body, is_v1 = _read_head(stream)
     reader = _Reader(noting)
-    buffer, more = b"", head[body + 1 :] or stream.read(BLOCK)
-    while more:
+    buffer = bytearray()
+    for more in _blocks(head[body + 1 :], stream):
+        seen = max(len(buffer) - 1, 0)  # no cut is in it, but the first half of one may be
         buffer += more
-        cut = buffer.rfind(_CUT)
+        cut = buffer.rfind(_CUT, seen)
         if cut >= 0:
-            reader.read(buffer[:cut])
-            buffer = buffer[cut + len(_CUT) :]
+            reader.read(bytes(buffer[:cut]))
+            del buffer[: cut + len(_CUT)]
         elif len(buffer) > HEAD:
             raise NotInBlocks
-        more = stream.read(BLOCK)
-    tail = reader.finish(buffer)
+    tail = reader.finish(bytes(buffer))
     outer = _read_outer(head[:body], tail, noting) if is_v1 else {}
     if not is_v1 and tail.strip(" \t\r\n"):
         raise NotInBlocks
@@ -110,9 +110,10 @@ def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
 
 def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
     """Read until the references begin; return what was read, that place, and if it is V1."""
-    head = b""
-    while len(head) < HEAD and (more := stream.read(BLOCK)):
-        head += more
+    head, is_more = bytearray(), True
+    while is_more and len(head) < HEAD:
+        # each try begins at the start: a try at every block would cost the square of a long key
+        is_more = _fill(head, max(BLOCK, 2 * len(head)), stream)
         try:
             # every mark of JSON is ascii, so latin-1 keeps the places of bytes
             name, place = first_member(head.decode("latin-1"), _is_section)
@@ -123,9 +124,27 @@ def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
         if name == "refs":
             if head[place : place + 1] != b"{":
                 break
-            return head, place, True
-        return head, head.index(b"{"), False
+            return bytes(head), place, True
+        return bytes(head), head.index(b"{"), False
     raise NotInBlocks
+
+
+def _fill(buffer: bytearray, size: int, stream: Readable) -> bool:
+    """Read until a buffer has a size; False if the stream ends before."""
+    while len(buffer) < size:
+        more = stream.read(BLOCK)
+        if not more:
+            return False
+        buffer += more
+    return True
+
+
+def _blocks(first: bytes, stream: Readable) -> Iterator[bytes]:
+    """Yield what was read already and the rest of a stream, a block at a time."""
+    for at in range(0, len(first), BLOCK):
+        yield first[at : at + BLOCK]
+    while more := stream.read(BLOCK):
+        yield more
 
 
 def _is_section(name: str) -> bool:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from refexplorer.errors import LimitError, SpecError
-from refexplorer.formats.positions import span
+from refexplorer.formats.positions import TEXT, span
 from refexplorer.limits import Limits
 from refexplorer.spec.diagnostics import Findings, pointer
 
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+_BRACKETS = re.compile(rf"{TEXT}|([\[{{])|([\]}}])", re.DOTALL)
 _DEPTH_CHECKED = 2**20
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 

@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+from refexplorer.formats.positions import TEXT
+
+_TOKEN = re.compile(rf"{TEXT}|[{{}}\[\]]", re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _ENDS = "}]"
 

@@ -14,9 +14,24 @@ from __future__ import annotations
 
 from refexplorer.pickling import PickledError
 
+SENTENCE = 2_000
+"""Characters of a message or a pointer that are shown: it may quote a text of any length."""
+
+
+def shorten(text: str, limit: int = SENTENCE) -> str:
+    """Cut the middle out of a text of more characters than a limit, and say how long it is."""
+    if len(text) <= limit:
+        return text
+    said = f"… [{len(text):,} characters] …"
+    kept = max(limit - len(said), 2)
+    return text[: kept - kept // 2] + said + text[-(kept // 2) :]
+
 
 class RefexplorerError(PickledError):
     """The root of every error raised: its text is one sentence with the place and what to do."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shorten(message))
 
 
 class SourceError(RefexplorerError):

@@ -27,7 +27,7 @@ from refexplorer.pickling import PickledByFields
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.reading import BadReference, read_reference
+from refexplorer.spec.reading import BadReference, check_length, read_reference
 from refexplorer.spec.references import Inline, Reference
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
         raise _bad_zmetadata(
             f"`record_size` is {size:,}, more than `Limits.record_rows`, {limits.record_rows:,}"
         )
-    texts = dict(_read_metadata(metadata, findings))
+    texts = dict(_read_metadata(metadata, limits, findings))
     arrays = tuple(_read_arrays(texts))
     _note_lost(arrays, findings)
     return ParquetStore(filesystem, root, texts, arrays, size, limits, findings)
@@ -209,7 +209,7 @@ def _bad_zmetadata(what: str) -> SpecError:
 
 
 def _read_metadata(
-    metadata: Mapping[str, object], findings: Findings
+    metadata: Mapping[str, object], limits: Limits, findings: Findings
 ) -> Iterator[tuple[str, Reference]]:
     for key, value in metadata.items():
         at = ZMETADATA + pointer(key)
@@ -221,6 +221,7 @@ def _read_metadata(
             findings.add(code, at, message, hint, key=key)
 
         try:
+            check_length(key, limits)
             yield key, read_reference(value, str, note)
         except BadReference as bad:
             note(bad.code, str(bad), bad.hint)

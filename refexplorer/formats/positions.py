@@ -19,7 +19,7 @@ _COLON = re.compile(rb"\s*:\s*")
 _DECODER = json.JSONDecoder(strict=False)
 """Reads one value and tells where it ends: far faster than going by its brackets."""
 TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-"""Matches a JSON text; possessive, since the ways back from each letter of a long one take gigabytes."""
+"""Matches a JSON text; possessive, since a way back from each letter of a long one is kept else."""
 _TOKEN = re.compile(rf'[ \t\r\n]*(?:({TEXT})|([{{}}\[\]:,])|([^\s{{}}\[\]:,"]+))', re.DOTALL)
 
 

@@ -21,7 +21,7 @@ from refexplorer.refset.grid_counting import (
 from refexplorer.refset.grid_patterns import pattern_of_names
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.refset.tree import Folder, Tree
+from refexplorer.refset.tree import Folder, Tree, folders_above
 from refexplorer.spec.arrays import METADATA_NAMES, ArrayMeta
 
 LISTED_CHUNKS = 10_000
@@ -53,9 +53,7 @@ class ArrayIndex:
 
     def of_key(self, key: str) -> tuple[ArrayMeta, tuple[int, ...]] | None:
         """Return the array that a key is a chunk of and the chunk's index, or None."""
-        path = key
-        while path:
-            path = path.rpartition("/")[0]
+        for path in folders_above(key):
             array = self.get(path)
             if array is not None:
                 index = array.chunk_index(key)

@@ -15,6 +15,7 @@ from refexplorer.refset.columns import Columns
 from refexplorer.refset.sameness import differs
 from refexplorer.refset.spool import Spool
 from refexplorer.refset.table import Table
+from refexplorer.refset.tree import folders_above
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.references import Reference
 
@@ -134,9 +135,7 @@ def _by_array(
 
 
 def _array_of(arrays: Arrays, key: str) -> ArrayMeta:
-    path, slash = key, "/"
-    while slash:
-        path, slash, _ = path.rpartition("/")
+    for path in folders_above(key):
         if path in arrays:
             index = arrays[path].chunk_index(key)
             if index is not None and arrays[path].contains(index):

@@ -15,7 +15,7 @@ from refexplorer.refset.left_out import LeftOut
 from refexplorer.refset.table import Table
 from refexplorer.spec.diagnostics import Reason
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
-from refexplorer.spec.reading import BadReference, read_reference
+from refexplorer.spec.reading import BadReference, check_length, read_reference
 
 _LEFT_OUT = -2
 
@@ -49,8 +49,10 @@ def table_of_entries(entries: Entries, document: Document) -> tuple[Table, LeftO
         The document without its references.
     """
     keys, urls, refused = entries.keys, UrlReader(document), _Refused()
+    _refuse_long(entries, document, refused)
     rows, values = _values(entries, document, urls, refused)
     columns = _ranges(entries, document, urls, refused).overwritten(rows, values)
+    columns.targets[list(refused.rows)] = _LEFT_OUT
     _note_arguments(entries, document)
     table = Table(keys, columns)
     if table.index.unique and not np.any(columns.targets == _LEFT_OUT):
@@ -60,6 +62,17 @@ def table_of_entries(entries: Entries, document: Document) -> tuple[Table, LeftO
     left_out = refused.left_out(entries, rows[is_bad], document.base)
     rows = rows[~is_bad]
     return Table(keys.take(number_column(rows)), columns.select(rows)), left_out
+
+
+def _refuse_long(entries: Entries, document: Document, refused: _Refused) -> None:
+    """Refuse the keys that are longer than the limits allow."""
+    sizes = spans_of(entries.keys).sizes
+    for row in np.flatnonzero(sizes > document.limits.key_bytes).tolist():
+        key = entries.keys[row].as_py()
+        try:
+            check_length(key, document.limits)
+        except BadReference as bad:
+            refused.rows[row] = EntryNotes(document, key).refuse(bad)
 
 
 def _ranges(entries: Entries, document: Document, urls: UrlReader, refused: _Refused) -> Columns:
@@ -119,6 +132,8 @@ def _values(
     builder = ColumnsBuilder()
     rows: list[int] = []
     for row, value in entries.values.items():
+        if row in refused.rows:
+            continue
         notes = EntryNotes(document, entries.keys[row].as_py())
         try:
             builder.add(read_reference(value, urls.read, notes.add))

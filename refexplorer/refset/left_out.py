@@ -15,6 +15,7 @@ from refexplorer.formats.arrow import flags_of, text_column
 from refexplorer.pickling import PickledByFields
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.key_index import KeyIndex
+from refexplorer.refset.tree import folders_above
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.boxes import boxes
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
@@ -77,15 +78,7 @@ class LeftOut(PickledByFields):
     @cached_property
     def _folders(self) -> frozenset[str]:
         """Every folder above an explicit key."""
-        found: set[str] = set()
-        for key in self.keys.to_pylist():
-            folder = key
-            while folder:
-                folder = folder.rpartition("/")[0]
-                if folder in found:
-                    break
-                found.add(folder)
-        return frozenset(found)
+        return frozenset(folder for key in self.keys.to_pylist() for folder in folders_above(key))
 
     def indices(self, array: ArrayMeta) -> np.ndarray:
         """Return the chunks of an array among them, shape ``(n, rank)`` int64, any order."""

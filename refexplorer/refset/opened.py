@@ -19,7 +19,7 @@ from refexplorer.refset.overriding import lay_over
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment, warn_of_failing
 from refexplorer.refset.table import Table, build_table
-from refexplorer.refset.tree import Folder, Tree
+from refexplorer.refset.tree import Folder, Tree, folders_above
 from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.spec.document import Document
 from refexplorer.spec.references import Reference, V0Value
@@ -201,7 +201,7 @@ class OpenedSet:
         KeyError
             If there is no such path.
         """
-        for parent in _ancestors(path):
+        for parent in folders_above(path):
             folder = self.tree.folder(parent)
             place = None if folder is None else self._level(folder).position(path)
             if place is not None:
@@ -210,17 +210,11 @@ class OpenedSet:
 
     def parent(self, path: str) -> str:
         """Return the folder under which the tree shows a path."""
-        for parent in _ancestors(path):
+        for parent in folders_above(path):
             folder = self.tree.folder(parent)
             if folder is not None and self._level(folder).position(path) is not None:
                 return parent
         return ""
-
-
-def _ancestors(path: str) -> Iterator[str]:
-    while path:
-        path = path.rpartition("/")[0]
-        yield path
 
 
 def open_document(document: Document, entries: Entries | None = None) -> OpenedSet:

@@ -14,6 +14,7 @@ from refexplorer.refset.listing import EVALUATED_KEYS, code_targets, listings
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.tree import folders_above
 from refexplorer.spec.references import Range
 
 
@@ -130,11 +131,8 @@ class TargetIndex:
         return arrays
 
     def _array_of(self, key: str) -> int:
-        while key:
-            key = key.rpartition("/")[0]
-            if key in self._places:
-                return self._places[key]
-        return -1
+        found = (self._places.get(path) for path in folders_above(key))
+        return next((place for place in found if place is not None), -1)
 
     def _column(self, part: int, rows: np.ndarray, columns: Columns, arrays: np.ndarray) -> Rows:
         self._large |= {(part, int(rows[row])): found for row, found in columns.large.items()}

@@ -6,7 +6,7 @@ rows: sums and searches below a path are slices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,6 +48,18 @@ class Folder:
 def prefix(path: str) -> str:
     """Return what the paths below a folder start with."""
     return path + "/" if path else ""
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folders that a tree may have above a path, the nearest first, the root last.
+
+    There are few of them, however many slashes the path has.
+    """
+    parts = path.split("/", MAX_DEPTH)
+    for depth in range(len(parts) - 1, 0, -1):
+        yield "/".join(parts[:depth])
+    if path:
+        yield ""
 
 
 class Tree:

@@ -78,6 +78,10 @@ REFERENCES = {
     "bad-text": _error(
         "The text holds half a surrogate pair, which no file can hold.", '{"a": "\\ud800"}'
     ),
+    "key-too-long": _error(
+        "The key is longer than the limits allow, far more than any store takes.",
+        "a key of more than 65,536 bytes",
+    ),
     "float-offset": _warning(
         "A whole number is written as a float.", '{"a": ["http://h/f", 10.0, 5]}'
     ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
+from refexplorer.errors import shorten
 from refexplorer.pickling import PickledError
 from refexplorer.spec.catalogue import CATALOGUE, Severity
 
@@ -70,11 +71,20 @@ class Diagnostic:
     count: int = 1
     key: str | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shorten(self.message))
+        object.__setattr__(self, "hint", shorten(self.hint))
+
+    def __repr__(self) -> str:
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        said = (f"{name}={shorten(repr(value))}" for name, value in values)
+        return f"{type(self).__name__}({', '.join(said)})"
+
     def __str__(self) -> str:
         place = f"line {self.line}:{self.column}, " if self.line is not None else ""
         more = f" ({self.count - 1:,} more like this)" if self.count > 1 else ""
         said = " ".join(filter(None, (self.message, self.hint)))
-        return f"{self.severity} {self.code} at {place}{self.pointer or '/'}: {said}{more}"
+        return f"{self.severity} {self.code} at {place}{shorten(self.pointer) or '/'}: {said}{more}"
 
 
 @dataclass(frozen=True, slots=True)

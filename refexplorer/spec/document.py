@@ -19,7 +19,7 @@ from refexplorer.spec.gen import GenItem
 from refexplorer.spec.gen_reading import note_unused_arguments, read_gen
 from refexplorer.spec.nearness import meant
 from refexplorer.spec.operations import TemplateProblem, Value
-from refexplorer.spec.reading import BadReference, check_text, read_reference
+from refexplorer.spec.reading import BadReference, check_length, check_text, read_reference
 from refexplorer.spec.references import Reference
 from refexplorer.spec.templates import (
     Compile,
@@ -89,6 +89,7 @@ class Document:
                 notes.refuse(bad)
                 continue
             try:
+                check_length(key, self.limits)
                 yield key, read_reference(value, urls.read, notes.add)
             except BadReference as bad:
                 self.left_out[key] = notes.refuse(bad)

@@ -12,8 +12,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from refexplorer.limits import Limits
 from refexplorer.spec.diagnostics import Problem
 from refexplorer.spec.references import BASE64_PREFIX, Base64, Inline, Range, Reference, Url
+
+_BYTES = 4
+"""Bytes that a character has at most."""
 
 Note = Callable[[str, str, str], None]
 """Takes a diagnostic code, a sentence and a hint."""
@@ -175,6 +179,26 @@ def check_text(value: str, code: str, what: str) -> None:
         raise BadReference(
             code, f"The {what} holds half a surrogate pair, which no file can hold."
         ) from None
+
+
+def check_length(key: str, limits: Limits) -> None:
+    """Refuse a key of more bytes than the limits allow.
+
+    Raises
+    ------
+    BadReference
+        If it is too long.
+    """
+    if len(key) * _BYTES <= limits.key_bytes:
+        return
+    size = len(key.encode("utf-8", "surrogatepass"))
+    if size > limits.key_bytes:
+        raise BadReference(
+            "key-too-long",
+            f"The key has {size:,} bytes; one of more than {limits.key_bytes:,} is left out.",
+            "No store takes such a key: a file system takes 255 bytes between slashes, S3 takes "
+            "1,024 in all. `Limits.key_bytes` raises the limit.",
+        )
 
 
 def _json_text(value: Mapping[str, object]) -> str:

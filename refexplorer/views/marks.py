@@ -9,7 +9,7 @@ from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.views.editor_models import Change, Fix, Mark
 from refexplorer.views.fixes import Edit, fixes, wrap
 from refexplorer.views.models import Note
-from refexplorer.views.notes import SHOWN, notes
+from refexplorer.views.notes import SHOWN, note
 from refexplorer.views.places import Places
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def marks_of_set(places: Places, refs: ReferenceSet) -> list[Mark]:
     """Place the first notes of a set in the text that it was read from."""
-    return [_mark(note, places) for note in notes(refs)[:SHOWN]]
+    return [_mark(note(refs, found), places, found.pointer) for found in refs.diagnostics[:SHOWN]]
 
 
 def mark_of_error(places: Places, error: RefexplorerError) -> Mark:
@@ -26,12 +26,14 @@ def mark_of_error(places: Places, error: RefexplorerError) -> Mark:
     said, text = sentence_of(error), places.text
     if not isinstance(error, SpecError):
         return _placed(Note("not-json", "error", said, None, "", None, None, 1, None), places)
-    note = Note(error.code, "error", said, None, error.pointer, error.line, error.column, 1, None)
+    refusal = Note(
+        error.code, "error", said, None, error.pointer, error.line, error.column, 1, None
+    )
     if error.pointer or error.line is None or error.column is None:
-        return _mark(note, places)
+        return _mark(refusal, places, error.pointer)
     lines = text.splitlines(keepends=True)
     start = min(sum(map(len, lines[: error.line - 1])) + error.column - 1, max(len(text) - 1, 0))
-    return _placed(note, places, start, min(start + 1, len(text)))
+    return _placed(refusal, places, start, min(start + 1, len(text)))
 
 
 def wrapping(places: Places) -> Fix:
@@ -45,18 +47,18 @@ def sentence_of(error: RefexplorerError) -> str:
     return str(error).removeprefix("bytes: ")
 
 
-def _mark(note: Note, places: Places) -> Mark:
-    span = places.span(note.pointer)
-    return _placed(note, places, *((span.start, span.end) if span else (0, 0)))
+def _mark(noted: Note, places: Places, pointer: str) -> Mark:
+    span = places.span(pointer)
+    return _placed(noted, places, *((span.start, span.end) if span else (0, 0)))
 
 
-def _placed(note: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
+def _placed(noted: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
     """Place a note between two offsets of characters."""
     mends = tuple(
         Fix(label, tuple(_change(edit, places) for edit in edits))
-        for label, edits in fixes(places, note, start, end)
+        for label, edits in fixes(places, noted, start, end)
     )
-    said = {field.name: getattr(note, field.name) for field in fields(Note)}
+    said = {field.name: getattr(noted, field.name) for field in fields(Note)}
     first, last = places.units(start), places.units(end)
     return Mark(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from refexplorer.errors import shorten
+from refexplorer.refset.tree import folders_above
 from refexplorer.views.models import Note
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
         diagnostic.severity,
         diagnostic.message,
         diagnostic.hint or None,
-        diagnostic.pointer,
+        shorten(diagnostic.pointer),
         diagnostic.line,
         diagnostic.column,
         diagnostic.count,
@@ -77,9 +79,9 @@ def _nearest(refs: ReferenceSet, diagnostic: Diagnostic) -> str | None:
         return key
     if key is None:
         return _first_of_item(refs, diagnostic.pointer)
-    while key := key.rpartition("/")[0]:
+    for folder in filter(None, folders_above(key)):
         try:
-            return refs.node(key).path
+            return refs.node(folder).path
         except KeyError:
             continue
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from refexplorer.errors import shorten
 from refexplorer.formats.positions import Positions
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def surroundings(refs: ReferenceSet, pointer: str) -> list[tuple[int, str]] | No
     refs
         The opened set.
     pointer
-        JSON pointer into its document.
+        JSON pointer into its document, which may be cut as in a note.
 
     Returns
     -------
@@ -35,7 +36,8 @@ def surroundings(refs: ReferenceSet, pointer: str) -> list[tuple[int, str]] | No
         return None
     if len(text) > LONGEST_TEXT:
         return None
-    place = Positions(text).locate(source.base + pointer)
+    whole = (found.pointer for found in refs.diagnostics if shorten(found.pointer) == pointer)
+    place = Positions(text).locate(source.base + next(whole, pointer))
     if place is None:
         return None
     lines = text.splitlines()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from refexplorer.errors import shorten
 from refexplorer.refset.nodes import Node, NodeType
 from refexplorer.views.absent import AbsentChunks, origin_of
 from refexplorer.views.models import Row
@@ -213,7 +214,7 @@ def row(node: Node, depth: int, is_open: bool, position: int, siblings: int) -> 
         node.type,
         node.kind,
         node.size,
-        node.target,
+        None if node.target is None else shorten(node.target),
         node.origin,
         node.children,
         is_open,

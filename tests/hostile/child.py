@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import resource
 import socket
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import refexplorer as rx
+from refexplorer.views.explorer import ExplorerController
 from tests.cases import hostile
 
 FEW = 10_000
@@ -132,6 +134,31 @@ def _many_keys(folder: Path) -> Any:
     return folder / "many.json"
 
 
+def _text(start: str, part: str, end: str, letters: int = 20_000_000) -> Callable[[Path], Any]:
+    """Write a document of one long text, as gzip: few bytes hold any number of letters."""
+
+    def build(folder: Path) -> Any:
+        document = start + part * (letters // len(part)) + end
+        path = folder / "long.json.gz"
+        path.write_bytes(gzip.compress(document.encode(), 1))
+        return path
+
+    return build
+
+
+def _long_metadata_key(folder: Path) -> Any:
+    metadata = {".zgroup": {"zarr_format": 2}, "a/" * 10**7 + ".zattrs": {}}
+    (folder / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": 4}))
+    return folder
+
+
+def _many_long_keys(folder: Path) -> Any:
+    keys = (f"{number}/{'a/' * 30_000}{number}" for number in range(300))
+    return json.dumps({key: ["http://h/f", at, 1] for at, key in enumerate(keys)})
+
+
+_GEN_AROUND = '","url":"http://h","dimensions":{"i":{"stop":3}}}]}'
+
 RECIPES: dict[str, Callable[[Path], Any]] = {
     "tpl-doubling-calls": _doubling,
     "gen-12-dims": _twelve_dimensions,
@@ -140,6 +167,18 @@ RECIPES: dict[str, Callable[[Path], Any]] = {
     "json-deep": lambda folder: "[" * 100_000 + "]" * 100_000,
     "json-deep-object": _nested_object,
     "json-long-key": lambda folder: {"a" * 10**7: "x"},
+    "json-key-of-letters": _text('{"', "a", '": "x", "b": "y"}'),
+    "json-key-of-slashes": _text('{"', "a/", '": ["http://h/f", 0, 1], "b": "y"}'),
+    "json-key-of-dots": _text('{"x/', "0.", '0": "x", "b": "y"}'),
+    "json-key-of-quotes": _text('{"', '\\"', '": "x", "b": "y"}'),
+    "json-key-of-cuts": _text('{"', "],", '": "x", "b": "y"}'),
+    "json-key-of-braces": _text('{"version": 1, "refs": {"', "{{", '": "x", "b": "y"}}'),
+    "json-keys-of-60-kB": _many_long_keys,
+    "json-long-url": _text('{"b": ["http://h/', "a/", '", 0, 1]}'),
+    "json-long-text": _text('{"b": "', "a", '"}'),
+    "template-long-name": _text('{"version":1,"templates":{"', "a", '":1},"refs":{"b":"y"}}'),
+    "gen-long-key": _text('{"version":1,"refs":{"b":"y"},"gen":[{"key":"', "a/", _GEN_AROUND),
+    "parquet-long-key": _long_metadata_key,
     "json-many-keys": _many_keys,
     "json-duplicate-flood": lambda folder: "{" + ",".join('"a":"x"' for _ in range(10**6)) + "}",
     "parquet-rle-bomb": _bomb,
@@ -167,6 +206,10 @@ def look(source: Any) -> dict[str, Any]:
     keys = refs.keys_at(0, 3)
     explained = [str(refs.explain(key)) for key in keys]
     arrays = [refs.array(path) for path in refs.arrays()]
+    controller = ExplorerController(refs)
+    for op in ("tree.reveal", "key.show"):
+        for key in keys:
+            controller.handle({"id": f"{op}:1", "op": op, "path": key})
     if refs.count < FEW:
         refs.to_v0()
     return {

@@ -72,6 +72,8 @@ def _check(name: str, found: dict[str, Any]) -> None:
         assert codes["duplicate-key"] == 1
 
 
+TOO_LONG = [name for name in NAMES if name.startswith("json-key-of-")]
+ONE_LEFT = [*TOO_LONG, "json-long-url", "json-long-text", "template-long-name", "gen-long-key"]
 EXPECTED: dict[str, dict[str, Any]] = {
     "tpl-body-at-load": {"keys": 1},
     "gen-product-1e12": {"keys": 10**12},
@@ -80,7 +82,10 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "gen-all-collide": {"keys": 1},
     "gen-long-list": {"keys": 5_000_000},
     "json-deep": {"code": "not-json"},
-    "json-long-key": {"keys": 1},
+    "json-long-key": {"keys": 0},
+    **{key: {"keys": 1, "first": ["b"]} for key in ONE_LEFT},
+    "json-keys-of-60-kB": {"keys": 300},
+    "parquet-long-key": {"keys": 1, "first": [".zgroup"]},
     "json-many-keys": {"keys": 10_000_001},
     "json-duplicate-flood": {"keys": 1},
     "parquet-record-size-0": {"code": "parquet-bad-zmetadata"},
@@ -91,6 +96,9 @@ EXPECTED: dict[str, dict[str, Any]] = {
 }
 CODES = {
     "tpl-utf8": ["suspicious-characters"],
+    **{key: ["key-too-long"] for key in ["json-long-key", "parquet-long-key", *TOO_LONG]},
+    "template-long-name": ["bad-template-type"],
+    "gen-long-key": ["template-limit"],
     "gen-all-collide": ["gen-duplicate-key"],
     "parquet-rle-bomb": ["parquet-too-many-rows"],
     "parquet-dictionary-bomb": ["parquet-too-large"],

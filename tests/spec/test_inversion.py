@@ -84,7 +84,8 @@ def test_no_key_takes_long_to_read(key: str, asked: str) -> None:
     """With backtracking it would be powers of the length."""
     dimensions = {name: {"stop": 300} for name in NAMES}
     item = {"key": key, "url": "http://h", "dimensions": dimensions}
-    refs = rx.open_references({"version": 1, "gen": [item], "refs": {asked: "explicit"}})
+    document = {"version": 1, "gen": [item], "refs": {asked: "explicit"}}
+    refs = rx.open_references(document, limits=rx.Limits(key_bytes=len(asked)))
     assert refs.generated[0].inverter is not None
     assert refs.generated[0].find(asked) is None
     assert refs.count == 300**7 + 1

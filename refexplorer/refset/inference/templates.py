@@ -18,6 +18,8 @@ _LETTERS = "u" + ascii_letters.replace("u", "")
 _DEFINITION = 6
 """Characters around the name and text of a template in the document."""
 _BRACES = 4
+LONGEST = 2_000
+"""Characters of the text of a template: one may begin at each slash of a URL."""
 MOST_RENDERED = 50_000
 """More distinct URLs keep their starts, since every reader would have to render each of them."""
 
@@ -51,7 +53,7 @@ class Templates:
 
     def start_of(self, url: str) -> str:
         """Return the longest folder of a URL that has a template, or an empty text."""
-        start = folder(url)
+        start = folder(url[:LONGEST])
         while start and start not in self.names:
             start = folder(start[:-1])
         return start
@@ -101,7 +103,7 @@ def find_templates(urls: Sequence[str], uses: Sequence[int], heads: Iterable[str
 
 def _saves(text: str, used: int) -> bool:
     """Say whether a template of a name of two letters is shorter than the text in its places."""
-    return used * (len(text) - _BRACES - 2) > len(text) + _DEFINITION + 2
+    return len(text) <= LONGEST and used * (len(text) - _BRACES - 2) > len(text) + _DEFINITION + 2
 
 
 def _names() -> Iterator[str]:

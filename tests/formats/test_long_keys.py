@@ -94,8 +94,7 @@ def test_the_folders_above_a_key_are_not_as_many_as_its_slashes(
 
 def test_what_a_template_may_stand_for_is_not_looked_for_at_each_slash_of_a_url() -> None:
     def build(size: int) -> dict[str, Any]:
-        urls = ["http://h/" + "a/" * (size // 2) + name for name in "bc"]
-        return {f"x/{number}": [url, 0, 1] for number, url in enumerate(urls)}
+        return {"x/0": ["http://h/" + "a/" * (size // 2), 0, 1]}
 
     assert _growth(rx.infer, build, 50_000) < 8
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.errors import SpecError
+from refexplorer.errors import SourceError, SpecError
 from refexplorer.formats.compression import Progress
 from refexplorer.formats.dialects import run as run_readers
 from refexplorer.formats.dialects import store_dialects
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet import read_store
-from refexplorer.formats.source import Locate, Source, read_source
+from refexplorer.formats.source import Locate, Source, cause, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.opened import open_document, open_store
@@ -78,13 +78,13 @@ def open_references(
 def open_guarded(
     source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
 ) -> ReferenceSet:
-    """Open a set that somebody else chose: a URL is read only as far as a policy allows.
+    """Open a set that somebody else chose, only as far as a policy allows.
 
     Parameters
     ----------
     source
-        A path, which is not checked, or a URL, which is: its redirects, too, and the addresses
-        that its host turns out to have.
+        A path, as it is written and with links resolved, or a URL; of a URL its redirects are
+        checked, too, and the addresses that its host turns out to have.
     policy
         What may be read.
     limits
@@ -95,14 +95,13 @@ def open_guarded(
     Raises
     ------
     AccessError
-        If the URL leads to a place that is not allowed.
+        If it leads to a place that is not allowed.
     RefexplorerError
         As `open_references`.
     """
-    from refexplorer.data.sources import guarded
+    from refexplorer.data.sources import read_guarded
 
-    locate = guarded(policy, limits.document_bytes)
-    return _opened(read_source(source, None, limits, locate), limits, progress=progress)
+    return _opened(read_guarded(source, policy, limits), limits, progress=progress)
 
 
 def _located(
@@ -148,6 +147,8 @@ def _open_parquet(
         store = read_store(*source.store, limits)
     except SpecError as error:
         raise placed(error, source) from None
+    except OSError as error:
+        raise SourceError(f"{source.name} cannot be read: {cause(error)}.") from None
     opened = open_store(store)
     return ReferenceSet(source, opened, store.findings, limits, storage_options=storage_options)
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from refexplorer import demo
 from refexplorer.app.upload import LARGEST
-from refexplorer.data.access import AccessPolicy, InternetPolicy
-from refexplorer.errors import AccessError
+from refexplorer.data.access import InternetPolicy
 from refexplorer.formats.compression import Progress
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded, open_references
@@ -76,25 +74,9 @@ class Library:
         """
         if offer := self.offers.get(source):
             return offer.open()
-        if "://" in source:
-            return open_guarded(source, InternetPolicy(self._allow), VISITOR, progress)
-        self._check(source)
-        return open_references(source, limits=VISITOR, progress=progress)
+        return open_guarded(source, InternetPolicy(self._allow), VISITOR, progress)
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
         """Say what the targets of a set may be read from: its own folder, too, if it is ours."""
         location = references.source.location
         return (*self._allow, location) if location in self._homes else self._allow
-
-    def _check(self, source: str) -> None:
-        # Of a parquet store the folder is named, and only files can be checked.
-        file = f"{source}/.zmetadata" if Path(source).is_dir() else source
-        try:
-            AccessPolicy(allow=self._allow, served=True).check(file)
-        except AccessError as error:
-            raise AccessError(
-                f"{source} is not opened on this page: start it with "
-                f"`refexplorer serve {source}`, or with `--allow` and its folder.",
-                target=source,
-                grant="",
-            ) from error

@@ -6,8 +6,19 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from refexplorer.data.places import OBJECT_STORES, Place, is_private, parse, resolve, shown
+from refexplorer.data.places import (
+    OBJECT_STORES,
+    Place,
+    is_private,
+    parse,
+    protocol_of,
+    resolve,
+    shown,
+)
 from refexplorer.errors import AccessError
+from refexplorer.markup import escape
+
+_NAME_SHOWN = 200
 
 
 class AccessPolicy:
@@ -82,11 +93,22 @@ class AccessPolicy:
 
     def place(self, url: str) -> Place:
         """Do as `check`, and return the parsed target."""
+        place = self.allowed(url)
+        if place.protocol == "file":
+            _require_regular(url, place)
+        return place
+
+    def allowed(self, url: str) -> Place:
+        """Do as `place`, of a folder, too.
+
+        Raises
+        ------
+        AccessError
+            If it may not be read.
+        """
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
             raise AccessError(_sentence(url, place), target=url, grant=place.grant)
-        if place.protocol == "file":
-            _require_regular(url, place)
         return place
 
     def check_address(self, protocol: str, host: str, address: str) -> None:
@@ -114,8 +136,8 @@ class AccessPolicy:
         """Refuse a place that a visitor of the page may not name."""
         if not is_public(place):
             raise AccessError(
-                f"{place.url} may lie inside the machine or network that serves this page; "
-                f"whoever starts the page can add --allow {place.grant}.",
+                f"{shown(place.url)} may lie inside the machine or network that serves this page; "
+                f"whoever starts the page can add --allow {shown(place.grant)}.",
                 target=place.url,
                 grant="",
             )
@@ -134,18 +156,20 @@ class InternetPolicy(AccessPolicy):
     def __init__(self, allow: Iterable[str] = ()) -> None:
         super().__init__(None, allow, served=True)
 
-    def place(self, url: str) -> Place:
-        """Return the parsed URL.
+    def allowed(self, url: str) -> Place:
+        """Return the parsed URL, or path.
 
         Raises
         ------
         AccessError
             If it may lie inside the machine or network, and was not named.
         """
-        place = parse(self.resolve(url))
         try:
-            return super().place(url)
+            return super().allowed(url)
         except AccessError:
+            if protocol_of(url) in (None, "file"):
+                raise _not_opened(url) from None
+            place = parse(url)
             self._require_public(place)
             return place
 
@@ -160,6 +184,16 @@ class InternetPolicy(AccessPolicy):
                 target=error.target,
                 grant="",
             ) from None
+
+
+def _not_opened(path: str) -> AccessError:
+    """Refuse a file without a word on where a link in its path leads, or whether it is there."""
+    return AccessError(
+        f"{escape(path, _NAME_SHOWN)} is not opened on this page: start it with "
+        f"`refexplorer serve` and this path, or with `--allow` and its folder.",
+        target=path,
+        grant="",
+    )
 
 
 def _home(location: str | None, served: bool) -> list[Place]:
@@ -200,10 +234,10 @@ def is_public(place: Place) -> bool:
 
 
 def _sentence(url: str, place: Place) -> str:
-    whose = f" (the part before @ is a user name; the host is {place.host})"
+    whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
     return (
         f"{shown(url)} may not be read yet{whose if place.disguised else ''}: "
-        f'pass allow=["{place.grant}"] to read it.'
+        f'pass allow=["{shown(place.grant)}"] to read it.'
     )
 
 

@@ -1,17 +1,62 @@
-"""Byte ranges of files of this machine."""
+"""Files of this machine: opened as they were checked, and byte ranges of them."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import PurePath
 from typing import BinaryIO
 
 from refexplorer.data.facts import Facts, Versions
 from refexplorer.data.failures import too_long
 from refexplorer.data.places import Place
+
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
+"""Where it exists, a folder need not be readable for the way to lead through it."""
+
+
+def open_resolved(path: str) -> BinaryIO:
+    """Open a regular file by a path that was resolved and checked before.
+
+    No link is followed: one that is there now was put there since, and would lead to what nobody
+    checked.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, it may not be read, or a link is on the way.
+    """
+    descriptor = _descriptor(path)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _descriptor(path: str) -> int:
+    if os.open not in os.supports_dir_fd:  # Windows
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        if os.path.realpath(path) == path:
+            return descriptor
+        os.close(descriptor)
+        raise OSError(errno.ELOOP, "a link was put in its way", path)
+    *folders, name = PurePath(path).parts[1:]
+    at = os.open(os.sep, _FOLDER | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            above, at = at, os.open(folder, _FOLDER | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(above)
+        # A pipe would wait for a writer here.
+        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    finally:
+        os.close(at)
 
 
 class LocalReader:
@@ -31,14 +76,15 @@ class LocalReader:
         FetchError
             If it changed since it was opened first.
         """
-        with Path(place.path).open("rb") as file:
+        with open_resolved(place.path) as file:
             found = os.fstat(file.fileno())
             self._versions.check(place.path, f"{found.st_size} bytes of {_modified(found)}")
             yield LocalFile(file, found.st_size)
 
     def facts(self, place: Place) -> Facts:
         """Return what the file system says of a file; OSError if there is none."""
-        found = Path(place.path).stat()
+        with open_resolved(place.path) as file:
+            found = os.fstat(file.fileno())
         return Facts(found.st_size, modified=_modified(found))
 
 

@@ -119,7 +119,7 @@ def parse(url: str) -> Place:
 def _parse_local(url: str) -> Place:
     try:
         path = str(Path(_local_path(url)).resolve())
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise _refused(url, f"leads nowhere: {error}") from None
     return Place("file", "", path, path)
 

@@ -11,32 +11,49 @@ from fsspec import AbstractFileSystem, filesystem
 from refexplorer.data.access import AccessPolicy, is_public
 from refexplorer.data.background import wait_for
 from refexplorer.data.failures import cause
+from refexplorer.data.guarded_files import GuardedFiles
 from refexplorer.data.http import HttpReader
 from refexplorer.data.options import Options, StorageOptions
-from refexplorer.data.places import is_private, parse, shown
+from refexplorer.data.places import is_private, parse, protocol_of, shown
 from refexplorer.data.remote import RemoteReader
 from refexplorer.errors import AccessError, LimitError, SourceError
+from refexplorer.formats.source import Source, read_path, read_source
 
 if TYPE_CHECKING:
     from refexplorer.data.places import Place
     from refexplorer.formats.source import Locate
+    from refexplorer.limits import Limits
 
 Answer = TypeVar("Answer")
 _DOCUMENTS = (".json", ".gz", ".zst", ".zstd")
 
 
-def guarded(policy: AccessPolicy, limit: int) -> Locate:
-    """Return how a URL is read that somebody else chose: only where the policy allows.
-
-    Redirects and the addresses of hosts are checked, too; stores are read anonymously.
+def read_guarded(source: str, policy: AccessPolicy, limits: Limits) -> Source:
+    """Find and read a source that somebody else chose: only where the policy allows.
 
     Parameters
     ----------
+    source
+        A path or URL.
     policy
         What may be read.
-    limit
-        Most bytes of a file.
+    limits
+        What it may cost.
+
+    Raises
+    ------
+    AccessError
+        If it may not be read.
+    SourceError
+        If it cannot be.
     """
+    if protocol_of(source) in (None, "file"):
+        return read_path(source, limits, GuardedFiles(policy))
+    return read_source(source, None, limits, _guarded(policy, limits.document_bytes))
+
+
+def _guarded(policy: AccessPolicy, limit: int) -> Locate:
+    """Return how a URL is read; stores are read anonymously."""
     options = Options({}, None)
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
@@ -139,8 +156,8 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         """
         if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
             raise SourceError(
-                f"{path} belongs to a parquet store, which a web server cannot list; open a copy "
-                "on disk, or from a bucket."
+                f"{shown(path)} belongs to a parquet store, which a web server cannot list; open a "
+                "copy on disk, or from a bucket."
             )
         return False
 
@@ -161,7 +178,9 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         except (AccessError, LimitError):
             raise
         except Exception as error:
-            raise SourceError(f"{place.url} cannot be read: {cause(error, place)}.") from None
+            raise SourceError(
+                f"{shown(place.url)} cannot be read: {cause(error, place)}."
+            ) from None
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:

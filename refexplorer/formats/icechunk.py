@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SourceError
+from refexplorer.formats.files import Files
 from refexplorer.formats.icechunk_manifests import chunks_of
 from refexplorer.limits import Limits
 
@@ -27,15 +28,9 @@ def is_repository(path: Path) -> bool:
     return (path / "snapshots").is_dir() and (path / "manifests").is_dir()
 
 
-def split_version(path: Path) -> tuple[Path, str | None]:
-    """Split ``repository@version``; a file of that very name comes first."""
-    name, at, version = path.name.rpartition("@")
-    if at and name and not path.exists() and is_repository(path.with_name(name)):
-        return path.with_name(name), version
-    return path, None
-
-
-def read_repository(path: Path, version: str | None, limits: Limits) -> dict[str, Any]:
+def read_repository(
+    path: Path, version: str | None, limits: Limits, files: Files
+) -> dict[str, Any]:
     """Return a snapshot as V0: virtual chunks, chunks in the repository, and metadata.
 
     Parameters
@@ -44,6 +39,10 @@ def read_repository(path: Path, version: str | None, limits: Limits) -> dict[str
         The folder of the repository.
     version
         A branch, tag or snapshot id; None is the branch ``main``.
+    limits
+        What a manifest may take.
+    files
+        Opens them.
 
     Raises
     ------
@@ -57,14 +56,15 @@ def read_repository(path: Path, version: str | None, limits: Limits) -> dict[str
             f"{path.name} is an Icechunk repository; install the package icechunk to open it."
         ) from None
     try:
-        document, nodes = _opened(icechunk, path, version or "main")
+        with files.unchanging(path, limits) as folder:
+            document, nodes = _opened(icechunk, folder, version or "main")
     except icechunk.IcechunkError as error:
         said = re.findall(r"[\w'`/].*", str(error))[-1:] or [type(error).__name__]
         raise SourceError(f"{path.name} cannot be read by icechunk: {said[0]}.") from None
     for node in nodes:
         for manifest in _manifests(node, path.name):
             file = path / "manifests" / manifest["id"]
-            document |= _chunks(file, node, document, limits)
+            document |= _chunks(file, node, document, limits, files)
     return document
 
 
@@ -126,7 +126,7 @@ async def _metadata(session: Session, keys: list[str]) -> dict[str, Any]:
 
 
 def _chunks(
-    file: Path, node: dict[str, Any], metadata: dict[str, Any], limits: Limits
+    file: Path, node: dict[str, Any], metadata: dict[str, Any], limits: Limits, files: Files
 ) -> dict[str, Any]:
     """Return the references of one array in one manifest."""
     folder = node["path"].strip("/")
@@ -134,7 +134,7 @@ def _chunks(
     start, separator = _key_encoding(json.loads(metadata[f"{prefix}zarr.json"]))
     return {
         prefix + separator.join(map(str, (*start, *index))): value
-        for index, value in chunks_of(file, node["id"], limits)
+        for index, value in chunks_of(file, node["id"], limits, files)
     }
 
 

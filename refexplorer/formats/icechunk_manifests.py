@@ -16,6 +16,7 @@ from pathlib import Path
 import zstandard
 
 from refexplorer.errors import LimitError, SourceError
+from refexplorer.formats.files import Files
 from refexplorer.formats.flatbuffer import Table
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
@@ -45,7 +46,9 @@ _UNCOMPRESSED = (
 )
 
 
-def chunks_of(file: Path, node: str, limits: Limits) -> Iterator[tuple[tuple[int, ...], object]]:
+def chunks_of(
+    file: Path, node: str, limits: Limits, files: Files
+) -> Iterator[tuple[tuple[int, ...], object]]:
     """Yield the index of each chunk of one array in a manifest, and its V0 value.
 
     Parameters
@@ -56,6 +59,8 @@ def chunks_of(file: Path, node: str, limits: Limits) -> Iterator[tuple[tuple[int
         The id of the array, as Icechunk writes it.
     limits
         `Limits.document_bytes` bounds a manifest.
+    files
+        Opens it.
 
     Raises
     ------
@@ -63,7 +68,8 @@ def chunks_of(file: Path, node: str, limits: Limits) -> Iterator[tuple[tuple[int
         If the manifest cannot be read, uses what is not known here, or has no such array.
     """
     try:
-        data = file.read_bytes()
+        with files.open(str(file)) as stream:
+            data = stream.read()
         manifest = _Manifest.of(data, file)
         root = Table.root(manifest.content(data[_HEADER:], limits))
         yield from manifest.chunks(root, node)

@@ -133,7 +133,9 @@ class RecordFile:
             with self._filesystem.open(self._path, "rb") as file:
                 yield file
         except (pa.ArrowException, OSError) as error:
-            said = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else "empty"
+            # Of the system's errors not the path, which is nobody else's business on a page.
+            words = (getattr(error, "strerror", None) or str(error)).strip() or "empty"
+            said = words.splitlines()[0].rstrip(".")
             raise BadRecords(
                 "parquet-unreadable", f"The record file `{self.name}` cannot be read: {said}."
             ) from None

@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import LimitError, RefexplorerError, SourceError
 from refexplorer.formats.compression import PlainStream, plain
-from refexplorer.formats.icechunk import is_repository, read_repository, split_version
+from refexplorer.formats.files import Files, OwnFiles
+from refexplorer.formats.icechunk import is_repository, read_repository
 from refexplorer.formats.icechunk_objects import snapshot_of
 from refexplorer.formats.interop import document_of
 from refexplorer.formats.json_text import decode_text
 from refexplorer.limits import Limits
+from refexplorer.markup import escape
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 ZMETADATA = ".zmetadata"
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
+_NAME_SHOWN = 200
 LARGE = 2**20
 LONG = 2**16
 _TRAVELLING = 10_000
@@ -148,7 +151,7 @@ def read_source(
     if (virtual := document_of(source)) is not None:
         return Source(virtual[0], "JSON", value=virtual[1])
     if (snapshot := snapshot_of(source)) is not None:
-        return _from_repository(*snapshot, limits)
+        return _from_repository(*snapshot, limits, OwnFiles())
     if isinstance(source, Mapping):
         return Source("dict", "JSON", value=source)
     if isinstance(source, bytes | bytearray | memoryview):
@@ -158,27 +161,74 @@ def read_source(
             raise SourceError("The source is an empty text.")
         if source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source:
             return _from_bytes(source.encode("utf-8", "surrogatepass"), "text", None, limits)
-        place, part = _split_part(source)
         if "://" in source:
+            place, part = _split_part(source)
             locate = locate or partial(_located, storage_options or {})
-            found = _from_url(place, locate, limits)
-        else:
-            found = _from_path(Path(place).expanduser(), limits)
-        return found if part is None else replace(found, part=part)
+            return replace(_from_url(place, locate, limits), part=part)
+        return read_path(source, limits)
     if isinstance(source, os.PathLike):
-        return _from_path(Path(source).expanduser(), limits)
+        return read_path(str(Path(source)), limits, parts=False)
     raise SourceError(
         "A reference set is opened from a path, URL, dict, text, bytes, virtual dataset or "
         f"Icechunk session, not from {type(source).__name__}."
     )
 
 
-def _split_part(source: str) -> tuple[str, int | None]:
-    """Split ``path#2``; a file of that very name comes first."""
-    match = _PART.fullmatch(source)
-    if match is None or ("://" not in source and Path(source).exists()):
-        return source, None
-    return match[1], int(match[2])
+def read_path(
+    name: str, limits: Limits, files: Files | None = None, *, parts: bool = True
+) -> Source:
+    """Find and read a source of this machine.
+
+    Parameters
+    ----------
+    name
+        Its path; ``#2`` and ``@v1`` may follow as in `read_source`, but a file of that very name
+        comes first.
+    limits
+        What it may cost.
+    files
+        Whose files; those of who runs this process by default.
+    parts
+        Whether ``#2`` means a part.
+
+    Raises
+    ------
+    AccessError
+        If `files` refuse it.
+    SourceError
+        As `read_source`.
+    """
+    files = files or OwnFiles()
+    try:
+        path, version, part = _meant(name, files, parts)
+        return replace(_from_path(name, path, version, limits, files), part=part)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{_shown(name)} cannot be read: {cause(error)}.") from None
+
+
+def _shown(name: str) -> str:
+    return repr(escape(name, _NAME_SHOWN))
+
+
+def _meant(name: str, files: Files, parts: bool) -> tuple[Path, str | None, int | None]:
+    """Return the path that a name means, with its version and part.
+
+    Each way to read it is placed before anything is asked of the file system.
+    """
+    path, part = files.place(name), None
+    if parts and (match := _PART.fullmatch(name)) and not path.exists():
+        name, part = match[1], int(match[2])
+        path = files.place(name)
+    before, at, version = name.rpartition("@")
+    is_version = at and Path(before).name and not set(version) & {os.sep, os.altsep}
+    if is_version and not path.exists() and is_repository(folder := files.place(before)):
+        return folder, version, part
+    return path, None, part
+
+
+def _split_part(url: str) -> tuple[str, int | None]:
+    match = _PART.fullmatch(url)
+    return (url, None) if match is None else (match[1], int(match[2]))
 
 
 def _is_heavy(value: Mapping[str, Any] | None) -> bool:
@@ -212,47 +262,39 @@ def _checked(source: Source) -> Source:
     return replace(source, is_long=len(start) >= LONG, is_large=len(start) == LARGE)
 
 
-def _from_path(path: Path, limits: Limits) -> Source:
-    try:
-        path, version = split_version(path)
-        if is_repository(path):
-            return _from_repository(path, version, limits)
-        if path.is_dir():
-            return _from_folder(path)
-        if not path.exists():
-            raise SourceError(f"There is no file {str(path)!r}.")
-        if not path.is_file():
-            raise SourceError(f"{str(path)!r} is not a regular file.")
-        _check_size(path.name, path.stat().st_size, limits)
-        if path.name == ZMETADATA:
-            return _from_folder(path.parent)
-        location = str(path.resolve().parent)
-        content = partial(_open_plain, path.resolve(), path.name, limits)
-        return _checked(Source(path.name, "JSON", location, content))
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{str(path)!r} cannot be read: {_cause(error)}.") from None
+def _from_path(name: str, path: Path, version: str | None, limits: Limits, files: Files) -> Source:
+    if is_repository(path):
+        return _from_repository(path, version, limits, files)
+    if path.is_dir():
+        return _from_folder(name, path, files)
+    if not path.exists():
+        raise SourceError(f"There is no file {_shown(name)}.")
+    if not path.is_file():
+        raise SourceError(f"{_shown(name)} is not a regular file.")
+    _check_size(path.name, path.stat().st_size, limits)
+    if path.name == ZMETADATA:
+        return _from_folder(name, path.parent, files)
+    resolved = path.resolve()
+    content = partial(_open_plain, str(resolved), path.name, limits, files)
+    return _checked(Source(path.name, "JSON", str(resolved.parent), content))
 
 
-def _from_repository(path: Path, version: str | None, limits: Limits) -> Source:
-    value = read_repository(path, version, limits)
+def _from_repository(path: Path, version: str | None, limits: Limits, files: Files) -> Source:
+    value = read_repository(path, version, limits, files)
     return Source(path.name, "JSON", str(path.resolve()), value=value)
 
 
-def _open_plain(path: Path, name: str, limits: Limits) -> PlainStream:
-    return plain(path.open("rb"), name, limits)
+def _open_plain(path: str, name: str, limits: Limits, files: Files) -> PlainStream:
+    return plain(files.open(path), name, limits)
 
 
-def _from_folder(path: Path) -> Source:
+def _from_folder(name: str, path: Path, files: Files) -> Source:
     if not (path / ZMETADATA).is_file():
         raise SourceError(
-            f"The folder {str(path)!r} is no parquet reference store: it has no {ZMETADATA}."
+            f"The folder {_shown(name)} is no parquet reference store: it has no {ZMETADATA}."
         )
-    from fsspec.implementations.local import LocalFileSystem
-
-    folder = str(path.resolve())
-    return Source(
-        path.name, "parquet", str(path.resolve().parent), store=(LocalFileSystem(), folder)
-    )
+    folder = path.resolve()
+    return Source(path.name, "parquet", str(folder.parent), store=(files.filesystem(), str(folder)))
 
 
 def _located(options: Mapping[str, Any], url: str) -> tuple[AbstractFileSystem, str]:
@@ -267,7 +309,7 @@ def _located(options: Mapping[str, Any], url: str) -> tuple[AbstractFileSystem, 
 
 
 def _from_url(url: str, locate: Locate, limits: Limits) -> Source:
-    name = url.rstrip("/").rpartition("/")[2] or url
+    name, shown = url.rstrip("/").rpartition("/")[2] or url, escape(url, _NAME_SHOWN)
     parent = url.rstrip("/").rpartition("/")[0]
     location = parent if "://" in parent else parent + "/"
     try:
@@ -281,9 +323,9 @@ def _from_url(url: str, locate: Locate, limits: Limits) -> Source:
     except RefexplorerError:
         raise
     except ImportError as error:
-        raise SourceError(f"{url} needs a package that is not installed: {error}.") from None
+        raise SourceError(f"{shown} needs a package that is not installed: {error}.") from None
     except Exception as error:  # each protocol has errors of its own
-        raise SourceError(f"{url} cannot be read: {_cause(error)}.") from None
+        raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
     return _from_bytes(data, name, location, limits)
 
 
@@ -295,7 +337,8 @@ def _check_size(name: str, size: int, limits: Limits) -> None:
         )
 
 
-def _cause(error: BaseException) -> str:
+def cause(error: BaseException) -> str:
+    """Say in a few words why a source cannot be read."""
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
     if isinstance(error, OSError) and error.strerror:

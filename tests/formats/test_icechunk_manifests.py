@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 import refexplorer as rx
+from refexplorer.formats.files import OwnFiles
 from refexplorer.formats.flatbuffer import Table
 from refexplorer.formats.icechunk_manifests import chunks_of, crockford
 from refexplorer.limits import Limits
@@ -46,7 +47,7 @@ def node_of(manifest: Path) -> str:
 
 
 def read(manifest: Path, node: str | None = None) -> dict[tuple[int, ...], object]:
-    return dict(chunks_of(manifest, node or node_of(manifest), Limits()))
+    return dict(chunks_of(manifest, node or node_of(manifest), Limits(), OwnFiles()))
 
 
 def refusal(manifest: Path, node: str | None = None) -> str:

@@ -17,6 +17,7 @@ from bokeh.util.warnings import BokehUserWarning
 from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
+from refexplorer.app.headers import Headers, Nonced
 from refexplorer.app.library import Library
 from refexplorer.app.page import page
 from refexplorer.app.upload import LARGEST
@@ -99,10 +100,11 @@ def serve(
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     references, library = _prepared(source, Library(allow, largest_upload))
     port = port or _free_port(address)
-    _hold_nothing_back()
+    _use_own_handlers()
     known = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
     server = _listening(lambda: page(references, library), port, address, known, prefix)
     url = f"http://{_shown(address)}:{server.port}{server.prefix}/"
+    server._tornado.add_transform(Headers)
     server.start()
     if open_browser:
         server.io_loop.call_later(0, webbrowser.open, url)
@@ -152,11 +154,12 @@ def _listening(
         ) from None
 
 
-def _hold_nothing_back() -> None:
-    """Have the page's connection send small messages at once, whichever handler Panel gives it."""
+def _use_own_handlers() -> None:
+    """Add to the handlers of the page and its connection, whichever Panel takes for them."""
     for place, (path, handler, *_) in enumerate(per_app_patterns):
-        if path == "/ws" and not issubclass(handler, Prompt):
-            per_app_patterns[place] = (path, type("PromptHandler", (Prompt, handler), {}))
+        own = {"/?": Nonced, "/ws": Prompt}.get(path)
+        if own is not None and not issubclass(handler, own):
+            per_app_patterns[place] = (path, type(own.__name__, (own, handler), {}))
 
 
 def _free_port(address: str) -> int:

@@ -1,0 +1,237 @@
+"""Processes that work for this one, one thing after the other, and can be ended at any time.
+
+A child is a module that is run: it calls `serve` and answers what comes on its stdin until that
+ends. Both sides write a line of JSON and then the bytes whose number it says in ``"size"``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from refexplorer.errors import RefexplorerError
+
+Head = dict[str, Any]
+POLL = 0.2
+"""Seconds between two looks at a child that works."""
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+class LateError(Exception):
+    """The child took longer than it may; it was ended."""
+
+
+class LostError(Exception):
+    """The child ended by itself: it took more memory than it may, or crashed."""
+
+
+def _nothing(*_: object) -> None:
+    """Do nothing."""
+
+
+class Child:
+    """A process that runs a module of this package.
+
+    Parameters
+    ----------
+    module
+        Its name.
+    """
+
+    def __init__(self, module: str) -> None:
+        # What it leaves there when it is ended goes with it.
+        self._folder = TemporaryDirectory(prefix="refexplorer-", ignore_cleanup_errors=True)
+        places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | _ONE_THREAD | places,
+        )
+
+    def ask(
+        self,
+        head: Head,
+        data: bytes,
+        seconds: float,
+        hear: Callable[[Head], None] = _nothing,
+        check: Callable[[], None] = _nothing,
+    ) -> tuple[Head, bytes]:
+        """Return its answer.
+
+        Parameters
+        ----------
+        head, data
+            What it is asked.
+        seconds
+            How long it may take.
+        hear
+            Is given what it says before its answer.
+        check
+            Called now and then, in another thread; what it raises ends the child.
+
+        Raises
+        ------
+        LateError, LostError
+            If there is no answer.
+        RefexplorerError
+            What `check` or `hear` raised.
+        """
+        given, answers = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert answers is not None
+        with self._watched(seconds, check):
+            with suppress(BrokenPipeError):
+                _write(given, head, data)
+            while True:
+                line = answers.readline()
+                if not line.endswith(b"\n"):
+                    raise LostError
+                said = json.loads(line)
+                if "size" in said:
+                    break
+                hear(said)
+            found = answers.read(said["size"])
+            if len(found) != said["size"]:
+                raise LostError
+        return said, found
+
+    @contextmanager
+    def _watched(self, seconds: float, check: Callable[[], None]) -> Iterator[None]:
+        """End the child if it takes too long or nobody waits for it, and say so."""
+        done, until = threading.Event(), time.monotonic() + seconds
+        why: list[Exception] = []
+
+        def watch() -> None:
+            while not done.wait(max(0, min(POLL, until - time.monotonic()))):
+                try:
+                    check()
+                    if time.monotonic() >= until:
+                        raise LateError
+                except (RefexplorerError, LateError) as error:
+                    why.append(error)
+                    self._process.kill()
+                    return
+
+        watcher = threading.Thread(target=watch, name="refexplorer-child", daemon=True)
+        watcher.start()
+        try:
+            yield
+        except LostError:
+            done.set()
+            watcher.join()
+            raise (why[0] if why else LostError()) from None
+        finally:
+            done.set()
+            watcher.join()
+
+    def end(self) -> None:
+        """End the process, and remove what it left."""
+        self._process.kill()
+        with suppress(BrokenPipeError):
+            self._process.communicate()
+        self._folder.cleanup()
+
+
+class Children:
+    """Processes of one module, of which those that have nothing to do are kept.
+
+    Parameters
+    ----------
+    module
+        Its name.
+    most
+        Processes at a time; who wants one more waits.
+    """
+
+    def __init__(self, module: str, most: int) -> None:
+        self._module, self._most = module, most
+        self._start_anew()
+        if os.name == "posix":
+            os.register_at_fork(after_in_child=self._start_anew)
+        atexit.register(self.end)
+
+    def _start_anew(self) -> None:
+        """Leave all to the process before, of which this one may be a fork."""
+        self._turns = threading.BoundedSemaphore(self._most)
+        self._idle: list[Child] = []
+
+    def start(self) -> None:
+        """Have one ready."""
+        if not self._idle:
+            self._idle.append(Child(self._module))
+
+    @contextmanager
+    def lend(self) -> Iterator[Child]:
+        """Lend a process that has nothing to do; one that failed is not lent again."""
+        with self._turns:
+            try:
+                child = self._idle.pop()
+            except IndexError:
+                child = Child(self._module)
+            try:
+                yield child
+            except BaseException:
+                child.end()
+                raise
+            self._idle.append(child)
+
+    def end(self) -> None:
+        """End those that have nothing to do."""
+        while self._idle:
+            self._idle.pop().end()
+
+
+class Answering:
+    """What a child answers with, given to the one that does its work."""
+
+    def __init__(self, answers: IO[bytes]) -> None:
+        self._answers = answers
+
+    def tell(self, said: Head) -> None:
+        """Say something before the answer."""
+        self._answers.write(json.dumps(said).encode() + b"\n")
+        self._answers.flush()
+
+    def answer(self, said: Head, data: bytes) -> None:
+        """Give the answer."""
+        _write(self._answers, said, data)
+
+
+def serve(work: Callable[[Head, bytes, Answering], None]) -> None:
+    """Do what comes on stdin until it ends; without memory for it, end."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    while line := sys.stdin.buffer.readline():
+        head = json.loads(line)
+        try:
+            work(head, sys.stdin.buffer.read(head["size"]), Answering(answers))
+        except MemoryError:
+            os._exit(1)
+
+
+def limit_memory(limit: int) -> None:
+    """Limit what this process may take from now on, in bytes; not on Windows, which cannot."""
+    if os.name != "posix":
+        return
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+
+
+def _write(stream: IO[bytes], head: Head, data: bytes) -> None:
+    stream.write(json.dumps(head | {"size": len(data)}).encode() + b"\n")
+    stream.write(data)
+    stream.flush()

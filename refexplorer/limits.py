@@ -42,3 +42,28 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What the visitors of a page may take of the machine that serves it.
+
+    Attributes
+    ----------
+    sessions
+        Pages that are open at a time; one that is closed counts for half a minute more.
+    openings
+        Sets that are opened at a time.
+    waiting
+        Sets that wait for their turn to be opened.
+    seconds
+        Time that the opening of a set may take, waiting for servers included.
+    memory
+        Bytes that it may take, beside what Python itself does; Windows bounds the time alone.
+    """
+
+    sessions: int = 100
+    openings: int = 4
+    waiting: int = 20
+    seconds: float = 60
+    memory: int = 2_000_000_000

@@ -26,7 +26,7 @@ ROOMS = (
     {"writing"},
     {"referenceset"},
     {"opening"},
-    {"inferring", "differing", "converting"},
+    {"inferring", "differing", "converting", "confining"},
     {"views"},
     {"widgets"},
     {"app"},

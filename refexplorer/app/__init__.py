@@ -2,5 +2,6 @@
 
 from refexplorer.app.page import page
 from refexplorer.app.server import serve
+from refexplorer.limits import Bounds
 
-__all__ = ["page", "serve"]
+__all__ = ["Bounds", "page", "serve"]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from refexplorer import demo
-from refexplorer.app.upload import LARGEST
+from refexplorer.app.opening import Openings, OpeningWatch
+from refexplorer.app.upload import LARGEST, Upload, open_content
 from refexplorer.data.access import InternetPolicy
-from refexplorer.formats.compression import Progress
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded, open_references
 from refexplorer.referenceset import ReferenceSet
 
 VISITOR = Limits(document_bytes=2**29)
 """What a set may cost that somebody else than the owner of the page opens."""
+
+
+@cache
+def _shared() -> Openings:
+    return Openings()
 
 
 class Offer(NamedTuple):
@@ -37,6 +42,8 @@ class Library:
         Folders, hosts and buckets, as for `AccessPolicy`.
     largest
         Bytes of a file that somebody drops on the page.
+    openings
+        Opens what is not among `offers`; those of all pages of this process by default.
 
     Attributes
     ----------
@@ -45,8 +52,14 @@ class Library:
         the folders of this machine.
     """
 
-    def __init__(self, allow: Iterable[str] = (), largest: int = LARGEST) -> None:
+    def __init__(
+        self,
+        allow: Iterable[str] = (),
+        largest: int = LARGEST,
+        openings: Openings | None = None,
+    ) -> None:
         self.largest = largest
+        self._openings = openings or _shared()
         self.offers = {
             f"demo/{path.name}": Offer(title, partial(open_references, path))
             for title, path in demo.sets().items()
@@ -62,19 +75,27 @@ class Library:
             self._homes.add(references.source.location)
         return name
 
-    def open(self, source: str, progress: Progress | None = None) -> ReferenceSet:
-        """Open what somebody chose or typed; `progress` is that of `open_references`.
+    def open(self, source: str, watch: OpeningWatch | None = None) -> ReferenceSet:
+        """Open what somebody chose or typed.
 
         Raises
         ------
         AccessError
             If it may not be opened on this page.
+        LimitError
+            If that takes more than it may.
         SourceError
             If it cannot be read.
         """
         if offer := self.offers.get(source):
             return offer.open()
-        return open_guarded(source, InternetPolicy(self._allow), VISITOR, progress)
+        policy = InternetPolicy(self._allow)
+        return self._openings.open(source, partial(open_guarded, source, policy, VISITOR), watch)
+
+    def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:
+        """Open a file that somebody dropped on the page; errors as of `open`."""
+        opening = partial(open_content, upload.content, upload.name, VISITOR)
+        return self._openings.open(upload.name, opening, watch)
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
         """Say what the targets of a set may be read from: its own folder, too, if it is ours."""

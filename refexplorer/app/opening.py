@@ -1,14 +1,23 @@
-"""How far the opening of a set is: told to the page, and stopped when nobody waits for it."""
+"""How sets of strangers are opened: some at a time, the others in turn, each within a budget."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.confining import ConfinedOpening
+from refexplorer.data.children import POLL
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.limits import Bounds
+from refexplorer.markup import escape
+from refexplorer.referenceset import ReferenceSet
 
 BETWEEN = 0.2
 """Seconds between two messages about it."""
+_NAME_SHOWN = 80
 
 Tell = Callable[[int, int], None]
 
@@ -37,9 +46,90 @@ class OpeningWatch:
         RefexplorerError
             If nobody waits for it any more.
         """
-        if not self._is_wanted():
-            raise RefexplorerError("The opening was stopped.")
+        self.check()
         now = time.monotonic()
         if now - self._told >= BETWEEN:
             self._told = now
             self._tell(done, size)
+
+    def check(self) -> None:
+        """Raise RefexplorerError if nobody waits for it any more."""
+        if not self._is_wanted():
+            raise RefexplorerError("The opening was stopped.")
+
+
+def _unwatched() -> OpeningWatch:
+    return OpeningWatch(lambda done, size: None, lambda: True)
+
+
+class Openings:
+    """Opens what visitors choose, for all pages of a server together.
+
+    Parameters
+    ----------
+    bounds
+        How many at a time, how many wait, and what each may take.
+    """
+
+    def __init__(self, bounds: Bounds | None = None) -> None:
+        self._bounds = bounds or Bounds()
+        self._confined = ConfinedOpening(self._bounds)
+        self._queue: deque[object] = deque()
+        self._running = 0
+        self._changed = threading.Condition()
+
+    def start(self) -> None:
+        """Have a process ready for the first set."""
+        self._confined.start()
+
+    def open(
+        self, name: str, opening: Callable[..., ReferenceSet], watch: OpeningWatch | None = None
+    ) -> ReferenceSet:
+        """Open a set when it is its turn.
+
+        Parameters
+        ----------
+        name
+            What the visitor calls it.
+        opening
+            Can be pickled; takes `progress`, as `open_references` does.
+        watch
+            Is told how far it is; what nobody waits for leaves the queue, or is stopped.
+
+        Raises
+        ------
+        LimitError
+            If too many wait already, or it takes more than it may.
+        RefexplorerError
+            As the opening, or if nobody waits for it any more.
+        """
+        watch = watch or _unwatched()
+        with self._turn(watch):
+            return self._confined.open(escape(name, _NAME_SHOWN), opening, watch, watch.check)
+
+    @contextmanager
+    def _turn(self, watch: OpeningWatch) -> Iterator[None]:
+        """Wait until all that came before have begun and there is room for one more."""
+        ticket = object()
+        with self._changed:
+            is_free = self._running < self._bounds.openings and not self._queue
+            if not is_free and len(self._queue) >= self._bounds.waiting:
+                raise LimitError(
+                    f"{len(self._queue)} sets wait to be opened on this page already: try again "
+                    "in a minute."
+                )
+            self._queue.append(ticket)
+            try:
+                while self._queue[0] is not ticket or self._running >= self._bounds.openings:
+                    self._changed.wait(POLL)
+                    watch.check()
+                self._running += 1
+            finally:
+                self._queue.remove(ticket)
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()

@@ -14,7 +14,7 @@ import panel
 from refexplorer import demo
 from refexplorer.app.address import OTHER_VIEWS, Address, is_shareable
 from refexplorer.app.components import EditorView, ExplorerView, Frame, View
-from refexplorer.app.library import VISITOR, Library
+from refexplorer.app.library import Library
 from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.turns import Turns
 from refexplorer.app.upload import Upload
@@ -34,9 +34,9 @@ _NO_TEXT = (
 )
 _EDITED = "Edited text"
 OPENINGS = 4
-"""Sets that one page opens at once; one that nobody waits for goes on until it makes progress."""
+"""Sets that one page opens at once; one that nobody waits for is stopped soon."""
 Opening = Callable[..., ReferenceSet]
-"""Opens a set; takes `progress`, as `open_references` does."""
+"""Opens a set; takes the `OpeningWatch` of the page."""
 START, EXPLORER = "start", "explorer"
 
 
@@ -162,7 +162,7 @@ class Page:
             self._frame.ask_for_piece(upload.received)
             return
         self._upload = None
-        self._open(upload.name, partial(upload.open, VISITOR), Address())
+        self._open(upload.name, partial(self._library.open_dropped, upload), Address())
 
     def _open(self, name: str, opening: Opening, place: Address) -> None:
         """Open a set on a thread and show it, unless the person gave up or chose another.
@@ -184,7 +184,7 @@ class Page:
             except Exception as error:
                 self._fail(error)
 
-        opened = self._threads.submit(opening, progress=watch)
+        opened = self._threads.submit(opening, watch)
         opened.add_done_callback(lambda done: self._turns.soon(finish, done))
 
     def _tell_opened(self, done: int, size: int) -> None:

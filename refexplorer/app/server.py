@@ -19,9 +19,12 @@ from tornado.web import RequestHandler
 
 from refexplorer.app.headers import Headers, Nonced
 from refexplorer.app.library import Library
+from refexplorer.app.opening import Openings
 from refexplorer.app.page import page
+from refexplorer.app.sessions import Sessions
 from refexplorer.app.upload import LARGEST
 from refexplorer.errors import RefexplorerError
+from refexplorer.limits import Bounds
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.widgets.bundles import bundle_path
@@ -63,6 +66,7 @@ def serve(
     origins: Iterable[str] = (),
     prefix: str = "",
     largest_upload: int = LARGEST,
+    bounds: Bounds | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the page until interrupted; ``/healthz`` answers proxies.
@@ -86,6 +90,8 @@ def serve(
         Path below which everything is served, such as ``"/references"``.
     largest_upload
         Bytes of a file that somebody may drop on the page.
+    bounds
+        What visitors may take of this machine.
     ready
         Called with the address of the page once it answers.
 
@@ -98,14 +104,18 @@ def serve(
     """
     # BokehJS introduces a model that was added later once more, which is no news to Bokeh.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
-    references, library = _prepared(source, Library(allow, largest_upload))
+    bounds = bounds or Bounds()
+    openings = Openings(bounds)
+    references, library = _prepared(source, Library(allow, largest_upload, openings))
     port = port or _free_port(address)
     _use_own_handlers()
     known = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
-    server = _listening(lambda: page(references, library), port, address, known, prefix)
+    sessions = Sessions(lambda: page(references, library), bounds.sessions)
+    server = _listening(sessions, port, address, known, prefix)
     url = f"http://{_shown(address)}:{server.port}{server.prefix}/"
     server._tornado.add_transform(Headers)
     server.start()
+    openings.start()
     if open_browser:
         server.io_loop.call_later(0, webbrowser.open, url)
     if ready is not None:

@@ -66,8 +66,16 @@ class Upload:
             raise RefexplorerError(f"{self.name} is longer than it said: drop it again.")
         self._content += piece
 
-    def open(self, limits: Limits, progress: Progress | None = None) -> ReferenceSet:
-        """Open what has come; its relative targets lead nowhere, since it has no folder here."""
-        references = open_references(bytes(self._content), limits=limits, progress=progress)
-        references.source = replace(references.source, name=self.name)
-        return references
+    @property
+    def content(self) -> bytes:
+        """The bytes that have come."""
+        return bytes(self._content)
+
+
+def open_content(
+    content: bytes, name: str, limits: Limits, progress: Progress | None = None
+) -> ReferenceSet:
+    """Open what came; its relative targets lead nowhere, since it has no folder here."""
+    references = open_references(content, limits=limits, progress=progress)
+    references.source = replace(references.source, name=name)
+    return references

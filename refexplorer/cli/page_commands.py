@@ -10,8 +10,10 @@ import typer
 
 from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, app, open_set
+from refexplorer.limits import Bounds
 
 MEGABYTE = 1_000_000
+BOUNDS = Bounds()
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address only.")]
 
@@ -33,6 +35,21 @@ def serve(
     ] = None,
     prefix: Annotated[str, typer.Option(help="Path below which the page lies.")] = "",
     upload: Annotated[float, typer.Option(min=0, help="MB of a file that is dropped.")] = 50,
+    sessions: Annotated[
+        int, typer.Option(min=1, help="People who have the page open at a time.")
+    ] = BOUNDS.sessions,
+    openings: Annotated[
+        int, typer.Option(min=1, help="Sets that visitors open at a time.")
+    ] = BOUNDS.openings,
+    waiting: Annotated[
+        int, typer.Option(min=0, help="Sets that wait for their turn to be opened.")
+    ] = BOUNDS.waiting,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="Time that opening a set may take a visitor.")
+    ] = BOUNDS.seconds,
+    memory: Annotated[
+        float, typer.Option(min=1, help="MB of memory that it may take; not on Windows.")
+    ] = BOUNDS.memory / MEGABYTE,
     no_browser: NoBrowser = False,
     as_json: AsJson = False,
 ) -> int:
@@ -48,6 +65,13 @@ def serve(
         origins=origin or [],
         prefix=prefix,
         largest_upload=int(upload * MEGABYTE),
+        bounds=Bounds(
+            sessions=sessions,
+            openings=openings,
+            waiting=waiting,
+            seconds=seconds,
+            memory=int(memory * MEGABYTE),
+        ),
         ready=_announcer(as_json),
     )
     return 0

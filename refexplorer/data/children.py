@@ -21,6 +21,8 @@ from typing import IO, Any
 from refexplorer.errors import RefexplorerError
 
 Head = dict[str, Any]
+OWN_MEMORY = 2**30
+"""Bytes that Python with numpy, pyarrow and a codec takes, or reserves, for itself."""
 POLL = 0.2
 """Seconds between two looks at a child that works."""
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -45,10 +47,16 @@ class Child:
     ----------
     module
         Its name.
+
+    Attributes
+    ----------
+    is_spent
+        Whether it said so in its last answer, and is of no more use.
     """
 
     def __init__(self, module: str) -> None:
         # What it leaves there when it is ended goes with it.
+        self.is_spent = False
         self._folder = TemporaryDirectory(prefix="refexplorer-", ignore_cleanup_errors=True)
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
         self._process = subprocess.Popen(
@@ -104,6 +112,7 @@ class Child:
             found = answers.read(said["size"])
             if len(found) != said["size"]:
                 raise LostError
+        self.is_spent = bool(said.get("spent"))
         return said, found
 
     @contextmanager
@@ -184,7 +193,10 @@ class Children:
             except BaseException:
                 child.end()
                 raise
-            self._idle.append(child)
+            if child.is_spent:
+                child.end()
+            else:
+                self._idle.append(child)
 
     def end(self) -> None:
         """End those that have nothing to do."""

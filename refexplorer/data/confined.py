@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.data.children import (
+    OWN_MEMORY,
     Answering,
     Children,
     LateError,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 SECONDS = 60
 CHILDREN = 2
 """Processes at a time; who wants one more waits."""
-_OWN_MEMORY = 2**30
-"""What Python with numpy and a codec's library takes for itself, in bytes."""
 _NAME = __spec__.name if __spec__ else __name__
 
 
@@ -104,7 +103,7 @@ def main() -> None:
 
 
 def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
-    limit_memory(_OWN_MEMORY + 3 * request["limit"])
+    limit_memory(OWN_MEMORY + 3 * request["limit"])
     answering.answer(*_decoded(request, data))
 
 

@@ -1,32 +1,58 @@
-"""The page tells how far the opening of a large set is, and stops what nobody waits for."""
+"""Sets of strangers are opened some at a time, within a budget, and stopped if nobody waits."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import os
 import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from refexplorer.app import opening
 from refexplorer.app.library import Library
+from refexplorer.app.opening import Openings, OpeningWatch
 from refexplorer.app.page import Page
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats import json_blocks
-from tests.app.test_page import choose
+from refexplorer.errors import AccessError, LimitError, RefexplorerError, SourceError, SpecError
+from refexplorer.limits import Bounds
+from refexplorer.opening import open_references
+from tests.app.test_page import choose, hear
+from tests.servers import RangeServer, range_server
+
+SMALL = 1_000_000
+"""Bytes that a small set takes beside Python."""
 
 
 @pytest.fixture
-def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+@contextmanager
+def library(*allow: str, bounds: Bounds | None = None) -> Iterator[Library]:
+    """Give a library with processes of its own."""
+    openings = Openings(bounds)
+    try:
+        yield Library(allow, openings=openings)
+    finally:
+        openings._confined._children.end()
+
+
+def entries(count: int) -> str:
+    each = (f'"x/{number}": ["s3://bucket/file.nc", {number}, 1]' for number in range(count))
+    return "{" + ", ".join(each) + "}"
+
+
+def test_bytes_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "BETWEEN", 0)
-    monkeypatch.setattr(json_blocks, "BLOCK", 2**14)
-    entries = (f'"x/{number}": ["s3://bucket/file.nc", {number}, 1]' for number in range(40_000))
-    path = tmp_path / "large.json"
-    path.write_text("{" + ", ".join(entries) + "}")
-    return path
-
-
-def test_bytes_of_bytes(large: Path) -> None:
-    page = Page(Library(allow=[str(large.parent)]))
+    large = tmp_path / "large.json"
+    large.write_text(entries(1_500_000))
+    page = Page(Library(allow=[str(tmp_path)]))
     seen: list[list[int]] = []
     page._frame.param.watch(lambda event: seen.append(event.new), "opened")
     choose(page, str(large))
@@ -37,27 +63,203 @@ def test_bytes_of_bytes(large: Path) -> None:
     assert told == sorted(told)
 
 
-def test_what_nobody_waits_for_is_stopped(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Page(Library(allow=[str(large.parent)]))
-    began, may_go_on = threading.Event(), threading.Event()
-    errors: list[BaseException] = []
-    tell = opening.OpeningWatch.__call__
-
-    def held(watch: opening.OpeningWatch, done: int, size: int) -> None:
-        began.set()
-        assert may_go_on.wait(30)
-        try:
-            tell(watch, done, size)
-        except RefexplorerError as error:
-            errors.append(error)
-            raise
-
-    monkeypatch.setattr(opening.OpeningWatch, "__call__", held)
-
-    page._do({"op": "open", "source": str(large)})
-    assert began.wait(30)
+def test_what_nobody_waits_for_is_stopped(server: RangeServer) -> None:
+    server.files["/set.json"] = bytes(10**8)
+    server.dripping.add("/set.json")
+    page = Page(Library(allow=[server.url]))
+    page._do({"op": "open", "source": f"{server.url}/set.json"})
+    while not server.requests:
+        assert page._frame.opening
     page._do({"op": "stop"})
-    may_go_on.set()
     page._threads.shutdown()
-    assert len(errors) == 1
+    assert server.hung_up.wait(30)
     assert (page._frame.title, page._frame.problem) == ("", "")
+
+
+def test_what_takes_too_long_is_stopped_and_said(server: RangeServer) -> None:
+    server.stalled.add("/set.json")
+    with library(server.url, bounds=Bounds(seconds=2)) as limited:
+        with pytest.raises(
+            LimitError, match=r"^Opening http.*/set\.json took more than 2 s and was stopped; .*\.$"
+        ):
+            limited.open(f"{server.url}/set.json")
+        assert limited._openings._confined._children._idle == []
+
+
+def _nested(folder: Path) -> Path:
+    path = folder / "nested.json"
+    path.write_text('{"a/.zattrs": ' + '{"a": ' * 1_000_000 + "1" + "}" * 1_000_001)
+    return path
+
+
+def _long_key(folder: Path) -> Path:
+    path = folder / "key.json"
+    path.write_text(json.dumps({"k" * 20_000_000: "text"}))
+    return path
+
+
+def _many_errors(folder: Path) -> Path:
+    path = folder / "errors.json"
+    path.write_text(json.dumps({f"x/{number}": [1, "a", None] for number in range(100_000)}))
+    return path
+
+
+def _bomb(folder: Path) -> Path:
+    path = folder / "bomb.json.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b'{"a": "')
+        for _ in range(450):
+            file.write(b"x" * 10**6)
+        file.write(b'"}')
+    return path
+
+
+COSTLY: dict[str, Callable[[Path], Path]] = {
+    "nested": _nested,
+    "long key": _long_key,
+    "many errors": _many_errors,
+    "bomb": _bomb,
+}
+
+
+def test_what_takes_too_much_memory_is_stopped_and_said(tmp_path: Path) -> None:
+    path = _bomb(tmp_path)
+    (tmp_path / "small.json").write_text('{"a": "text"}')
+    with library(str(tmp_path), bounds=Bounds(memory=SMALL)) as limited:
+        with pytest.raises(LimitError, match=r"took more memory than 1\.00 MB, or crashed"):
+            limited.open(str(path))
+        assert list(limited.open(str(tmp_path / "small.json"))) == ["a"]
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_whatever_the_document_is_it_opens_or_is_refused(tmp_path: Path, name: str) -> None:
+    with library(str(tmp_path), bounds=Bounds(seconds=5)) as limited:
+        try:
+            said = limited.open(str(COSTLY[name](tmp_path))).source.name
+        except RefexplorerError as error:
+            said = str(error)
+    assert len(said) < 1000
+    assert not said.startswith("Unexpected")
+
+
+def test_errors_come_back_as_themselves(tmp_path: Path, server: RangeServer) -> None:
+    (tmp_path / "bad.json").write_text('{"version": 1,\n "refs": }')
+    (tmp_path / "version.json").write_text('{"version": 2, "refs": {}}')
+    (tmp_path / "empty.json").write_text(" ")
+    with library(str(tmp_path)) as limited:
+        for name, kind in (
+            ("bad.json", SpecError), ("version.json", SpecError), ("empty.json", SourceError),
+            ("none.json", SourceError), ("../x.json", AccessError),
+        ):  # fmt: skip
+            with pytest.raises(kind) as caught:
+                limited.open(str(tmp_path / name))
+            assert type(caught.value) is kind
+            if isinstance(caught.value, SpecError):
+                with pytest.raises(SpecError) as own:
+                    open_references(tmp_path / name)
+                assert vars(caught.value) == vars(own.value)
+                assert str(caught.value) == str(own.value)
+        with pytest.raises(AccessError) as refused:
+            limited.open(f"{server.url}/set.json")
+        assert (refused.value.target, refused.value.grant) == (f"{server.url}/set.json", "")
+
+
+def test_a_set_is_the_same_as_if_it_was_opened_here(tmp_path: Path) -> None:
+    text = '{"bad": [1, 2, 3],\n' + entries(60_000)[1:]
+    (tmp_path / "set.json").write_text(text)
+    with library(str(tmp_path)) as limited:
+        found, own = (
+            limited.open(str(tmp_path / "set.json")),
+            open_references(tmp_path / "set.json"),
+        )
+        assert dict(found) == dict(own)
+        assert found.diagnostics == own.diagnostics
+        assert found.source.location == own.source.location
+        assert found.source.text == text
+
+
+def test_a_large_dropped_file_keeps_its_text() -> None:
+    text = '{"bad": [1, 2, 3],\n' + entries(60_000)[1:]
+    page = Page(Library())
+    hear(page, op="upload", name="mine.json", size=len(text))
+    hear(page, op="piece", piece=text.encode())
+    assert page._frame.title == "mine.json"
+    assert page._references is not None
+    assert page._references.source.text == text
+    assert page._references.diagnostics == open_references(text).diagnostics
+
+
+def test_what_waits_has_its_turn_and_too_many_are_sent_away(
+    tmp_path: Path, server: RangeServer
+) -> None:
+    (tmp_path / "set.json").write_text('{"a": "text"}')
+    server.files["/set.json"] = bytes(10**8)
+    server.dripping.add("/set.json")
+    begun: list[int] = []
+    stopped = threading.Event()
+    with library(str(tmp_path), server.url, bounds=Bounds(openings=1, waiting=2)) as limited:
+        queue = limited._openings._queue
+
+        def waits(number: int) -> None:
+            limited.open(str(tmp_path / "set.json"))
+            begun.append(number)
+
+        with ThreadPoolExecutor() as pool:
+            watch = OpeningWatch(lambda done, size: None, lambda: not stopped.is_set())
+            first = pool.submit(limited.open, f"{server.url}/set.json", watch)
+            while not server.requests:
+                assert not first.done()
+            others = []
+            for number in range(2):
+                others.append(pool.submit(waits, number))
+                while len(queue) <= number:
+                    assert not others[-1].done()
+            with pytest.raises(LimitError, match=r"^2 sets wait to be opened on this page already"):
+                limited.open(str(tmp_path / "set.json"))
+            stopped.set()
+            with pytest.raises(RefexplorerError, match="stopped"):
+                first.result()
+            for other in others:
+                other.result()
+        assert begun == [0, 1]
+        assert limited.open(str(tmp_path / "set.json")).count == 1
+
+
+def test_who_gives_up_leaves_the_queue(tmp_path: Path, server: RangeServer) -> None:
+    (tmp_path / "set.json").write_text('{"a": "text"}')
+    server.files["/set.json"] = bytes(10**8)
+    server.dripping.add("/set.json")
+    allow = [str(tmp_path), server.url]
+    with library(*allow, bounds=Bounds(openings=1)) as limited:
+        pages = [Page(limited) for _ in range(2)]
+        pages[0]._do({"op": "open", "source": f"{server.url}/set.json"})
+        while not server.requests:
+            assert pages[0]._frame.opening
+        pages[1]._do({"op": "open", "source": str(tmp_path / "set.json")})
+        while not limited._openings._queue:
+            assert pages[1]._frame.opening
+        pages[1]._do({"op": "stop"})
+        pages[1]._threads.shutdown()
+        assert not limited._openings._queue
+        pages[0]._do({"op": "stop"})
+        pages[0]._threads.shutdown()
+
+
+def test_nothing_is_left_of_openings(
+    tmp_path: Path, server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.stalled.add("/set.json")
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    (tmp_path / "set.json").write_text('{"a": "text"}')
+    with library(str(tmp_path), server.url, bounds=Bounds(seconds=3)) as limited:
+        limited.open(str(tmp_path / "set.json"))
+        child = limited._openings._confined._children._idle[0]
+        assert list(folder.iterdir()) != []
+        with pytest.raises(LimitError):
+            limited.open(f"{server.url}/set.json")
+    assert child._process.returncode is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(child._process.pid, 0)  # not even a zombie
+    assert list(folder.iterdir()) == []

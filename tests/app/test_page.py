@@ -16,9 +16,9 @@ from refexplorer.app import serve
 from refexplorer.app.address import Address
 from refexplorer.app.components import EditorView, ExplorerView
 from refexplorer.app.library import Library, Offer
+from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.page import OPENINGS, Page
 from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.compression import Progress
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 
@@ -91,9 +91,9 @@ def test_who_turns_elsewhere_while_a_set_is_opened_stays_there(
     library = Library()
     page, at_once = Page(library), library.open
 
-    def meanwhile(source: str, progress: Progress) -> ReferenceSet:
+    def meanwhile(source: str, watch: OpeningWatch | None = None) -> ReferenceSet:
         page._do({"op": "turn", "view": "editor"})
-        return at_once(source, progress)
+        return at_once(source, watch)
 
     monkeypatch.setattr(library, "open", meanwhile)
     choose(page, "demo/sst.v1.json")

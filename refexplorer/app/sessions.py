@@ -1,0 +1,49 @@
+"""How many pages are open at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import panel
+from bokeh.application.application import SessionContext
+from panel import state
+
+_FULL = """
+{{% extends base %}}
+{{% block title %}}refexplorer{{% endblock %}}
+{{% block contents %}}
+<p role="alert">
+  {} people have this page open, which is all that it takes: load it again in a few minutes.
+</p>
+{{{{ super() }}}}
+{{% endblock %}}
+"""
+
+
+class Sessions:
+    """Makes a page for each person who comes, while there is room.
+
+    Parameters
+    ----------
+    make
+        Makes a page.
+    most
+        Pages at a time; who comes then gets a sentence.
+    """
+
+    def __init__(self, make: Callable[[], panel.Template], most: int) -> None:
+        self._make = make
+        self._most = most
+        self._open = 0
+
+    def __call__(self) -> panel.Template:
+        """Return a page, or what says that there is no room; in the loop of the server."""
+        if self._open >= self._most:
+            return panel.Template(_FULL.format(self._open))
+        made = self._make()
+        self._open += 1
+        state.on_session_destroyed(self._leave)
+        return made
+
+    def _leave(self, _: SessionContext) -> None:
+        self._open -= 1

@@ -1,0 +1,138 @@
+"""Opening sets of strangers in a process of its own, within a budget of time and memory.
+
+`python -m refexplorer.confining` is the child.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from refexplorer.data.children import (
+    OWN_MEMORY,
+    Answering,
+    Children,
+    Head,
+    LateError,
+    LostError,
+    limit_memory,
+    serve,
+)
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.formats.compression import Progress
+from refexplorer.limits import Bounds
+from refexplorer.markup import size_text
+from refexplorer.referenceset import ReferenceSet
+
+_NAME = __spec__.name if __spec__ else __name__
+_BETWEEN = 0.1
+"""Seconds between two messages of how far it is."""
+_LONG = 1
+"""Seconds after which a child is given no other set, since it keeps some of the memory it took."""
+
+
+class ConfinedOpening:
+    """Opens sets in child processes, some at a time.
+
+    Parameters
+    ----------
+    bounds
+        How many at a time, and what each may take.
+    """
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._children = Children(_NAME, bounds.openings)
+
+    def start(self) -> None:
+        """Have a process ready, so that the first set need not wait for it."""
+        self._children.start()
+
+    def open(
+        self,
+        name: str,
+        opening: Callable[..., ReferenceSet],
+        progress: Progress | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> ReferenceSet:
+        """Open a set.
+
+        Parameters
+        ----------
+        name
+            For messages.
+        opening
+            Can be pickled; takes `progress`, as `open_references` does.
+        progress
+            As for `open_references`.
+        check
+            Called now and then; what it raises ends the opening.
+
+        Raises
+        ------
+        LimitError
+            If it takes more than it may.
+        RefexplorerError
+            What the opening raises, or `progress` or `check`.
+        """
+
+        def hear(said: Head) -> None:
+            if progress is not None:
+                progress(said["done"], said["of"])
+
+        head = {"memory": self._bounds.memory, "folder": str(Path.cwd())}
+        try:
+            with self._children.lend() as child:
+                data = child.ask(head, pickle.dumps(opening), self._bounds.seconds, hear, check)[1]
+        except LateError:
+            raise LimitError(
+                f"Opening {name} took more than {self._bounds.seconds:g} s and was stopped; "
+                "whoever starts the page can add --seconds."
+            ) from None
+        except LostError:
+            raise LimitError(
+                f"Opening {name} took more memory than {size_text(self._bounds.memory)}, or "
+                "crashed, and was stopped; whoever starts the page can add --memory."
+            ) from None
+        found = pickle.loads(data)
+        if isinstance(found, RefexplorerError):
+            raise found
+        references, source = found
+        references.source = source
+        opened: ReferenceSet = references
+        return opened
+
+
+def _work(head: Head, data: bytes, answering: Answering) -> None:
+    limit_memory(OWN_MEMORY + head["memory"])
+    os.chdir(head["folder"])  # which relative names are resolved against
+    began = told = time.monotonic()
+
+    def tell(done: int, size: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= _BETWEEN:
+            told = now
+            answering.tell({"done": done, "of": size})
+
+    found: Any
+    try:
+        references = pickle.loads(data)(progress=tell)
+        # The source beside the set, which travels without a large document.
+        found = pickle.dumps((references, references.source), pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        raise
+    except RefexplorerError as error:
+        found = pickle.dumps(error)
+    except Exception as error:
+        words = f"Unexpected {type(error).__name__}: {error}".rstrip(": ")
+        found = pickle.dumps(RefexplorerError(words))
+    answering.answer({"spent": time.monotonic() - began > _LONG}, found)
+
+
+if __name__ == "__main__":
+    serve(_work)

@@ -1,0 +1,93 @@
+"""A page takes so many people at a time, and what one of them opens holds up no other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.sessions import PATIENCE, Visitor
+from tests.app.test_opening import COSTLY
+from tests.ui.hosts import running_page
+
+
+class Hopeful(Visitor):
+    """Opens what may be refused, and hears why."""
+
+    async def fail(self, url: str, source: str) -> str:
+        """Return what the page says after it could not open a set."""
+        frame = await self._arrive(url)
+        said: str = await self._ask(frame, {"op": "open", "source": source}, _problem)
+        self._socket.close()
+        return said
+
+
+def _problem(part: Any) -> str | None:
+    """Find the sentence of a change that says what is wrong; "open" if a set is there."""
+    if part.get("attr") == "problem" and part.get("new"):
+        return str(part["new"])
+    attributes = part.get("attributes", {})
+    is_open = isinstance(attributes, dict) and "explorer.js" in str(attributes.get("esm", ""))
+    return "open" if is_open else None
+
+
+async def _meanwhile(url: str, source: str) -> tuple[str, int]:
+    """Open a costly set and, until that is over, let others do their work; count them."""
+    async with asyncio.timeout(PATIENCE):
+        costly = asyncio.create_task(Hopeful(0).fail(url, source))
+        count = 0
+        while not costly.done():
+            count += 1
+            await Visitor(count).visit(url, "demo/sst.v1.json")
+        return await costly, count
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_a_costly_document_of_one_holds_up_no_other(tmp_path: Path, name: str) -> None:
+    path = COSTLY[name](tmp_path)
+    arguments = ("serve", "--allow", str(tmp_path), "--seconds", "5", "--memory", "500")
+    with running_page(*arguments) as served:
+        with ThreadPoolExecutor() as pool:  # browser tests keep a loop running in this thread
+            said, count = pool.submit(asyncio.run, _meanwhile(served.url, str(path))).result()
+        with urllib.request.urlopen(f"{served.url}healthz") as answer:
+            assert json.load(answer) == {"status": "ok"}
+    assert count > 0
+    assert said == "open" or said.endswith(".")
+    assert "Unexpected" not in said
+    if name == "nested":
+        assert "nested more than 200 levels deep" in said
+    if name == "long key":
+        assert "took more than 5 s and was stopped" in said
+
+
+async def _arrivals(url: str) -> tuple[str, str]:
+    """Fill a page for two, and return what a third is given, and again when there is room."""
+    async with asyncio.timeout(PATIENCE):
+        visitors = [Visitor(number) for number in range(2)]
+        for visitor in visitors:
+            await visitor._arrive(url)
+        full = await asyncio.to_thread(_text, url)
+        for visitor in visitors:
+            visitor._socket.close()
+        while "people have this page open" in (later := await asyncio.to_thread(_text, url)):
+            await asyncio.sleep(1)
+        return full, later
+
+
+def _text(url: str) -> str:
+    with urllib.request.urlopen(url) as answer:
+        found: str = answer.read().decode()
+    return found
+
+
+def test_who_comes_when_the_page_is_full_is_told_so() -> None:
+    with running_page("serve", "--sessions", "2") as served, ThreadPoolExecutor() as pool:
+        full, later = pool.submit(asyncio.run, _arrivals(served.url)).result()
+    assert "2 people have this page open, which is all that it takes" in full
+    assert "data-root-id" not in full
+    assert "data-root-id" in later

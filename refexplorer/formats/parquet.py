@@ -15,7 +15,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SpecError
@@ -27,6 +26,7 @@ from refexplorer.pickling import PickledByFields
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.paths import folders_above
 from refexplorer.spec.reading import BadReference, check_length, read_reference
 from refexplorer.spec.references import Inline, Reference
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 _RECORD = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 _KEY_CHARS = 4000
 """More than the indices of any chunk have, and fewer digits than Python refuses to read."""
-_LEVELS = 64
-"""Folders above the key of a chunk in which its array is looked for."""
 _CHUNKS = 2**63
 """Chunks are numbered in 64 bits; no store has files for more."""
 
@@ -117,7 +115,7 @@ class ParquetStore(PickledByFields):
             name = key.rpartition("/")[2]
             if name.startswith(".") or name == "zarr.json":
                 continue
-            for path in islice(_folders_above(key), _LEVELS):
+            for path in folders_above(key):
                 number = number_of_key(arrays[path], key) if path in arrays else None
                 if number is not None:
                     found.setdefault(path, []).append(number)
@@ -166,12 +164,6 @@ def why_lost(array: ArrayMeta) -> str | None:
     if array.separator != "." and len(array.shape) > 1:
         return "indices are only looked for with dots between them, Zarr asks with slashes."
     return None
-
-
-def _folders_above(key: str) -> Iterator[str]:
-    while key:
-        key = key.rpartition("/")[0]
-        yield key
 
 
 def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> ParquetStore:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from refexplorer.refset.table import Table
-from refexplorer.refset.tree import prefix
 from refexplorer.spec.arrays import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.paths import prefix
 from refexplorer.spec.references import Base64, Inline
 
 _OF_ARRAYS = (".zarray", "zarr.json")

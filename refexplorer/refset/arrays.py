@@ -21,8 +21,9 @@ from refexplorer.refset.grid_counting import (
 from refexplorer.refset.grid_patterns import pattern_of_names
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.refset.tree import Folder, Tree, folders_above
+from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.arrays import METADATA_NAMES, ArrayMeta
+from refexplorer.spec.paths import folders_above
 
 LISTED_CHUNKS = 10_000
 FEW_KEYS = 1_000

@@ -15,8 +15,8 @@ from refexplorer.refset.columns import Columns
 from refexplorer.refset.sameness import differs
 from refexplorer.refset.spool import Spool
 from refexplorer.refset.table import Table
-from refexplorer.refset.tree import folders_above
 from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.paths import folders_above
 from refexplorer.spec.references import Reference
 
 Arrays = Mapping[str, ArrayMeta]

@@ -17,8 +17,8 @@ from refexplorer.refset.listing import EVALUATED_KEYS, Listing, code_targets, ev
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.refset.tree import prefix
 from refexplorer.spec.arrays import ArrayMeta
+from refexplorer.spec.paths import prefix
 
 STATES = ("absent", *KINDS)
 """What a chunk can be; a state is a place in this. What an error left out is absent, too."""

@@ -15,11 +15,11 @@ from refexplorer.formats.arrow import flags_of, text_column
 from refexplorer.pickling import PickledByFields
 from refexplorer.refset.chunk_names import chunk_indices
 from refexplorer.refset.key_index import KeyIndex
-from refexplorer.refset.tree import folders_above
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.boxes import boxes
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.gen import GenItem, said_of_values
+from refexplorer.spec.paths import folders_above
 from refexplorer.spec.vectors import TooMuchText, flat
 
 _WRITTEN_KEYS = 200_000

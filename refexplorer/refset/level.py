@@ -8,8 +8,9 @@ from refexplorer.formats.arrow import text_column
 from refexplorer.refset.chunk_names import in_natural_order, natural
 from refexplorer.refset.nodes import Node, leaf
 from refexplorer.refset.segments import Segment
-from refexplorer.refset.tree import Folder, Tree, prefix
+from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.arrays import METADATA_NAMES
+from refexplorer.spec.paths import prefix
 
 
 class Level:

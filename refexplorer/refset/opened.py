@@ -19,9 +19,10 @@ from refexplorer.refset.overriding import lay_over
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment, warn_of_failing
 from refexplorer.refset.table import Table, build_table
-from refexplorer.refset.tree import Folder, Tree, folders_above
+from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.spec.document import Document
+from refexplorer.spec.paths import folders_above
 from refexplorer.spec.references import Reference, V0Value
 
 

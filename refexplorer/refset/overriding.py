@@ -16,9 +16,9 @@ from refexplorer.formats.arrow import flags_of, numbers_of
 from refexplorer.refset.generated import generated_keys
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.table import Table
-from refexplorer.refset.tree import prefix
 from refexplorer.spec.boxes import as_column
 from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.paths import prefix
 
 COMPARED_KEYS = 100_000
 """Of two gen items with more keys each, equal keys are not looked for one by one."""

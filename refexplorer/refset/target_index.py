@@ -14,7 +14,7 @@ from refexplorer.refset.listing import EVALUATED_KEYS, code_targets, listings
 from refexplorer.refset.opened import OpenedSet
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.refset.tree import folders_above
+from refexplorer.spec.paths import folders_above
 from refexplorer.spec.references import Range
 
 

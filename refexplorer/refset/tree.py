@@ -6,7 +6,7 @@ rows: sums and searches below a path are slices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,9 +22,8 @@ from refexplorer.refset.segments import Segment
 from refexplorer.refset.sums import LARGEST
 from refexplorer.refset.table import Table
 from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.paths import MAX_DEPTH, prefix
 from refexplorer.spec.references import Inline, Reference
-
-MAX_DEPTH = 64
 
 
 @dataclass
@@ -43,23 +42,6 @@ class Folder:
     def name(self) -> str:
         """The last part of the path."""
         return self.path if self.parent is None else self.path[len(prefix(self.parent.path)) :]
-
-
-def prefix(path: str) -> str:
-    """Return what the paths below a folder start with."""
-    return path + "/" if path else ""
-
-
-def folders_above(path: str) -> Iterator[str]:
-    """Yield the folders that a tree may have above a path, the nearest first, the root last.
-
-    There are few of them, however many slashes the path has.
-    """
-    parts = path.split("/", MAX_DEPTH)
-    for depth in range(len(parts) - 1, 0, -1):
-        yield "/".join(parts[:depth])
-    if path:
-        yield ""
 
 
 class Tree:

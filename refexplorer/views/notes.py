@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import shorten
-from refexplorer.refset.tree import folders_above
+from refexplorer.spec.paths import folders_above
 from refexplorer.views.models import Note
 
 if TYPE_CHECKING:

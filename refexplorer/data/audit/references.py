@@ -19,9 +19,9 @@ from refexplorer.refset.record_part import RecordPart
 from refexplorer.refset.records import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.table import Table
-from refexplorer.refset.tree import prefix
 from refexplorer.spec.arrays import ArrayMeta
 from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.paths import prefix
 
 _INT64 = 2**63 - 1
 

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from refexplorer.formats.arrow import numbers_of
 from refexplorer.refset.differences.comparing import METADATA, SAME, compare
 from refexplorer.refset.table import Table
-from refexplorer.refset.tree import Tree, prefix
+from refexplorer.refset.tree import Tree
+from refexplorer.spec.paths import prefix
 
 MOST_ARRAYS = 100
 """Arrays of each side that are held against each other; of more, the first in the tree."""

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from refexplorer.limits import Limits
     from refexplorer.opening import dialects, expand, open_references
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.diagnostics import Diagnostic
+    from refexplorer.spec.core.diagnostics import Diagnostic
+    from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Reference, Url
     from refexplorer.spec.dialects import Dialects
-    from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
     from refexplorer.spec.schema import schema
     from refexplorer.widgets.editor import TemplateEditor
     from refexplorer.widgets.exercises import Exercises
@@ -62,10 +62,10 @@ _ROOMS = {
     "refexplorer.limits": ("Limits",),
     "refexplorer.opening": ("dialects", "expand", "open_references"),
     "refexplorer.referenceset": ("ReferenceSet",),
-    "refexplorer.spec.diagnostics": ("Diagnostic",),
+    "refexplorer.spec.core.diagnostics": ("Diagnostic",),
     "refexplorer.spec.dialects": ("Dialects",),
     "refexplorer.spec.schema": ("schema",),
-    "refexplorer.spec.references": ("Base64", "Inline", "Kind", "Range", "Reference", "Url"),
+    "refexplorer.spec.core.references": ("Base64", "Inline", "Kind", "Range", "Reference", "Url"),
     "refexplorer.widgets.editor": ("TemplateEditor",),
     "refexplorer.widgets.exercises": ("Exercises",),
     "refexplorer.widgets.explorer": (

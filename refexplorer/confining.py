@@ -23,7 +23,7 @@ from refexplorer.data.children import (
     serve,
 )
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.formats.compression import Progress
+from refexplorer.formats.files.compression import Progress
 from refexplorer.limits import Bounds
 from refexplorer.markup import size_text
 from refexplorer.referenceset import ReferenceSet

@@ -11,27 +11,27 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import BinaryIO
 
-from refexplorer.data.places import resolve
+from refexplorer.data.access.urls import resolve
 from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.atomic import Check, write_blocks, writing
-from refexplorer.formats.compression import Progress
-from refexplorer.formats.parquet_writing import RECORD_SIZE
+from refexplorer.formats.files.atomic import Check, write_blocks, writing
+from refexplorer.formats.files.compression import Progress
+from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.array_metadata import arrays_of
-from refexplorer.refset.blocks import BLOCK, concatenated, tables
-from refexplorer.refset.document_check import Watch as WatchStep
-from refexplorer.refset.document_check import check_v0, check_v1
+from refexplorer.refset.chunks.array_metadata import arrays_of
+from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.inferred import infer_table
-from refexplorer.refset.inlining import Inlining, Outlining, empty_as_text, read_back
-from refexplorer.refset.opened import OpenedSet
-from refexplorer.refset.parquet_export import write_parquet
-from refexplorer.refset.record_check import check_store
-from refexplorer.refset.retargeting import Renames, retargeted
-from refexplorer.refset.spool import Spool
-from refexplorer.refset.table import Table
-from refexplorer.refset.writing import v0_blocks
-from refexplorer.spec.expansion import check_expandable
+from refexplorer.refset.opened.batches import BLOCK, concatenated, tables
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.write.document_check import Watch as WatchStep
+from refexplorer.refset.write.document_check import check_v0, check_v1
+from refexplorer.refset.write.inlining import Inlining, Outlining, empty_as_text, read_back
+from refexplorer.refset.write.json_members import v0_blocks
+from refexplorer.refset.write.parquet_export import write_parquet
+from refexplorer.refset.write.record_check import check_store
+from refexplorer.refset.write.retargeting import Renames, retargeted
+from refexplorer.refset.write.spool import Spool
+from refexplorer.spec.document.expansion import check_expandable
 
 FORMS = ("V0", "V1", "parquet")
 _PARQUET = (".parq", ".parquet")

@@ -17,7 +17,7 @@ from refexplorer.refset.differences.comparing import CHANGES, CONTENT, EMBEDDED,
 from refexplorer.refset.differences.difference import Change, Differences, difference
 from refexplorer.refset.differences.fields import FieldChange
 from refexplorer.refset.differences.renames import Rename, Shift
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.core.references import Base64, Inline
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from refexplorer.display.inference import inference_html, inference_text
-from refexplorer.formats.atomic import write_blocks
-from refexplorer.formats.compression import Progress
-from refexplorer.formats.json_writing import json_text
+from refexplorer.formats.files.atomic import write_blocks
+from refexplorer.formats.files.compression import Progress
+from refexplorer.formats.json.writer import json_text
 from refexplorer.formats.source import Source
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.blocks import table_of
+from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.inferred import as_it_is, infer_table
-from refexplorer.refset.table import Table
-from refexplorer.spec.expansion import check_expandable
+from refexplorer.refset.opened.batches import table_of
+from refexplorer.spec.document.expansion import check_expandable
 
 _BLOCK = 2**20
 

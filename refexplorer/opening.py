@@ -7,22 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SourceError, SpecError
-from refexplorer.formats.compression import Progress
-from refexplorer.formats.dialects import run as run_readers
-from refexplorer.formats.dialects import store_dialects
 from refexplorer.formats.documents import placed, read_long, read_whole
+from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.locating import locator_of
-from refexplorer.formats.parquet import read_store
+from refexplorer.formats.parquet.store import read_store
+from refexplorer.formats.reader_runs import run as run_readers
+from refexplorer.formats.reader_runs import store_dialects
 from refexplorer.formats.source import Locate, Source, cause, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.opened import open_document, open_store
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.refset.opened.opened_set import open_document, open_store
+from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.dialects import Dialects, Rendition, dialects_of, renditions_of
-from refexplorer.spec.expansion import Expansion, expand_document
+from refexplorer.spec.document.expansion import Expansion, expand_document
 
 if TYPE_CHECKING:
-    from refexplorer.data.access import AccessPolicy
+    from refexplorer.data.access.policy import AccessPolicy
 
 
 def open_references(
@@ -99,7 +99,7 @@ def open_guarded(
     RefexplorerError
         As `open_references`.
     """
-    from refexplorer.data.sources import read_guarded
+    from refexplorer.data.sources.web_files import read_guarded
 
     return _opened(read_guarded(source, policy, limits), limits, progress=progress)
 
@@ -110,7 +110,7 @@ def _located(
     """Return who reads a URL of a web server; None leaves all else to fsspec."""
     if not (isinstance(source, str) and source.lower().startswith(("http://", "https://"))):
         return None
-    from refexplorer.data.sources import typed
+    from refexplorer.data.sources.web_files import typed
 
     return typed(storage_options or {}, limits.document_bytes)
 

@@ -10,31 +10,31 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import LeftOutWarning
-from refexplorer.spec.catalogue import Severity
-from refexplorer.spec.references import Reference, V0Value
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.references import Reference, V0Value
 
 if TYPE_CHECKING:
     import xarray
     import zarr
 
     from refexplorer.data.audit.auditing import Watch
-    from refexplorer.data.audit.report import Audit
-    from refexplorer.data.audit.sampling import Decode
-    from refexplorer.data.check_results import TargetChecks
-    from refexplorer.data.checking import Checked
-    from refexplorer.data.chunks import Reading
-    from refexplorer.data.estimates import Estimate
-    from refexplorer.data.filesystem import ReferenceView
-    from refexplorer.data.ladder import Ladder
-    from refexplorer.data.snippets import Known
-    from refexplorer.data.targets import Targets
+    from refexplorer.data.audit.plan.sampling import Decode
+    from refexplorer.data.audit.report.audit_report import Audit
+    from refexplorer.data.check.check_results import TargetChecks
+    from refexplorer.data.check.checking import Checked
+    from refexplorer.data.fetch.target_reader import Targets
+    from refexplorer.data.open.filesystem import ReferenceView
+    from refexplorer.data.open.snippets import Known
+    from refexplorer.data.read.chunk_reader import Reading
+    from refexplorer.data.read.estimates import Estimate
+    from refexplorer.data.read.ladder import Ladder
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
-    from refexplorer.refset.nodes import Page
-    from refexplorer.refset.opened import OpenedSet
-    from refexplorer.refset.target_index import TargetIndex
-    from refexplorer.spec.arrays import ArrayMeta
-    from refexplorer.spec.diagnostics import Diagnostic, Findings
+    from refexplorer.refset.opened.opened_set import OpenedSet
+    from refexplorer.refset.targets.target_index import TargetIndex
+    from refexplorer.refset.tree.nodes import Page
+    from refexplorer.spec.core.diagnostics import Diagnostic, Findings
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
 class ReadableSet(Mapping[str, Reference]):
@@ -90,7 +90,7 @@ class ReadableSet(Mapping[str, Reference]):
     @property
     def v0(self) -> Mapping[str, V0Value]:
         """The set as V0, made key by key: the ``fo`` of fsspec's ``ReferenceFileSystem``."""
-        from refexplorer.data.mapping import V0Mapping
+        from refexplorer.data.open.v0_mapping import V0Mapping
 
         return V0Mapping(self)
 
@@ -102,14 +102,14 @@ class ReadableSet(Mapping[str, Reference]):
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
         """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
 
-        See `refexplorer.data.estimates.estimate_selection`.
+        See `refexplorer.data.read.estimates.estimate_selection`.
 
         Raises
         ------
         KeyError
             If there is no such array.
         """
-        from refexplorer.data.estimates import estimate_selection
+        from refexplorer.data.read.estimates import estimate_selection
 
         return estimate_selection(self, self.array(path), selection)
 
@@ -142,8 +142,8 @@ class ReadableSet(Mapping[str, Reference]):
         TargetChecks
             A sequence of records: size, ETag, ranges past the end, or why it cannot be read.
         """
-        from refexplorer.data.checking import check_targets
-        from refexplorer.data.journal import Journal
+        from refexplorer.data.check.checking import check_targets
+        from refexplorer.data.check.journal import Journal
 
         journal, targets = Journal(resume), self._targets(allow, storage_options)
         name, index = self.source.name, self.target_index
@@ -200,7 +200,7 @@ class ReadableSet(Mapping[str, Reference]):
             If there is no such cluster, or it goes away.
         """
         from refexplorer.data.audit.auditing import Manner, audit
-        from refexplorer.data.audit.auditor import Auditor
+        from refexplorer.data.audit.work.auditor import Auditor
 
         options = self._options(storage_options)
         auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
@@ -212,8 +212,8 @@ class ReadableSet(Mapping[str, Reference]):
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
     ) -> ReferenceView:
-        """Return an fsspec filesystem over the keys; see `refexplorer.data.filesystem`."""
-        from refexplorer.data.filesystem import filesystem
+        """Return an fsspec filesystem over the keys; see `refexplorer.data.open.filesystem`."""
+        from refexplorer.data.open.filesystem import filesystem
 
         self._warn_of_errors()
         return filesystem(self, allow=allow, storage_options=self._options(storage_options))
@@ -222,7 +222,7 @@ class ReadableSet(Mapping[str, Reference]):
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
     ) -> zarr.Group | zarr.Array[Any]:
         """Return a read-only zarr group or array; only metadata is read now."""
-        from refexplorer.data.stores import to_zarr
+        from refexplorer.data.open.stores import to_zarr
 
         self._warn_of_errors()
         return to_zarr(self, allow=allow, storage_options=self._options(storage_options))
@@ -254,7 +254,7 @@ class ReadableSet(Mapping[str, Reference]):
         DecodeError
             If there is no such group, or an array has no dimension names.
         """
-        from refexplorer.data.stores import to_xarray
+        from refexplorer.data.open.stores import to_xarray
 
         self._warn_of_errors()
         options = self._options(storage_options)
@@ -276,7 +276,7 @@ class ReadableSet(Mapping[str, Reference]):
         **keywords: Any,
     ) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
-        from refexplorer.data.stores import to_datatree
+        from refexplorer.data.open.stores import to_datatree
 
         self._warn_of_errors()
         options = self._options(storage_options)
@@ -312,7 +312,7 @@ class ReadableSet(Mapping[str, Reference]):
         AccessError
             If its target may not be read yet.
         """
-        from refexplorer.data.chunks import read_chunk
+        from refexplorer.data.read.chunk_reader import read_chunk
 
         return read_chunk(self, array, tuple(index), self._targets(allow, storage_options))
 
@@ -332,7 +332,7 @@ class ReadableSet(Mapping[str, Reference]):
         AccessError
             If its target may not be read yet.
         """
-        from refexplorer.data.ladder import ladder
+        from refexplorer.data.read.ladder import ladder
 
         return ladder(self, key, self._targets(allow, storage_options))
 
@@ -346,21 +346,21 @@ class ReadableSet(Mapping[str, Reference]):
         allow
             What reading it needs, for the sets that only refexplorer reads.
         """
-        from refexplorer.data.snippets import code
+        from refexplorer.data.open.snippets import code
 
         return code(self, key, self._known, allow)
 
     @cached_property
     def _known(self) -> Known:
-        from refexplorer.data.snippets import Known, rendering
+        from refexplorer.data.open.snippets import Known, rendering
 
         return Known(self.example_urls, self.storage_options, rendering(self))
 
     def _targets(
         self, allow: Collection[str], storage_options: Mapping[str, Any] | None
     ) -> Targets:
-        from refexplorer.data.access import AccessPolicy
-        from refexplorer.data.targets import Targets
+        from refexplorer.data.access.policy import AccessPolicy
+        from refexplorer.data.fetch.target_reader import Targets
 
         policy = AccessPolicy(self.source.location, allow)
         return Targets(policy, self._options(storage_options), self.limits)

@@ -12,27 +12,27 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
-from refexplorer.refset.chunkgrid import ChunkGrid
-from refexplorer.refset.contents import Contents
-from refexplorer.refset.examples import example_urls
-from refexplorer.refset.explaining import explain
-from refexplorer.refset.layout import TargetLayout, TargetSummary
-from refexplorer.refset.linting import lint
-from refexplorer.refset.nodes import Node, Page
-from refexplorer.refset.numbering import number_of, numbers_from
-from refexplorer.refset.opened import OpenedSet
-from refexplorer.refset.removal import Removed, removed_keys
-from refexplorer.refset.search import KeySearch
-from refexplorer.refset.segments import Generated
-from refexplorer.refset.summary import Summary, summarize
-from refexplorer.refset.target_index import TargetIndex
-from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.diagnostics import Diagnostic, Findings, Locate, placed
-from refexplorer.spec.explanation import Explanation
-from refexplorer.spec.gen import GenItem
-from refexplorer.spec.references import Kind, Reference
-from refexplorer.spec.templates import Template
-from refexplorer.spec.trusted import compiler_for
+from refexplorer.refset.grids.chunk_grid import ChunkGrid
+from refexplorer.refset.lint.linting import lint
+from refexplorer.refset.opened.contents import Contents
+from refexplorer.refset.opened.numbering import number_of, numbers_from
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.queries.explaining import explain
+from refexplorer.refset.queries.removal import Removed, removed_keys
+from refexplorer.refset.queries.summary import Summary, summarize
+from refexplorer.refset.search.key_search import KeySearch
+from refexplorer.refset.segments.segment import Generated
+from refexplorer.refset.targets.example_urls import example_urls
+from refexplorer.refset.targets.layout import TargetLayout, TargetSummary
+from refexplorer.refset.targets.target_index import TargetIndex
+from refexplorer.refset.tree.nodes import Node, Page
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, Locate, placed
+from refexplorer.spec.core.references import Kind, Reference
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.document.explanation import Explanation
+from refexplorer.spec.gen.item import GenItem
+from refexplorer.spec.templates.template import Template
+from refexplorer.spec.templates.trusted import compiler_for
 from refexplorer.writing import WritableSet
 
 

@@ -6,16 +6,16 @@ import os
 from abc import abstractmethod
 from pathlib import Path
 
-from refexplorer.formats.atomic import write_blocks
-from refexplorer.formats.parquet_writing import RECORD_SIZE
+from refexplorer.formats.files.atomic import write_blocks
+from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.reading import ReadableSet
-from refexplorer.refset.array_metadata import arrays_of
-from refexplorer.refset.blocks import tables
-from refexplorer.refset.inlining import empty_as_text
-from refexplorer.refset.parquet_export import write_parquet
-from refexplorer.refset.writing import v0_blocks
-from refexplorer.spec.expansion import check_expandable
-from refexplorer.spec.references import V0Value
+from refexplorer.refset.chunks.array_metadata import arrays_of
+from refexplorer.refset.opened.batches import tables
+from refexplorer.refset.write.inlining import empty_as_text
+from refexplorer.refset.write.json_members import v0_blocks
+from refexplorer.refset.write.parquet_export import write_parquet
+from refexplorer.spec.core.references import V0Value
+from refexplorer.spec.document.expansion import check_expandable
 
 
 class WritableSet(ReadableSet):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import time
@@ -14,25 +15,68 @@ import pytest
 import refexplorer
 
 PACKAGE = Path(refexplorer.__file__).parent
-ROOMS = (
-    {"pickling"},
-    {"errors", "limits", "markup"},
-    {"spec"},
-    {"formats"},
-    {"refset"},
-    {"data"},
-    {"display"},
-    {"reading"},
-    {"writing"},
-    {"referenceset"},
-    {"opening"},
-    {"inferring", "differing", "converting", "confining"},
-    {"views"},
-    {"widgets"},
-    {"app"},
-    {"cli"},
-)
-"""From left to right; the page shares the bundles of the widgets, the commands start the page."""
+ROOMS: dict[str, tuple[set[str], ...]] = {
+    "": (
+        {"pickling"},
+        {"errors", "limits", "markup"},
+        {"spec"},
+        {"formats"},
+        {"refset"},
+        {"data"},
+        {"display"},
+        {"reading"},
+        {"writing"},
+        {"referenceset"},
+        {"opening"},
+        {"inferring", "differing", "converting", "confining"},
+        {"views"},
+        {"widgets"},
+        {"app"},
+        {"cli"},
+    ),
+    "spec": ({"core", "schema"}, {"templates"}, {"gen"}, {"document"}, {"dialects"}),
+    "formats": (
+        {"buffers", "files", "interop"},
+        {"icechunk", "json"},
+        {"source"},
+        {"locating", "parquet"},
+        {"documents", "reader_runs"},
+    ),
+    "refset": (
+        {"columns"},
+        {"segments"},
+        {"tree"},
+        {"chunks"},
+        {"opened"},
+        {"differences", "grids", "search", "targets"},
+        {"lint", "queries", "write"},
+        {"inference"},
+    ),
+    "data": (
+        {"protocol", "children"},
+        {"access", "decode"},
+        {"fetch"},
+        {"check", "open", "sources"},
+        {"read"},
+        {"audit"},
+    ),
+    "data.audit": ({"plan"}, {"work"}, {"report"}, {"auditing"}),
+    "views": (
+        {"wire"},
+        {"maps", "preview", "text"},
+        {"editor"},
+        {"exercises", "key"},
+        {"tree"},
+        {"explorer"},
+        {"snapshots"},
+    ),
+}
+"""By package, what is in it from left to right: a module imports what stands left of its own room.
+
+The page shares the bundles of the widgets, the commands start the page.
+"""
+MOST = 15
+"""Modules of a folder, beside its ``__init__``."""
 DOORS = {"", "__main__"}
 """The package itself re-exports from every room, lazily."""
 MODULES = [
@@ -41,9 +85,13 @@ MODULES = [
 HEAVY = {"ipywidgets", "panel", "xarray", "zarr", "pandas"}
 
 
-def room_of(module: str) -> str:
-    """``"refexplorer.views.html"`` lives in ``"views"``; the package itself in ``""``."""
-    return module.partition(".")[2].partition(".")[0]
+def room_of(module: str, package: str = "") -> str:
+    """Return the room of a package that a module lives in; ``""`` for the package itself."""
+    return (
+        module.removeprefix(f"refexplorer.{package}".rstrip("."))
+        .partition(".")[2]
+        .partition(".")[0]
+    )
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -63,8 +111,13 @@ def may_import(room: str, other: str) -> bool:
     """Tell whether an arrow from `room` to `other` points left."""
     if room in DOORS or other in {room, "demo"}:
         return room in DOORS or room == other or room in {"views", "app", "cli"}
-    places = {name: place for place, names in enumerate(ROOMS) for name in names}
-    return other in places and places[other] < places.get(room, 0)
+    return is_left(ROOMS[""], other, room)
+
+
+def is_left(rooms: tuple[set[str], ...], one: str, other: str) -> bool:
+    """Tell whether a room stands left of another."""
+    places = {name: place for place, names in enumerate(rooms) for name in names}
+    return one in places and places[one] < places.get(other, 0)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -72,7 +125,36 @@ def test_rooms_import_from_their_left(path: Path) -> None:
     module = ".".join(("refexplorer", *path.relative_to(PACKAGE).with_suffix("").parts))
     room = room_of(module.removesuffix(".__init__"))
     backwards = [name for name in imports(path) if not may_import(room, room_of(name))]
+    for package in filter(None, ROOMS):
+        start = f"refexplorer.{package}."
+        if module.startswith(start) and path.name != "__init__.py":
+            room = room_of(module, package)
+            others = (name for name in imports(path) if name.startswith(start))
+            backwards += [
+                name
+                for name in others
+                if room_of(name, package) != room
+                and not is_left(ROOMS[package], room_of(name, package), room)
+            ]
     assert not backwards, f"{module} imports {', '.join(backwards)}"
+
+
+def test_no_folder_is_crowded() -> None:
+    crowded = {
+        str(folder.relative_to(PACKAGE)): count
+        for folder in {path.parent for path in MODULES}
+        if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MOST
+    }
+    assert not crowded
+
+
+def test_every_package_says_what_is_in_it() -> None:
+    """In its docstring, by the names of its modules, and where to begin."""
+    for folder in {path.parent for path in MODULES if path.parent != PACKAGE}:
+        doc = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+        names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+        assert doc, folder
+        assert set(re.findall(r"`([a-z_]+)", doc)) & names or len(names) < 4, folder
 
 
 def test_an_arrow_that_points_back_is_seen() -> None:
@@ -84,7 +166,7 @@ def test_an_arrow_that_points_back_is_seen() -> None:
 
 
 def test_every_room_is_known() -> None:
-    known = set().union(*ROOMS) | DOORS | {"demo", "frontend"}
+    known = set().union(*ROOMS[""]) | DOORS | {"demo", "frontend"}
     found = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES}
     assert found <= known | {"__init__"}
 

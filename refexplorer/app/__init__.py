@@ -1,4 +1,8 @@
-"""The served page: Panel hosts of the same views and bundles as in a notebook."""
+"""The served page: Panel hosts of the same views and bundles as in a notebook.
+
+`page` is one person's page, `server` serves it, `library` and `opening` say what a visitor may
+open and what that may cost. Begin with `page`.
+"""
 
 from refexplorer.app.page import page
 from refexplorer.app.server import serve

@@ -12,8 +12,8 @@ from panel.custom import JSComponent
 
 from refexplorer.app.turns import Turns
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.views.editor import EditorController
-from refexplorer.views.explorer import ExplorerController
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.widgets.bundles import FOLDER
 
 Message = dict[str, Any]

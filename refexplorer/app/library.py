@@ -9,7 +9,7 @@ from typing import NamedTuple
 from refexplorer import demo
 from refexplorer.app.opening import Openings, OpeningWatch
 from refexplorer.app.upload import LARGEST, Upload, open_content
-from refexplorer.data.access import InternetPolicy
+from refexplorer.data.access.policy import InternetPolicy
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded, open_references
 from refexplorer.referenceset import ReferenceSet

@@ -20,9 +20,9 @@ from refexplorer.app.turns import Turns
 from refexplorer.app.upload import Upload
 from refexplorer.markup import escape
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.views.editor import EditorController
-from refexplorer.views.exercises import ExercisesController
-from refexplorer.views.wire import sentence
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.wire.answering import sentence
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
 _SHOWN_CHARS = 10_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.formats.compression import Progress
+from refexplorer.formats.files.compression import Progress
 from refexplorer.limits import Limits
 from refexplorer.markup import escape, size_text
 from refexplorer.opening import open_references

@@ -1,4 +1,8 @@
-"""The command line: exit status 0 fine, 1 the set has errors, 2 unreadable or called wrongly."""
+"""The command line: exit status 0 fine, 1 the set has errors, 2 unreadable or called wrongly.
+
+`commands` and its siblings hold the verbs, `output` and `terminal` print, `examples` are shown in
+the help. Begin with `commands`.
+"""
 
 from __future__ import annotations
 

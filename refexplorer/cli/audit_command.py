@@ -14,7 +14,7 @@ from refexplorer.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
     from refexplorer.data.audit.auditing import AuditProgress
-    from refexplorer.data.audit.report import Audit
+    from refexplorer.data.audit.report.audit_report import Audit
 
 
 @app.command()

@@ -15,10 +15,10 @@ from refexplorer.cli.nearby import no_folder
 from refexplorer.display.text import beside_text
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.nodes import Node
-from refexplorer.refset.summary import Summary
-from refexplorer.spec.catalogue import Severity
-from refexplorer.spec.expansion import check_expandable
+from refexplorer.refset.queries.summary import Summary
+from refexplorer.refset.tree.nodes import Node
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.document.expansion import check_expandable
 
 usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
 """The base of all errors of a wrong call; typer has no public name for it."""

@@ -11,7 +11,7 @@ from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, Source, app, open_set, status_of
 from refexplorer.cli.nearby import no_key
 from refexplorer.opening import dialects as dialects_of
-from refexplorer.spec.references import Kind
+from refexplorer.spec.core.references import Kind
 from refexplorer.spec.schema import schema as schema_of
 
 _WHOLE = " as a whole; a * before and after it also finds it inside keys"

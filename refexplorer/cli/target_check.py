@@ -7,7 +7,7 @@ from pathlib import Path
 
 from refexplorer.cli import output
 from refexplorer.cli.commands import size_cell
-from refexplorer.data.check_results import TargetChecks
+from refexplorer.data.check.check_results import TargetChecks
 from refexplorer.referenceset import ReferenceSet
 
 _COLUMNS = ("State", "Target", "Size", "References", "Modified", "What to know")

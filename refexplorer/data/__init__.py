@@ -1,1 +1,6 @@
-"""From a reference to bytes to arrays, and never without leave."""
+"""From a reference to bytes to values: the only room that reads targets.
+
+Rooms from left to right: `access`, `decode`, `fetch`, `sources`, then `open` (the fsspec, Zarr and
+xarray faces), `read` (chunks with their state), `check`, `audit`. Begin with
+`fetch.target_reader`.
+"""

@@ -12,7 +12,7 @@ from refexplorer.refset.differences.arrays_moved import ArrayMove
 from refexplorer.refset.differences.difference import Change
 from refexplorer.refset.differences.fields import FieldChange
 from refexplorer.refset.differences.renames import Rename, Shift
-from refexplorer.spec.references import Base64, Inline, Range, Reference
+from refexplorer.spec.core.references import Base64, Inline, Range, Reference
 
 MARKS = {
     "same": "=",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text
 from refexplorer.markup import counted, shown, size_text
-from refexplorer.refset.nodes import Node
-from refexplorer.spec.diagnostics import Diagnostic
+from refexplorer.refset.tree.nodes import Node
+from refexplorer.spec.core.diagnostics import Diagnostic
 
 CHILDREN_SHOWN = 25
 LEVELS_SHOWN = 2

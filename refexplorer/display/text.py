@@ -7,10 +7,10 @@ from typing import Protocol
 
 from refexplorer.formats.source import Source
 from refexplorer.markup import counted, escape, size_text
-from refexplorer.refset.nodes import Node, Page
-from refexplorer.refset.summary import Summary
-from refexplorer.spec.diagnostics import Diagnostic
-from refexplorer.spec.references import Kind
+from refexplorer.refset.queries.summary import Summary
+from refexplorer.refset.tree.nodes import Node, Page
+from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.spec.core.references import Kind
 
 NAME_SHOWN = 120
 CHILDREN_SHOWN = 20

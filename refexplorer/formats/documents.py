@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from refexplorer.errors import SpecError
-from refexplorer.formats.compression import Progress
-from refexplorer.formats.json_blocks import Entries, NotInBlocks, read_in_blocks
-from refexplorer.formats.json_text import Noting, is_deep, parse_json
+from refexplorer.formats.files.compression import Progress
+from refexplorer.formats.json.block_reader import Entries, NotInBlocks, read_in_blocks
+from refexplorer.formats.json.text import Noting, is_deep, parse_json
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
-from refexplorer.spec.diagnostics import Findings
-from refexplorer.spec.document import Document, read_document
-from refexplorer.spec.trusted import compiler_for
+from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.document.model import Document, read_document
+from refexplorer.spec.templates.trusted import compiler_for
 
 _AROUND = 3
 """Levels of a document that can stand around a value of its references, and one more."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from itertools import count
 
-from refexplorer.formats.positions import Positions, find_in_stream
+from refexplorer.formats.json.positions import Positions, find_in_stream
 from refexplorer.formats.source import Source
-from refexplorer.spec.diagnostics import Locate
+from refexplorer.spec.core.diagnostics import Locate
 
 LOCATED = 10
 """Places of a large document that are looked up: each costs a look at all of it."""

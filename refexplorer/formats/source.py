@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import LimitError, RefexplorerError, SourceError
-from refexplorer.formats.compression import PlainStream, plain
-from refexplorer.formats.files import Files, OwnFiles
-from refexplorer.formats.icechunk import is_repository, read_repository
-from refexplorer.formats.icechunk_objects import snapshot_of
+from refexplorer.formats.files.compression import PlainStream, plain
+from refexplorer.formats.files.local_files import Files, OwnFiles
+from refexplorer.formats.icechunk.objects import snapshot_of
+from refexplorer.formats.icechunk.repository import is_repository, read_repository
 from refexplorer.formats.interop import document_of
-from refexplorer.formats.json_text import decode_text
+from refexplorer.formats.json.text import decode_text
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 

@@ -9,11 +9,11 @@ import traitlets
 from ipywidgets import widget_serialization
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.views.editor import EditorController
-from refexplorer.views.editor_html import editor_html, editor_text
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.snapshots.editor_snapshot import editor_html, editor_text
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.explorer import Explorer
-from refexplorer.widgets.still import StillWidget
+from refexplorer.widgets.static_html import StillWidget
 from refexplorer.widgets.traits import ReferencesTrait
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import traitlets
 
-from refexplorer.views.editor_html import editor_text, exercises_html
-from refexplorer.views.exercises import ExercisesController
+from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.snapshots.editor_snapshot import editor_text, exercises_html
 from refexplorer.widgets.editor import TemplateEditor
 
 

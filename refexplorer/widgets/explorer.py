@@ -11,11 +11,11 @@ import traitlets
 
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.views.explorer import ExplorerController
-from refexplorer.views.still import complete, still_html, still_text
+from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.snapshots.explorer_snapshot import complete, still_html, still_text
 from refexplorer.widgets.bundles import bundle_text
-from refexplorer.widgets.opening import open_watched
-from refexplorer.widgets.still import StillWidget
+from refexplorer.widgets.opening_bar import open_watched
+from refexplorer.widgets.static_html import StillWidget
 from refexplorer.widgets.traits import ReferencesTrait
 
 _OPENING = tuple(inspect.signature(open_references).parameters)[1:]
@@ -158,7 +158,7 @@ class ArrayPreview(ReferencesWidget):
 class ChunkGrid(ReferencesWidget):
     """The chunks of an array as a map; see `ReferencesWidget`.
 
-    `refexplorer.refset.chunkgrid.ChunkGrid` holds the numbers behind it.
+    `refexplorer.refset.grids.chunk_grid.ChunkGrid` holds the numbers behind it.
     """
 
     part = traitlets.Unicode("chunks", read_only=True).tag(sync=True)
@@ -167,7 +167,7 @@ class ChunkGrid(ReferencesWidget):
 class TargetMap(ReferencesWidget):
     """The targets of a set, and the bytes of one of them as a strip; see `ReferencesWidget`.
 
-    `refexplorer.refset.layout.TargetLayout` holds the numbers behind it.
+    `refexplorer.refset.targets.layout.TargetLayout` holds the numbers behind it.
     """
 
     part = traitlets.Unicode("targets", read_only=True).tag(sync=True)

@@ -24,14 +24,14 @@ from hypothesis import strategies as st
 from refexplorer.app.components import ExplorerView
 from refexplorer.app.library import Library
 from refexplorer.app.page import Page
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.local import open_resolved
-from refexplorer.data.places import parse
-from refexplorer.data.targets import Targets
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.urls import parse
+from refexplorer.data.fetch.local import open_resolved
+from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError, RefexplorerError, SourceError
 from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.opening import open_references
-from refexplorer.spec.references import Url
+from refexplorer.spec.core.references import Url
 from tests.app.test_page import go
 
 MINE, SECRET = '{"mine": "text"}', '{"secret": "text"}'

@@ -29,8 +29,8 @@ def v0_ours(watch: Watch, path: Path) -> object:
 def columns_ours(watch: Watch, path: Path) -> object:
     """Make columns of all generated keys."""
     from refexplorer import open_references
-    from refexplorer.refset.generated import generated_tables
-    from refexplorer.refset.segments import Generated
+    from refexplorer.refset.segments.generated_columns import generated_tables
+    from refexplorer.refset.segments.segment import Generated
 
     parts = [part for part in open_references(path).opened.parts if isinstance(part, Generated)]
     wanted = _sample(path)
@@ -63,8 +63,8 @@ def parquet_ours(watch: Watch, path: Path) -> object:
 def columns_of_one_dimension(watch: Watch, path: Path) -> object:
     """Make columns of a million keys with a URL for each, as in the specification's example."""
     from refexplorer import open_references
-    from refexplorer.refset.generated import generated_tables
-    from refexplorer.refset.segments import Generated
+    from refexplorer.refset.segments.generated_columns import generated_tables
+    from refexplorer.refset.segments.segment import Generated
 
     (part,) = open_references(_one_dimension(MILLION)).opened.segments
     assert isinstance(part, Generated)
@@ -90,7 +90,7 @@ def expand_fsspec(watch: Watch, path: Path) -> object:
 
 def preview_ours(watch: Watch, path: Path) -> object:
     """Follow a keystroke and show 50 rows."""
-    from refexplorer.views.editor import EditorController
+    from refexplorer.views.editor.editor_controller import EditorController
 
     document = _one_item(path)
     texts = []

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.places import is_private
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.urls import is_private
 from refexplorer.errors import AccessError
 
 

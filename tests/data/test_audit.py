@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.data.audit import merging, parts, sorting
 from refexplorer.data.audit.auditing import AuditProgress
-from refexplorer.data.audit.decoded import checksum
-from refexplorer.data.audit.overlaps import OVERLAPS, Meetings, overlaps
-from refexplorer.data.audit.report import Audit
-from refexplorer.data.audit.states import STATES
+from refexplorer.data.audit.plan import audit_parts, merging, sorting
+from refexplorer.data.audit.plan.overlaps import OVERLAPS, Meetings, overlaps
+from refexplorer.data.audit.plan.states import STATES
+from refexplorer.data.audit.report.audit_report import Audit
+from refexplorer.data.audit.work.decoded import checksum
 from refexplorer.errors import LimitError, SourceError
 from tests.servers import RangeServer
 
@@ -31,7 +31,7 @@ ARRAY = {
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have small sets take as many parts, runs and stretches as large ones do."""
-    monkeypatch.setattr(parts, "PART_COST", 400)
+    monkeypatch.setattr(audit_parts, "PART_COST", 400)
     monkeypatch.setattr(sorting, "SORTED_ROWS", 7)
     monkeypatch.setattr(sorting, "BATCH_ROWS", 2)
     monkeypatch.setattr(merging, "STRETCH_BATCHES", 2)
@@ -258,7 +258,7 @@ def test_credentials_are_sent_and_never_written(server: RangeServer, tmp_path: P
 def test_a_target_that_changes_between_two_parts_is_told(
     server: RangeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "PART_COST", 2)
+    monkeypatch.setattr(audit_parts, "PART_COST", 2)
     server.files["/f"] = bytes(40)
     refs = rx.open_references({f"k{n}": [f"{server.url}/f", n, 1] for n in range(4)})
 

@@ -19,10 +19,11 @@ import pyarrow as pa
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.audit import parts, running
 from refexplorer.data.audit.auditing import AuditProgress
-from refexplorer.data.audit.auditor import Auditor
-from refexplorer.data.audit.parts import Part
+from refexplorer.data.audit.plan import audit_parts
+from refexplorer.data.audit.plan.audit_parts import Part
+from refexplorer.data.audit.work import running
+from refexplorer.data.audit.work.auditor import Auditor
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
 from tests.data.test_audit import many, table
@@ -59,7 +60,7 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PART_COST", 400)
+    monkeypatch.setattr(audit_parts, "PART_COST", 400)
 
 
 def pid_of(cluster: Any, address: str) -> int:

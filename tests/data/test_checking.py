@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.check_results import TargetState
+from refexplorer.data.check.check_results import TargetState
 from refexplorer.errors import SourceError
 from tests.servers import RangeServer
 
@@ -199,7 +199,7 @@ def test_each_target_of_a_gen_item_with_very_many_keys_is_asked(server: RangeSer
 
 
 def test_targets_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refexplorer.refset.target_index.EVALUATED_KEYS", 100)
+    monkeypatch.setattr("refexplorer.refset.targets.target_index.EVALUATED_KEYS", 100)
     item = {
         "key": "x/{{i}}.{{j}}",
         "url": "https://host.example/{{i}}",

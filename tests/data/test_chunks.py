@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.chunks import Reading, State, read_chunk
-from refexplorer.data.estimates import estimate_selection
-from refexplorer.data.targets import Targets
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.read.chunk_reader import Reading, State, read_chunk
+from refexplorer.data.read.estimates import estimate_selection
 from refexplorer.errors import AccessError, DecodeError
 from refexplorer.limits import Limits
 from tests.data.test_filesystem import DEMO, ZARRAY, raw_set

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.chunks import Reading, State
+from refexplorer.data.read.chunk_reader import Reading, State
 from refexplorer.limits import Limits
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.ranges import MERGE_GAP
+from refexplorer.data.fetch.ranges import MERGE_GAP
 from refexplorer.errors import LimitError, RefexplorerError
 from tests.servers import RangeServer
 

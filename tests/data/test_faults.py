@@ -14,12 +14,12 @@ import pytest
 import trustme
 
 import refexplorer as rx
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.fetching import fetch_many
-from refexplorer.data.targets import Targets
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.fetch.fetch_many import fetch_many
+from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError, LimitError
 from refexplorer.limits import Limits
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.core.references import Range, Url
 from tests.servers import RangeServer, range_server, size_of
 
 BODY = bytes(range(256)) * 8
@@ -107,7 +107,7 @@ def test_a_server_that_says_nothing_for_long() -> None:
 
 
 def test_a_server_that_never_goes_on(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refexplorer.data.http.SILENCE", 0.05)
+    monkeypatch.setattr("refexplorer.data.fetch.http.SILENCE", 0.05)
     server.files["/f"] = BODY
     server.stalled.add("/f")
     assert "no answer came in time" in refusal(targets(server.url), f"{server.url}/f")
@@ -117,7 +117,7 @@ def test_a_server_that_never_goes_on(server: RangeServer, monkeypatch: pytest.Mo
 def test_a_slow_server_may_take_as_long_as_it_needs(
     server: RangeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("refexplorer.data.http.SILENCE", 1)
+    monkeypatch.setattr("refexplorer.data.fetch.http.SILENCE", 1)
     server.files["/f"] = BODY * 40
     server.dripping.add("/f")
     assert targets(server.url).fetch("x/0", Url(f"{server.url}/f")) == BODY * 40

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.background import stoppable
-from refexplorer.data.fetching import FetchProgress, fetch_many
-from refexplorer.data.pieces import Pieces
-from refexplorer.data.places import parse
-from refexplorer.data.ranges import MERGE_BYTES, MERGE_GAP, Wanted, merged
-from refexplorer.data.targets import Targets
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.urls import parse
+from refexplorer.data.fetch.background import stoppable
+from refexplorer.data.fetch.fetch_many import FetchProgress, fetch_many
+from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.ranges import MERGE_BYTES, MERGE_GAP, Wanted, merged
+from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.limits import Limits
-from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
+from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
 from tests.servers import RangeServer
 
 BODY = bytes(range(251)) * 4000
@@ -178,7 +178,7 @@ def test_an_interrupt_ends_the_request(
         threading.Event().wait(0.2)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("refexplorer.data.background.wait", interrupted)
+    monkeypatch.setattr("refexplorer.data.fetch.background.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         targets(server.url).fetch("x", Range(f"{server.url}/f", 0, 500_000))
     assert server.hung_up.wait(10)

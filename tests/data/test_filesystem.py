@@ -10,8 +10,8 @@ import xarray
 import zarr
 
 import refexplorer as rx
-from refexplorer.data.filesystem import filesystem
-from refexplorer.data.stores import to_xarray, to_zarr
+from refexplorer.data.open.filesystem import filesystem
+from refexplorer.data.open.stores import to_xarray, to_zarr
 from refexplorer.errors import AccessError, DecodeError, FetchError
 from tests.servers import RangeServer
 

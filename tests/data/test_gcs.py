@@ -12,13 +12,13 @@ import pytest
 from google.oauth2.credentials import Credentials
 
 import refexplorer as rx
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.asking import ask
-from refexplorer.data.background import stoppable, wait_for
-from refexplorer.data.targets import Targets
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.check.asking import ask
+from refexplorer.data.fetch.background import stoppable, wait_for
+from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError
 from refexplorer.limits import Limits
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.core.references import Range, Url
 from tests.data.test_filesystem import bytes_at
 from tests.gcs import TOKEN, GcsServer, gcs_server
 from tests.servers import RangeServer

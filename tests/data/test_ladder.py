@@ -20,9 +20,9 @@ import zstandard
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 
 import refexplorer as rx
-from refexplorer.data.chunks import State
-from refexplorer.data.inflating import check_inflation
-from refexplorer.data.ladder import Ladder
+from refexplorer.data.decode.inflating import check_inflation
+from refexplorer.data.read.chunk_reader import State
+from refexplorer.data.read.ladder import Ladder
 from refexplorer.limits import Limits
 from tests.data.test_filesystem import DEMO, raw_set
 from tests.servers import RangeServer

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.chunks import State
+from refexplorer.data.read.chunk_reader import State
 from tests.data.test_filesystem import raw_set, x_of
 
 ROOM = {"note": "." * 2**16}

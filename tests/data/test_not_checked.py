@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.audit.report import Audit
+from refexplorer.data.audit.report.audit_report import Audit
 from tests.cases.sizes import PAST, QUARTERS
 from tests.data.test_audit import ARRAY, rows
 from tests.servers import RangeServer

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.zarr_store import reference_store
-from refexplorer.refset import contents
-from refexplorer.refset.key_index import KeyIndex
+from refexplorer.data.open.zarr_store import reference_store
+from refexplorer.refset.columns.key_index import KeyIndex
+from refexplorer.refset.opened import contents
 from tests.data.test_filesystem import raw_set, x_of
 from tests.servers import RangeServer
 

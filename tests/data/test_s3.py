@@ -12,14 +12,14 @@ import s3fs
 from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.fetching import fetch_many
-from refexplorer.data.options import Options
-from refexplorer.data.places import parse
-from refexplorer.data.targets import Targets
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.storage_options import Options
+from refexplorer.data.access.urls import parse
+from refexplorer.data.fetch.fetch_many import fetch_many
+from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError
 from refexplorer.limits import Limits
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.core.references import Range, Url
 from tests.data.test_filesystem import bytes_at
 from tests.servers import RangeServer
 

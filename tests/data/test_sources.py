@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 import refexplorer as rx
-from refexplorer.data.access import InternetPolicy
+from refexplorer.data.access.policy import InternetPolicy
 from refexplorer.errors import AccessError, SourceError
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded

@@ -8,12 +8,12 @@ import fsspec
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.places import is_private
-from refexplorer.data.targets import Targets, fetch
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.urls import is_private
+from refexplorer.data.fetch.target_reader import Targets, fetch
 from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.limits import Limits
-from refexplorer.spec.references import Base64
+from refexplorer.spec.core.references import Base64
 from tests.servers import RangeServer
 
 BODY = bytes(range(256))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from refexplorer.views.exercise_models import Exercise, Wrong, exercises
-from refexplorer.views.exercises import ExercisesController
+from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.exercises.exercise_models import Exercise, Wrong, exercises
 
 ALL = exercises()
 TOPICS = {"V0", "templates", "gen", "parquet", "debugging"}

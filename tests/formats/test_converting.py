@@ -11,8 +11,8 @@ import pytest
 from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
-from refexplorer.refset.array_metadata import arrays_of
-from refexplorer.refset.parquet_export import write_parquet
+from refexplorer.refset.chunks.array_metadata import arrays_of
+from refexplorer.refset.write.parquet_export import write_parquet
 from tests.formats.test_writing import V0
 
 

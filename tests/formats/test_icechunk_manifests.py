@@ -12,9 +12,9 @@ import pytest
 import zstandard
 
 import refexplorer as rx
-from refexplorer.formats.files import OwnFiles
-from refexplorer.formats.flatbuffer import Table
-from refexplorer.formats.icechunk_manifests import chunks_of, crockford
+from refexplorer.formats.files.local_files import OwnFiles
+from refexplorer.formats.icechunk.flatbuffer import Table
+from refexplorer.formats.icechunk.manifests import chunks_of, crockford
 from refexplorer.limits import Limits
 from tests.formats.icechunk_two import COUNT, ZIP
 

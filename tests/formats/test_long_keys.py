@@ -13,9 +13,9 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.errors import SENTENCE
-from refexplorer.spec.diagnostics import pointer
-from refexplorer.views.editor import EditorController
-from refexplorer.views.explorer import ExplorerController
+from refexplorer.spec.core.diagnostics import pointer
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.views.test_explorer import Host
 
 LONGEST = rx.Limits().key_bytes

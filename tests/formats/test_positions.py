@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refexplorer.formats import positions
-from refexplorer.formats.positions import find_in_stream, locate
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.formats.json import positions
+from refexplorer.formats.json.positions import find_in_stream, locate
+from refexplorer.spec.core.diagnostics import pointer
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.formats import json_blocks, source
-from refexplorer.formats.json_blocks import NotInBlocks, read_in_blocks
-from refexplorer.formats.json_text import Noting
+from refexplorer.formats import source
+from refexplorer.formats.json import block_reader
+from refexplorer.formats.json.block_reader import NotInBlocks, read_in_blocks
+from refexplorer.formats.json.text import Noting
 
 keys = st.text(st.sampled_from('ab/0."],[{}:é\\\n'), max_size=5) | st.sampled_from(["refs", "gen"])
 ranges = st.tuples(
@@ -40,15 +41,15 @@ def as_text(document: Any, style: dict[str, Any], escape: bool) -> str:
     return text.replace("/", "\\/") if escape else text
 
 
-def in_blocks(text: str, block: int) -> json_blocks.Entries | None:
-    with patch.object(json_blocks, "BLOCK", block):
+def in_blocks(text: str, block: int) -> block_reader.Entries | None:
+    with patch.object(block_reader, "BLOCK", block):
         try:
             return read_in_blocks(io.BytesIO(text.encode()), Noting())
         except NotInBlocks:
             return None
 
 
-def values_of(entries: json_blocks.Entries) -> dict[str, Any]:
+def values_of(entries: block_reader.Entries) -> dict[str, Any]:
     texts = entries.keys.to_pylist()
     found: dict[str, Any] = {}
     for row, key in enumerate(texts):
@@ -150,7 +151,7 @@ def test_a_comma_before_the_end_is_refused(refs: str, block: int) -> None:
 
 def test_equal_keys_and_sections_are_seen() -> None:
     text = '{"version": 1, "refs": {"a": ["u", 1, 2], "b": ["u", 3, 4], "a": ["u", 5, 6]}}'
-    with patch.object(source, "LARGE", 1), patch.object(json_blocks, "BLOCK", 20):
+    with patch.object(source, "LARGE", 1), patch.object(block_reader, "BLOCK", 20):
         refs = rx.open_references(text)
         assert refs.to_v0() == {"a": ["u", 5, 6], "b": ["u", 3, 4]}
         assert "duplicate-key" in {found.code for found in refs.diagnostics}

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.spec.compiler import compile_template
-from refexplorer.spec.dimensions import Dimension
-from refexplorer.spec.gen import GenItem
-from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.runs import runs
+from refexplorer.spec.gen.dimensions import Dimension
+from refexplorer.spec.gen.item import GenItem
+from refexplorer.spec.gen.runs import runs
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.operations import TemplateProblem
 
 TEMPLATES = {
     "u": "s3://bucket/é",

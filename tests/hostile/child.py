@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import refexplorer as rx
-from refexplorer.views.explorer import ExplorerController
+from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.cases import hostile
 
 FEW = 10_000

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.chunkgrid import STATES
-from refexplorer.views.absent import AbsentChunks
+from refexplorer.refset.grids.chunk_grid import STATES
+from refexplorer.views.key.absent import AbsentChunks
 
 SHAPE = (5, 4, 3)
 

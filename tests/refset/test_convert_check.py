@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.table import Table
+from refexplorer.refset.columns.table import Table
 from tests.formats.test_writing import V0
 
 Spoil = Callable[[Path], object]

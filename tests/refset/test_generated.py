@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.generated import generated_tables
-from refexplorer.refset.segments import Generated
-from refexplorer.spec import gen_keys
+from refexplorer.refset.segments.generated_columns import generated_tables
+from refexplorer.refset.segments.segment import Generated
+from refexplorer.spec.gen import key_check
 
 
 @pytest.mark.parametrize("start", [-3, 7, 998, 123_456])
@@ -84,7 +84,7 @@ def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Pat
 def test_trying_keys_takes_no_more_steps_than_a_document_may(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gen_keys, "TRIED_STEPS", 25_000)
+    monkeypatch.setattr(key_check, "TRIED_STEPS", 25_000)
     gen = [{**FAILING, "key": f"x/{n}/{{{{i}}}}"} for n in range(4)]
     refs = rx.open_references({"version": 1, "gen": gen})
     found = [each.code for each in refs.diagnostics]

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refexplorer.formats.arrow import text_column
-from refexplorer.refset import key_index
-from refexplorer.refset.key_index import KeyIndex
+from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.refset.columns import key_index
+from refexplorer.refset.columns.key_index import KeyIndex
 
 texts = st.text(max_size=20) | st.sampled_from(["x" * 511, "x" * 512, "x" * 513, "y" * 2000])
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.layout import TargetRange
+from refexplorer.refset.targets.layout import TargetRange
 from tests.refset.test_chunkgrid import metadata
 
 URLS = ("a.nc", "b.nc")

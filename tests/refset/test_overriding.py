@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset import overriding
+from refexplorer.refset.opened import overriding
 
 NUMBERS = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
 ITEMS = st.builds(

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.records import Records
+from refexplorer.refset.segments.records import Records
 
 ROWS = 4
 ARRAY = {

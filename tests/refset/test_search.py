@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.formats.arrow import text_column
-from refexplorer.refset.columns import ColumnsBuilder
-from refexplorer.refset.key_lines import KeyLines
-from refexplorer.refset.key_names import names_of_tree
-from refexplorer.refset.matching import Matcher
-from refexplorer.refset.needles import needles_of
-from refexplorer.refset.table import Table
-from refexplorer.refset.tree import Tree
-from refexplorer.spec.references import Inline
+from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.refset.columns.reference_columns import ColumnsBuilder
+from refexplorer.refset.columns.table import Table
+from refexplorer.refset.search.key_lines import KeyLines
+from refexplorer.refset.search.key_names import names_of_tree
+from refexplorer.refset.search.literals import needles_of
+from refexplorer.refset.search.pattern_matching import Matcher
+from refexplorer.refset.tree.folders import Tree
+from refexplorer.spec.core.references import Inline
 
 NAMES = st.lists(st.text(st.sampled_from("ab1.\n"), max_size=4), min_size=1, max_size=12)
 PARTS = (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.sums import exact_sum
+from refexplorer.refset.columns.sums import exact_sum
 from tests.cases.sizes import PAST, QUARTERS, STEPS, VARYING, VAST, WHOLE
 
 METADATA = rx.open_references(QUARTERS).node("x/.zarray").size or 0

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.spec.catalogue import CATALOGUE, PARQUET, page
-from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Findings, pointer
+from refexplorer.spec.core.catalogue import CATALOGUE, PARQUET, page
+from refexplorer.spec.core.diagnostics import SHOWN_PER_CODE, Findings, pointer
 
 PACKAGE = Path(rx.__file__).parent
 UNSHOWN = {"override-unused", "key-too-long", *PARQUET}

@@ -17,15 +17,15 @@ from packaging.version import Version
 
 import refexplorer.demo
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.dialects import run, store_dialects
-from refexplorer.formats.json_text import parse_json
-from refexplorer.formats.parquet import read_store
+from refexplorer.formats.json.text import parse_json
+from refexplorer.formats.parquet.store import read_store
+from refexplorer.formats.reader_runs import run, store_dialects
 from refexplorer.limits import DEFAULT_LIMITS
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.dialects import READERS, SPECIFICATION, Dialects, Outcome, dialects_of
 from refexplorer.spec.dialects.survey import FORMS
 from refexplorer.spec.dialects.verdicts import State
-from refexplorer.spec.document import Document, read_document
+from refexplorer.spec.document.model import Document, read_document
 from tests.cases import Case, comparable, conformance
 from tests.formats.test_parquet import write_store, write_with_pyarrow
 

@@ -6,7 +6,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.spec.extents import cannot_fail
+from refexplorer.spec.gen.extents import cannot_fail
 
 NUMBERS = st.recursive(
     st.sampled_from(["i", "j", "0", "1", "7", "1000", "9223372036854775807", "k"]),

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 import refexplorer as rx
-from refexplorer.spec.compiler import compile_template
-from refexplorer.spec.filters import FILTERS, TESTS
-from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.templates import Scope
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.filters import FILTERS, TESTS
+from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.template import Scope
 
 SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
 NUMBERS = ["0", "7", "-3", "i", "2.5", "-0.0", "10 ** 30", "true", "none"]

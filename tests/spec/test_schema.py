@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from refexplorer.errors import RefexplorerError, SpecError
-from refexplorer.spec.catalogue import Severity
-from refexplorer.spec.document import read_document
-from refexplorer.spec.expansion import expand_document
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.document.expansion import expand_document
+from refexplorer.spec.document.model import read_document
 from refexplorer.spec.schema import VERSIONS, schema
 from tests.cases import Case, conformance
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.spec.compiler import compile_template
-from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.templates import Scope
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.template import Scope
 
 
 def render(text: str, **values: object) -> str:

@@ -13,15 +13,15 @@ from tests.ui.hosts import Lab
 SLOWLY = """
 import time
 import refexplorer as rx
-from refexplorer.formats import json_blocks
-from refexplorer.widgets import opening
-opening.AFTER = 0
-json_blocks.BLOCK = 2**14  # many small reads
-read = json_blocks.match_ranges
+from refexplorer.formats.json import block_reader
+from refexplorer.widgets import opening_bar
+opening_bar.AFTER = 0
+block_reader.BLOCK = 2**14  # many small reads
+read = block_reader.match_ranges
 def slow(block):
     time.sleep({pause})
     return read(block)
-json_blocks.match_ranges = slow
+block_reader.match_ranges = slow
 rx.explore("{path}")
 """
 

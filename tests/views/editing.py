@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from refexplorer.views.editor import EditorController
-from refexplorer.views.wire import Message
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.wire.answering import Message
 
 GOOD = {
     "version": 1,

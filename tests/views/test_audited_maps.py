@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.audit import parts
-from refexplorer.data.targets import Targets
-from refexplorer.views.chunkmap import ChunkMap
-from refexplorer.views.outcomes import Outcomes
-from refexplorer.views.targetmap import TargetMap
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.audit.plan import audit_parts
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.views.maps.chunk_map import ChunkMap
+from refexplorer.views.maps.target_map import TargetMap
+from refexplorer.views.wire.failure_log import Outcomes
 
 WHOLE: dict[str, Any] = {"array": "sst", "axes": None, "window": None}
 
@@ -47,7 +47,7 @@ def test_chunks_that_an_audit_found_wanting_are_failed(refs: rx.ReferenceSet) ->
 def test_targets_have_the_states_of_an_audit(
     refs: rx.ReferenceSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "PART_COST", 400)  # a target has several parts
+    monkeypatch.setattr(audit_parts, "PART_COST", 400)  # a target has several parts
     target_map = TargetMap(refs, Targets(AccessPolicy(), None, refs.limits))
     audit = refs.audit(decode="all")
     answer, _ = target_map.rows({"start": 0, "n": 10})

@@ -12,7 +12,7 @@ import pytest
 import refexplorer as rx
 from refexplorer import demo
 from refexplorer.refset.differences.comparing import CHANGES
-from refexplorer.views.comparison import WORDS, changes_in_cells
+from refexplorer.views.maps.map_changes import WORDS, changes_in_cells
 from tests.views.test_explorer import Host
 from tests.views.test_maps import later, show
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from refexplorer.views.windows import CHARACTERS, LARGEST, window_of
+from refexplorer.views.text.windows import CHARACTERS, LARGEST, window_of
 from tests.views.editing import GOOD, Host, slice_of
 
 

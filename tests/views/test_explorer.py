@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.explorer import ExplorerController
-from refexplorer.views.wire import Buffers, Message
+from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.wire.answering import Buffers, Message
 from tests.data.test_filesystem import DEMO, raw_set
 from tests.servers import RangeServer, range_server
 from tests.views.test_tree import GEN

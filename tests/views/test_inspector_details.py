@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.wire import Buffers, Message
+from refexplorer.views.wire.answering import Buffers, Message
 from tests.data.test_filesystem import DEMO, raw_set
 from tests.servers import RangeServer, range_server
 from tests.views.test_explorer import Host

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refexplorer.views.still import still_html
-from refexplorer.views.wire import Message
+from refexplorer.views.snapshots.explorer_snapshot import still_html
+from refexplorer.views.wire.answering import Message
 from tests.data.test_filesystem import DEMO, raw_set
 from tests.refset.test_chunkgrid import metadata
 from tests.views.test_explorer import Host

@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.grid import region
+from refexplorer.data.decode.chunk_arithmetic import region
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.views.regions import chunks_touched, first_look, inside, parse, slices, whole
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.views.preview.regions import (
+    chunks_touched,
+    first_look,
+    inside,
+    parse,
+    slices,
+    whole,
+)
 from tests.data.test_filesystem import raw_set
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.editor import EditorController
-from refexplorer.views.shortening import shortened
-from refexplorer.views.wire import Message
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.editor.shortening import shortened
+from refexplorer.views.wire.answering import Message
 
 REGULAR: dict[str, Any] = {f"x/{i}": [f"s3://b/{i}.nc", 8, 100 * i] for i in range(50)}
 TEXT = json.dumps({"a": "text", **REGULAR}, indent=1)

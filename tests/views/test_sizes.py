@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.explorer import ExplorerController
+from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.cases.sizes import PAST, QUARTERS, VARYING, VAST, WHOLE
 from tests.views.test_explorer import Host
 from tests.views.test_maps import later

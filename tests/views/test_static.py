@@ -9,10 +9,10 @@ import refexplorer as rx
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text, tree_text
 from refexplorer.markup import escape, size_text
-from refexplorer.spec.references import Kind
-from refexplorer.views.editor_models import Mark
-from refexplorer.views.models import Coordinate, to_wire
-from refexplorer.views.search import collect
+from refexplorer.spec.core.references import Kind
+from refexplorer.views.tree.timed_search import collect
+from refexplorer.views.wire.editor_models import Mark
+from refexplorer.views.wire.models import Coordinate, to_wire
 from tests.data.test_filesystem import DEMO
 from tests.views.test_tree import GEN
 

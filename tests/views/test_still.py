@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.explorer import ExplorerController
-from refexplorer.views.still import LONGEST, still_html, still_text
+from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.snapshots.explorer_snapshot import LONGEST, still_html, still_text
 from tests.data.test_filesystem import DEMO
 from tests.views.test_explorer import Host
 from tests.views.test_static import HOSTILE

@@ -4,11 +4,11 @@ import queue
 import time
 from typing import Any
 
-from refexplorer.data.access import AccessPolicy
-from refexplorer.data.targets import Targets
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.limits import Limits
-from refexplorer.spec.references import Range
-from refexplorer.views.jobs import Jobs
+from refexplorer.spec.core.references import Range
+from refexplorer.views.wire.jobs import Jobs
 from tests.servers import range_server
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.tree import Tree
+from refexplorer.views.tree.visible_rows import Tree
 
 GEN = {
     "key": "v/{{i}}.{{j}}",

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.notes import SOON
-from refexplorer.views.still import complete, still_html
+from refexplorer.views.snapshots.explorer_snapshot import complete, still_html
+from refexplorer.views.wire.notes import SOON
 from tests.data.test_filesystem import raw_set
 from tests.servers import range_server
 from tests.views.test_explorer import Host

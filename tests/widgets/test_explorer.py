@@ -5,7 +5,7 @@ import pytest
 from refexplorer import demo
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.opening import open_references
-from refexplorer.views.wire import Message
+from refexplorer.views.wire.answering import Message
 from refexplorer.widgets import bundles
 from refexplorer.widgets.explorer import explore
 

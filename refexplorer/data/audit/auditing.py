@@ -9,24 +9,24 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from refexplorer.data.audit.auditor import Auditor
-from refexplorer.data.audit.parts import Part, parts
-from refexplorer.data.audit.recordfiles import LostFiles
-from refexplorer.data.audit.references import blocks
-from refexplorer.data.audit.report import Audit, report
-from refexplorer.data.audit.running import Crew, run, threads_of, workers_of
-from refexplorer.data.audit.sampling import Decode, Sample, wanted_of
-from refexplorer.data.audit.sorting import Sorter
-from refexplorer.data.audit.store import ResultStore
-from refexplorer.data.background import Stopped
+from refexplorer.data.audit.plan.audit_parts import Part, parts
+from refexplorer.data.audit.plan.audited_references import blocks
+from refexplorer.data.audit.plan.record_files import LostFiles
+from refexplorer.data.audit.plan.sampling import Decode, Sample, wanted_of
+from refexplorer.data.audit.plan.sorting import Sorter
+from refexplorer.data.audit.report.audit_report import Audit, report
+from refexplorer.data.audit.report.result_store import ResultStore
+from refexplorer.data.audit.work.auditor import Auditor
+from refexplorer.data.audit.work.running import Crew, run, threads_of, workers_of
+from refexplorer.data.fetch.background import Stopped
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
-from refexplorer.refset.opened import OpenedSet
-from refexplorer.refset.records import Records
-from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.catalogue import Severity
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.segments.records import Records
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
 @dataclass(frozen=True, slots=True)

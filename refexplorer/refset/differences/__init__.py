@@ -1,1 +1,5 @@
-"""What differs between two sets: by key, and by what a key means."""
+"""What differs between two sets: by key, and by what a key means.
+
+`difference` composes it; `key_matching` lays the keys beside each other, `comparing` the
+references, `renames` and `arrays_moved` find the rule behind most changes.
+"""

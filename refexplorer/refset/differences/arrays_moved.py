@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.formats.arrow import numbers_of
+from refexplorer.formats.buffers.arrow import numbers_of
+from refexplorer.refset.columns.table import Table
 from refexplorer.refset.differences.comparing import METADATA, SAME, compare
-from refexplorer.refset.table import Table
-from refexplorer.refset.tree import Tree
-from refexplorer.spec.paths import prefix
+from refexplorer.refset.tree.folders import Tree
+from refexplorer.spec.core.paths import prefix
 
 MOST_ARRAYS = 100
 """Arrays of each side that are held against each other; of more, the first in the tree."""

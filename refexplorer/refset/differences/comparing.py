@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refexplorer.refset.columns import RANGE, URL, Columns
-from refexplorer.refset.joining import joined_columns
-from refexplorer.refset.table import Table
-from refexplorer.spec.lint import is_metadata, parse_metadata
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.refset.columns.joining import joined_columns
+from refexplorer.refset.columns.reference_columns import RANGE, URL, Columns
+from refexplorer.refset.columns.table import Table
+from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.spec.document.lint_rules import is_metadata, parse_metadata
 
 CHANGES = (
     "same", "removed", "added", "moved", "shifted", "resized", "inlined", "embedded", "content",

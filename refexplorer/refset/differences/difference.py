@@ -10,8 +10,8 @@ import numpy as np
 
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
-from refexplorer.refset.blocks import tables
-from refexplorer.refset.chunk_names import chunk_indices
+from refexplorer.refset.columns.chunk_names import chunk_indices
+from refexplorer.refset.columns.table import Table
 from refexplorer.refset.differences.arrays_moved import ArrayMove, find_array_moves
 from refexplorer.refset.differences.comparing import (
     ADDED,
@@ -25,15 +25,15 @@ from refexplorer.refset.differences.comparing import (
     compare,
 )
 from refexplorer.refset.differences.fields import FieldChange, field_changes
-from refexplorer.refset.differences.matching import Matched, match
+from refexplorer.refset.differences.key_matching import Matched, match
 from refexplorer.refset.differences.renames import Rename, Shift, find_renames, find_shifts
-from refexplorer.refset.opened import OpenedSet
-from refexplorer.refset.overriding import is_within
-from refexplorer.refset.segments import Segment
-from refexplorer.refset.table import Table
-from refexplorer.spec.arrays import ArrayMeta
-from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import Base64, Inline, Reference
+from refexplorer.refset.opened.batches import tables
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.opened.overriding import is_within
+from refexplorer.refset.segments.segment import Segment
+from refexplorer.spec.core.references import Base64, Inline, Reference
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.document.lint_rules import parse_metadata
 
 GRID_CHUNKS = 100_000_000
 ABSENT = -1

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.core.diagnostics import pointer
 
 _ABSENT = object()
 

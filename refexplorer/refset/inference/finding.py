@@ -7,12 +7,12 @@ from itertools import chain, islice
 
 import numpy as np
 
-from refexplorer.formats.json_writing import json_text
+from refexplorer.formats.json.writer import json_text
+from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.grids import LEAST_ROWS, additive_grids, full_grids
 from refexplorer.refset.inference.groups import Group, groups_of
 from refexplorer.refset.inference.items import Item, pieces, write_items
 from refexplorer.refset.inference.lattices import Lattice, fit_lattice, lattice_of
-from refexplorer.refset.table import Table
 
 MOST_ITEMS = 1000
 MOST_LATTICES = 8

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refexplorer.formats.arrow import text_column
-from refexplorer.refset.columns import RANGE, URL, Columns
+from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.refset.columns.reference_columns import RANGE, URL, Columns
+from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.grids import LEAST_ROWS
 from refexplorer.refset.inference.numbers import read_numbers, shapes_of
-from refexplorer.refset.table import Table
 
 BLOCK = 2**16
 """Rows whose texts are read together."""

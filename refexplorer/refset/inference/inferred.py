@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.compression import Progress
-from refexplorer.formats.json_writing import json_text
-from refexplorer.refset.blocks import BLOCK
-from refexplorer.refset.document_check import Watch
+from refexplorer.formats.files.compression import Progress
+from refexplorer.formats.json.writer import json_text
+from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.finding import find_items
 from refexplorer.refset.inference.items import Item
 from refexplorer.refset.inference.proving import proved, urls_read_back
-from refexplorer.refset.inference.templates import find_templates
-from refexplorer.refset.retargeting import retargeted
-from refexplorer.refset.table import Table
-from refexplorer.refset.writing import means_v1, written
+from refexplorer.refset.inference.url_templates import find_templates
+from refexplorer.refset.opened.batches import BLOCK
+from refexplorer.refset.write.document_check import Watch
+from refexplorer.refset.write.json_members import means_v1, written
+from refexplorer.refset.write.retargeting import retargeted
 
 
 @dataclass(frozen=True)

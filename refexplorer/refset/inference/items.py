@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from refexplorer.refset.inference.axis_cuts import cuts_of, own_field, slopes
 from refexplorer.refset.inference.covers import Boxes, cover
 from refexplorer.refset.inference.groups import Group
 from refexplorer.refset.inference.lattices import Lattice
 from refexplorer.refset.inference.progressions import fit_whole, times
-from refexplorer.refset.inference.segments import cuts_of, own_field, slopes
 
 NAMES = ("i", "j", "k", "l", "m", "n", "o", "p", "q", "r")
 """What dimensions are called, in the order of the numbers of a key."""

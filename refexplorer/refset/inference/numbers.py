@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.arrow import numbers_of
-from refexplorer.formats.spans import Spans, spans_of
+from refexplorer.formats.buffers.arrow import numbers_of
+from refexplorer.formats.buffers.spans import Spans, spans_of
 
 _DIGITS = 18
 """Digits of a number that surely fits into 64 bits."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.refset.blocks import BLOCK, block_of
-from refexplorer.refset.columns import Columns
-from refexplorer.refset.segments import Generated
-from refexplorer.refset.table import Table
-from refexplorer.spec.document import UrlReader, read_document
-from refexplorer.spec.gen import GenItem
-from refexplorer.spec.reading import BadReference
+from refexplorer.refset.columns.reference_columns import Columns
+from refexplorer.refset.columns.table import Table
+from refexplorer.refset.opened.batches import BLOCK, block_of
+from refexplorer.refset.segments.segment import Generated
+from refexplorer.spec.core.reference_parsing import BadReference
+from refexplorer.spec.document.model import UrlReader, read_document
+from refexplorer.spec.gen.item import GenItem
 
 
 def proved(

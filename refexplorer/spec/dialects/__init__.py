@@ -3,6 +3,9 @@
 The rules are those of the readers' sources, named in each module. Text of a file is never
 rendered by the readers' own means: formats are parsed, templates go through the whitelist of
 `refexplorer.spec.templates`, and what that does not know is told as unknown.
+
+A reader has a module (`fsspec`, `gdal`, `javascript`, `julia`, `virtualizarr`); `survey` is the
+document as they meet it, `judging` adds up their verdicts. Begin with `judging`.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from refexplorer.spec.dialects.verdicts import (
     Verdict,
 )
 from refexplorer.spec.dialects.virtualizarr import VirtualiZarr
-from refexplorer.spec.document import Document
+from refexplorer.spec.document.model import Document
 
 __all__ = [
     "Dialects",

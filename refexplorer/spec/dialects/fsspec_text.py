@@ -14,12 +14,12 @@ from string import Formatter
 import jinja2
 from jinja2 import nodes
 
-from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.dialects.judging import NotComputed, Refusal, attempt, joined
 from refexplorer.spec.dialects.survey import Survey
-from refexplorer.spec.document import Document
-from refexplorer.spec.operations import TemplateProblem, Value
-from refexplorer.spec.templates import Scope, Template, UndefinedName, is_template
+from refexplorer.spec.document.model import Document
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.operations import TemplateProblem, Value
+from refexplorer.spec.templates.template import Scope, Template, UndefinedName, is_template
 
 _ENVIRONMENT = jinja2.Environment()
 _FIELD = re.compile(r"([^.\[]*)(?:\[([0-9]{1,9})\]|\.(\w+))?(.*)", re.DOTALL)

@@ -10,11 +10,11 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 
-from refexplorer.spec.compiler import compile_template
 from refexplorer.spec.dialects.fsspec_text import is_function
 from refexplorer.spec.dialects.judging import NotComputed, Refusal, attempt, joined, tags
-from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.templates import Scope
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.template import Scope
 
 EXACT = 2**53
 _CALLED = re.compile(r"(?<![A-Za-z_1-9])([A-Za-z_1-9]+)\(")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from refexplorer.spec.core.references import V0Value
 from refexplorer.spec.dialects.survey import Form, Group, Survey, WrittenItem, form_of, spread
 from refexplorer.spec.dialects.verdicts import Difference, Outcome, Reason, State, Verdict
-from refexplorer.spec.operations import TemplateProblem
-from refexplorer.spec.references import V0Value
+from refexplorer.spec.templates.operations import TemplateProblem
 
 EXAMPLES = 5
 LONGEST_EXAMPLE = 10_000

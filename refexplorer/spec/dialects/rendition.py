@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+from refexplorer.spec.core.references import V0Value
 from refexplorer.spec.dialects.judging import (
     Entry,
     GenRules,
@@ -17,7 +18,6 @@ from refexplorer.spec.dialects.judging import (
 )
 from refexplorer.spec.dialects.survey import Survey
 from refexplorer.spec.dialects.verdicts import Outcome, Verdict
-from refexplorer.spec.references import V0Value
 
 _NO_GEN = "`gen` is not read."
 

@@ -14,11 +14,11 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from refexplorer.spec.document import Document, UrlReader
-from refexplorer.spec.gen import BadField, GenItem
-from refexplorer.spec.reading import BadReference, read_reference
-from refexplorer.spec.references import BASE64_PREFIX, Base64, V0Value
-from refexplorer.spec.templates import is_template
+from refexplorer.spec.core.reference_parsing import BadReference, read_reference
+from refexplorer.spec.core.references import BASE64_PREFIX, Base64, V0Value
+from refexplorer.spec.document.model import Document, UrlReader
+from refexplorer.spec.gen.item import BadField, GenItem
+from refexplorer.spec.templates.template import is_template
 
 SAMPLES = 3
 FORMS = 5_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from refexplorer.markup import code, counted, escape, items, shown
-from refexplorer.spec.references import V0Value
+from refexplorer.spec.core.references import V0Value
 
 SHOWN = 200
 

@@ -1,0 +1,255 @@
+"""What may be read, and the sentence for what may not."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from refexplorer.data.access.urls import (
+    OBJECT_STORES,
+    Place,
+    is_private,
+    parse,
+    protocol_of,
+    resolve,
+    shown,
+)
+from refexplorer.errors import AccessError
+from refexplorer.markup import escape
+
+_NAME_SHOWN = 200
+
+
+class AccessPolicy:
+    """Says which targets of a reference set may be read; it never reads anything itself.
+
+    The folder of the reference file is allowed from the start; everything else is granted
+    by name: a bucket (``"s3://bucket"``), a host (``"https://host"``), a folder
+    (``"/data"``, ``"file:///data"``, ``"https://host/folder"``) or ``"memory://"``. Hosts,
+    ports and protocols are compared exactly. An address that is not on the internet
+    (loopback, link-local, private) has to be named itself, also where an allowed host
+    name or a redirect leads to it.
+
+    Parameters
+    ----------
+    location
+        The folder or URL that relative targets are resolved against; None for a set that
+        did not come from a file.
+    allow
+        The first grants.
+    served
+        The person who browses is not the one who started the process: local files and
+        addresses inside the network are then only what `allow` names.
+    """
+
+    def __init__(
+        self, location: str | None = None, allow: Iterable[str] = (), *, served: bool = False
+    ) -> None:
+        self.location = location
+        self.served = served
+        self._places: list[Place] = []
+        self._names: list[str] = []
+        for name in [allow] if isinstance(allow, str) else allow:
+            self._add(name)
+        self._places += _home(location, served)
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """The names that were granted, in order, but for the folder of the set.
+
+        Nor is any place among them that a page which is served shows to nobody.
+        """
+        return tuple(name for name in self._names if name != self.location and self._shows(name))
+
+    def _shows(self, name: str) -> bool:
+        return not self.served or is_public(_granted_place(name))
+
+    def grant(self, name: str) -> None:
+        """Allow one more place by name.
+
+        Raises
+        ------
+        AccessError
+            If the name is none, or if the page is served to others and the place is local.
+        """
+        if self.served:
+            self._require_public(_granted_place(name))
+        self._add(name)
+
+    def resolve(self, url: str) -> str:
+        """Say where a target leads, allowed or not."""
+        return resolve(url, self.location)
+
+    def check(self, url: str) -> str:
+        """Return the absolute URL or path to read, if it may be read.
+
+        Raises
+        ------
+        AccessError
+            With the name to grant in `AccessError.grant`; empty if no grant would help.
+        """
+        return self.place(url).url
+
+    def place(self, url: str) -> Place:
+        """Do as `check`, and return the parsed target."""
+        place = self.allowed(url)
+        if place.protocol == "file":
+            _require_regular(url, place)
+        return place
+
+    def allowed(self, url: str) -> Place:
+        """Do as `place`, of a folder, too.
+
+        Raises
+        ------
+        AccessError
+            If it may not be read.
+        """
+        place = parse(self.resolve(url))
+        if not any(root.holds(place) for root in self._places):
+            raise AccessError(_sentence(url, place), target=url, grant=place.grant)
+        return place
+
+    def check_address(self, protocol: str, host: str, address: str) -> None:
+        """Refuse an address inside the network that a host name turned out to have.
+
+        Raises
+        ------
+        AccessError
+            Unless the address itself, or ``localhost``, was named.
+        """
+        if not is_private(address) or _is_localhost(host):
+            return
+        if any(place.host == address for place in self._places):
+            return
+        name = f"[{address}]" if ":" in address else address
+        grant = f"{protocol}://{name}"
+        raise AccessError(
+            f"{host} is at {address}, an address inside this machine or network: "
+            f'pass allow=["{grant}"] as well if that is what you mean.',
+            target=f"{protocol}://{host}",
+            grant=grant,
+        )
+
+    def _require_public(self, place: Place) -> None:
+        """Refuse a place that a visitor of the page may not name."""
+        if not is_public(place):
+            raise AccessError(
+                f"{shown(place.url)} may lie inside the machine or network that serves this page; "
+                f"whoever starts the page can add --allow {shown(place.grant)}.",
+                target=place.url,
+                grant="",
+            )
+
+    def _add(self, name: str) -> None:
+        self._places.append(_granted_place(name))
+        self._names.append(name)
+
+
+class InternetPolicy(AccessPolicy):
+    """Allows what anybody can read on the internet, and besides only what `allow` names.
+
+    For the sets that visitors of a served page open by URL, redirects included.
+    """
+
+    def __init__(self, allow: Iterable[str] = ()) -> None:
+        super().__init__(None, allow, served=True)
+
+    def allowed(self, url: str) -> Place:
+        """Return the parsed URL, or path.
+
+        Raises
+        ------
+        AccessError
+            If it may lie inside the machine or network, and was not named.
+        """
+        try:
+            return super().allowed(url)
+        except AccessError:
+            if protocol_of(url) in (None, "file"):
+                raise _not_opened(url) from None
+            place = parse(url)
+            self._require_public(place)
+            return place
+
+    def check_address(self, protocol: str, host: str, address: str) -> None:
+        """Refuse an address inside the network, as `AccessPolicy` does."""
+        try:
+            super().check_address(protocol, host, address)
+        except AccessError as error:
+            raise AccessError(
+                f"{host} is at {address}, inside the machine or network that serves this page; "
+                f"whoever starts the page can add --allow {error.grant}.",
+                target=error.target,
+                grant="",
+            ) from None
+
+
+def _not_opened(path: str) -> AccessError:
+    """Refuse a file without a word on where a link in its path leads, or whether it is there."""
+    return AccessError(
+        f"{escape(path, _NAME_SHOWN)} is not opened on this page: start it with "
+        f"`refexplorer serve` and this path, or with `--allow` and its folder.",
+        target=path,
+        grant="",
+    )
+
+
+def _home(location: str | None, served: bool) -> list[Place]:
+    """Return the place that needs no grant, if there is one."""
+    try:
+        home = [] if location is None else [parse(resolve(location, None))]
+    except AccessError:
+        return []
+    return [place for place in home if not (served and place.protocol == "file")]
+
+
+def _granted_place(name: str) -> Place:
+    try:
+        return parse(resolve(name, None))
+    except AccessError as error:
+        raise AccessError(
+            f"allow={name!r} cannot be used: {error} "
+            'Name a bucket, a host or a folder, such as "s3://bucket".',
+            target=name,
+            grant="",
+        ) from None
+
+
+def _is_localhost(host: str) -> bool:
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def is_public(place: Place) -> bool:
+    """Whether reading the place cannot show more than the internet shows to everyone."""
+    if place.protocol in OBJECT_STORES:
+        return True
+    if place.protocol not in ("http", "https") or _is_localhost(place.host):
+        return False
+    try:
+        return not is_private(place.host)
+    except ValueError:
+        return True
+
+
+def _sentence(url: str, place: Place) -> str:
+    whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
+    return (
+        f"{shown(url)} may not be read yet{whose if place.disguised else ''}: "
+        f'pass allow=["{shown(place.grant)}"] to read it.'
+    )
+
+
+def _require_regular(url: str, place: Place) -> None:
+    """Refuse devices and pipes, which never end or never begin; a missing file may be asked."""
+    try:
+        mode = Path(place.path).stat().st_mode
+    except OSError:
+        return
+    if not stat.S_ISREG(mode):
+        raise AccessError(
+            f"{shown(url)} is not a regular file, and only regular files are read.",
+            target=url,
+            grant="",
+        )

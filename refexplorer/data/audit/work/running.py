@@ -1,0 +1,256 @@
+"""Doing the parts of an audit: in threads of this process, or by the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import pyarrow as pa
+
+from refexplorer.data.audit.plan.audit_parts import Part
+from refexplorer.data.audit.work.auditor import Auditor
+from refexplorer.data.fetch.background import POLL, Stopped
+from refexplorer.errors import RefexplorerError
+
+WAITING_PARTS = 2
+"""Parts that are handed out for each worker thread, so that none waits for the next one."""
+PATIENCE = 30.0
+"""Seconds after which one of the last parts is given to a second worker, too."""
+_SLOWER = 4
+"""A part must also take so many times as long as the slowest that is done."""
+CONNECT_SECONDS = 10
+"""To find the scheduler, and a worker."""
+
+Finished = Callable[[Part, pa.Table | Exception], None]
+"""Called with each part, in the order in which they end: its results, or why there are none."""
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Who does the parts.
+
+    Attributes
+    ----------
+    executor
+        Takes parts.
+    threads
+        How many are done at a time.
+    do
+        What is run for a part.
+    repeats
+        Whether a part that takes long may be given to a second worker.
+    check
+        Raises `RefexplorerError` if nothing that was handed out will ever come back.
+    """
+
+    executor: Executor
+    threads: int
+    do: Callable[[Part], pa.Table]
+    repeats: bool
+    check: Callable[[], None] = lambda: None
+
+
+@contextmanager
+def threads_of(auditor: Auditor, count: int) -> Iterator[Crew]:
+    """Do the parts here; at the end of the block what still runs is stopped and waited for."""
+    ended = threading.Event()
+
+    def do(part: Part) -> pa.Table:
+        return auditor.audit(part, lambda: not ended.is_set())
+
+    with ThreadPoolExecutor(count, "audit") as executor:
+        try:
+            yield Crew(executor, count, do, repeats=False)
+        finally:
+            ended.set()
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def workers_of(auditor: Auditor, scheduler: object) -> Iterator[Crew]:
+    """Have the workers of a cluster do the parts.
+
+    Parameters
+    ----------
+    auditor
+        Goes with each part, so that it does not matter which workers come and go.
+    scheduler
+        The address of the scheduler, or a client, which is left open.
+
+    Raises
+    ------
+    RefexplorerError
+        If Dask is not installed, or there is no scheduler, or it has no workers.
+    """
+    with _client(scheduler) as client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            threads = sum(client.nthreads().values())
+        except Exception as error:  # what Dask raises is its own affair
+            raise RefexplorerError(
+                f"The scheduler at {_address(client)} has no worker; start one and try again."
+            ) from error
+        address = _address(client)
+
+        def check() -> None:
+            if client.status == "closed":
+                raise RefexplorerError(
+                    f"The scheduler at {address} went away; what is finished is kept."
+                )
+
+        executor = client.get_executor(pure=False)
+        try:
+            yield Crew(executor, max(threads, 1), auditor.audit, True, check)
+        finally:
+            with suppress(Exception):  # of a cluster that is gone nothing can be taken back
+                executor.shutdown(wait=False)
+
+
+@contextmanager
+def _client(scheduler: object) -> Iterator[Any]:
+    """Give a client; Dask has no types that say what it takes."""
+    if not isinstance(scheduler, str):
+        yield scheduler
+        return
+    try:
+        import distributed
+    except ImportError:
+        raise RefexplorerError(
+            "Auditing on a cluster needs Dask: `pip install 'refexplorer[dask]'` brings it."
+        ) from None
+    try:
+        connect: Any = distributed.Client
+        client = connect(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except Exception as error:  # what Dask raises is its own affair
+        raise RefexplorerError(
+            f"No Dask scheduler answers at {scheduler}: {_first_line(error)}."
+        ) from None
+    with distributed.utils.silence_logging_cmgr(logging.CRITICAL), client:
+        yield client
+
+
+def _address(client: Any) -> str:
+    return str(getattr(client.scheduler, "address", "the given client"))
+
+
+def run(crew: Crew, parts: Iterator[Part], finished: Finished, keep_on: Callable[[], bool]) -> None:
+    """Do all parts, handing out only as many at a time as are needed.
+
+    Parameters
+    ----------
+    crew
+        Who does them.
+    parts
+        Taken one by one.
+    finished
+        Is told of each, in this thread.
+    keep_on
+        Asked ten times a second; False stops.
+
+    Raises
+    ------
+    Stopped
+        If `keep_on` returned False.
+    RefexplorerError
+        If the cluster goes away.
+    """
+    work = _Work(crew, finished)
+    while work.hand_out(parts):
+        if not keep_on():
+            raise Stopped
+        crew.check()
+        work.take_in()
+
+
+@dataclass
+class _Try:
+    """A part that somebody does, and since when."""
+
+    part: Part
+    begun: float
+
+
+class _Work:
+    """The parts that are being done."""
+
+    def __init__(self, crew: Crew, finished: Finished) -> None:
+        self._crew = crew
+        self._finished = finished
+        self._tries: dict[Future[Any], _Try] = {}
+        self._repeated: set[int] = set()
+        self._longest = 0.0
+
+    def hand_out(self, parts: Iterator[Part]) -> bool:
+        """Give away more parts; say whether anything is left to wait for."""
+        room = WAITING_PARTS * self._crew.threads
+        while len(self._tries) < room:
+            part = next(parts, None)
+            if part is None:
+                self._repeat_stragglers()
+                break
+            self._give(part)
+        return bool(self._tries)
+
+    def take_in(self) -> None:
+        """Wait a moment, and pass on what is done."""
+        done, _ = wait(self._tries, timeout=POLL, return_when=FIRST_COMPLETED)
+        for future in done:
+            mine = self._tries.pop(future, None)
+            if mine is None:
+                continue  # the other try of the same part was faster
+            self._longest = max(self._longest, monotonic() - mine.begun)
+            self._drop(mine.part.number)
+            self._finished(mine.part, _outcome(future))
+
+    def _give(self, part: Part) -> None:
+        try:
+            future = self._crew.executor.submit(self._crew.do, part)
+        except Exception as error:
+            self._crew.check()
+            raise RefexplorerError(
+                f"The audit cannot go on: {_first_line(error)}; what is finished is kept."
+            ) from error
+        self._tries[future] = _Try(part, monotonic())
+
+    def _drop(self, number: int) -> None:
+        """Forget other tries of a part."""
+        for future in [f for f, mine in self._tries.items() if mine.part.number == number]:
+            del self._tries[future]
+            future.cancel()
+
+    def _repeat_stragglers(self) -> None:
+        """Give parts that take very long to a second worker, each once."""
+        if not self._crew.repeats:
+            return
+        latest = monotonic() - max(PATIENCE, _SLOWER * self._longest)
+        for mine in list(self._tries.values()):
+            if mine.begun < latest and mine.part.number not in self._repeated:
+                self._repeated.add(mine.part.number)
+                self._give(mine.part)
+
+
+def _outcome(future: Future[Any]) -> pa.Table | Exception:
+    try:
+        return future.result()
+    except CancelledError:
+        return RefexplorerError("The cluster gave it up")
+    except Exception as error:
+        return error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__

@@ -1,0 +1,83 @@
+"""A file of what a check found, a line a target, so that a second check goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from refexplorer.data.check.check_results import TargetCheck, TargetState
+from refexplorer.errors import SourceError
+
+_START = b'{"url": '
+_ASKED = (TargetState.GOOD, TargetState.SHORT)
+"""What is not asked again; a target that could not be read may be there by now."""
+
+
+class Journal:
+    """What was found before, and a place for what is found now.
+
+    Each line is one JSON object, written at once. A last line that an end of the machine cut
+    is dropped.
+
+    Parameters
+    ----------
+    path
+        The file; made if there is none. None keeps nothing.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be written, or has something else in it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self._path = None if path is None else Path(path)
+        self._known: dict[str | None, TargetCheck] = {}
+        if self._path is not None:
+            try:
+                self._path.touch()
+                self._read(self._path)
+            except OSError as error:
+                raise SourceError(f"{path} cannot be used to resume: {error.strerror}.") from None
+
+    def known(self, wanted: TargetCheck) -> TargetCheck | None:
+        """Return what was found for a target with the same references, if it was reached."""
+        found = self._known.get(wanted.url)
+        if found is None or found.state not in _ASKED:
+            return None
+        same = (found.end, found.references) == (wanted.end, wanted.references)
+        return found if same else None
+
+    def add(self, record: TargetCheck) -> None:
+        """Write one more line."""
+        if self._path is not None:
+            with self._path.open("ab") as file:
+                file.write(f"{json.dumps(asdict(record))}\n".encode())
+
+    def _read(self, path: Path) -> None:
+        content = path.read_bytes()
+        complete = content.rfind(b"\n") + 1
+        for number, line in enumerate(content[:complete].splitlines(), 1):
+            record = _record(line)
+            if record is None:
+                raise _no_journal(path, f"line {number} is none of its records")
+            self._known[record.url] = record
+        if complete < len(content):
+            if not complete and not content.startswith(_START):
+                raise _no_journal(path, "it begins with something else")
+            with path.open("r+b") as file:
+                file.truncate(complete)
+
+
+def _no_journal(path: Path, why: str) -> SourceError:
+    return SourceError(f"{path} is not what a check of targets wrote ({why}); name a new file.")
+
+
+def _record(line: bytes) -> TargetCheck | None:
+    try:
+        found = json.loads(line)
+        return TargetCheck(**found | {"state": TargetState(found["state"])})
+    except (ValueError, TypeError, KeyError):
+        return None

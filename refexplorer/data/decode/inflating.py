@@ -1,0 +1,238 @@
+"""Sizes of decoded bytes, known before a codec makes them: a small chunk can hold terabytes.
+
+Streams that do not declare the size are decoded piece by piece and only counted.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import math
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import zstandard
+
+from refexplorer.data.decode.declared import blosc, items, json_items, lz4, msgpack_items, zfp
+from refexplorer.errors import LimitError
+from refexplorer.markup import size_text
+
+_FED = 2**16
+_PIECE = 2**20
+_LZMA_MEMORY = 2**28
+_DEFLATE_RATIO = 1032
+"""The most that deflate can inflate a byte to (zlib's technical notes)."""
+_POINTER = 8
+_SAME_SIZE = frozenset(
+    {
+        "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround",
+        "base64", "bytes", "endian", "transpose",
+    }
+)  # fmt: skip
+
+Settings = Mapping[str, Any]
+_Measure = Callable[[bytes, Settings, int], int]
+
+
+class _Stream(Protocol):
+    """What the decompressors of bz2 and lzma share."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the stream was met."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all that was given is decoded."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was given after the end of the stream."""
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Return at most `max_length` bytes."""
+
+
+def is_bounded(name: str) -> bool:
+    """Say whether `check_inflation` knows what a codec decodes to."""
+    return name in _MEASURES or name in _SAME_SIZE or name in _RATIOS
+
+
+def keeps_size(name: str) -> bool:
+    """Say whether a codec decodes to as many bytes as it is given, or a few less."""
+    return name in _SAME_SIZE
+
+
+def may_inflate(name: str) -> bool:
+    """Say whether the output of a codec may be far larger than its input, or is not known."""
+    return name in _MEASURES or not is_bounded(name)
+
+
+def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> None:
+    """Refuse encoded bytes that would decode to more than `limit` bytes.
+
+    Parameters
+    ----------
+    name, settings
+        A codec as numcodecs names it, and its configuration.
+    data
+        The encoded bytes.
+    limit
+        In bytes.
+
+    Raises
+    ------
+    LimitError
+        If they would. A codec that is not known here passes.
+    DecodeError
+        If the size that the bytes declare cannot be true.
+    """
+    if name in _MEASURES:
+        try:
+            size = _MEASURES[name](data, settings, limit)
+        except (zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, ValueError):
+            return  # the codec itself says what is wrong with them
+    else:
+        size = math.ceil(len(data) * _ratio_of(name, settings))
+    if size > limit:
+        raise LimitError(
+            f"{name} inflates {size_text(len(data))} to {size_text(size)} or more, and a chunk may "
+            f"take {size_text(limit)} at this step; it was stopped"
+        )
+
+
+def _zlib(data: bytes, settings: Settings, limit: int) -> int:
+    return _deflated(data, limit, zlib.MAX_WBITS, many=False)
+
+
+def _gzip(data: bytes, settings: Settings, limit: int) -> int:
+    return _deflated(data, limit, zlib.MAX_WBITS + 16, many=True)
+
+
+def _deflated(data: bytes, limit: int, window: int, many: bool) -> int:
+    most = len(data) * _DEFLATE_RATIO
+    if most <= limit:
+        return most
+    return _count(_deflate_pieces(data, window, many), limit)
+
+
+def _deflate_pieces(data: bytes, window: int, many: bool) -> Iterator[int]:
+    stream = zlib.decompressobj(window)
+    place = 0
+    while place < len(data):
+        fed = data[place : place + _FED]
+        place += len(fed)
+        while fed and not stream.eof:
+            yield len(stream.decompress(fed, _PIECE))
+            fed = stream.unconsumed_tail
+        if stream.eof:
+            place -= len(stream.unused_data)
+            if not many:
+                return
+            stream = zlib.decompressobj(window)
+
+
+def _bz2(data: bytes, settings: Settings, limit: int) -> int:
+    return _count(_stream_pieces(data, bz2.BZ2Decompressor), limit)
+
+
+def _lzma(data: bytes, settings: Settings, limit: int) -> int:
+    form, filters = settings.get("format", lzma.FORMAT_XZ), settings.get("filters")
+    memory = None if form == lzma.FORMAT_RAW else _LZMA_MEMORY
+
+    def start() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(form, memory, filters)
+
+    return _count(_stream_pieces(data, start), limit)
+
+
+def _stream_pieces(data: bytes, start: Callable[[], _Stream]) -> Iterator[int]:
+    stream, place = start(), 0
+    while place < len(data):
+        fed = data[place : place + _FED]
+        place += len(fed)
+        while fed or not (stream.needs_input or stream.eof):
+            yield len(stream.decompress(fed, _PIECE))
+            fed = b""
+        if stream.eof:
+            place -= len(stream.unused_data)
+            stream = start()
+
+
+def _zstd(data: bytes, settings: Settings, limit: int) -> int:
+    declared = zstandard.frame_content_size(data)
+    if declared >= 0:
+        return declared
+    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    return _count(iter(lambda: len(reader.read(_PIECE)), 0), limit)
+
+
+def _count(pieces: Iterator[int], limit: int) -> int:
+    """Add up sizes until they pass the limit."""
+    size = 0
+    for piece in pieces:
+        size += piece
+        if size > limit:
+            break
+    return size
+
+
+_MEASURES: dict[str, _Measure] = {
+    "zlib": _zlib,
+    "gzip": _gzip,
+    "bz2": _bz2,
+    "lzma": _lzma,
+    "zstd": _zstd,
+    "blosc": blosc,
+    "lz4": lz4,
+    "vlen-utf8": items,
+    "vlen-bytes": items,
+    "vlen-array": items,
+    "json2": json_items,
+    "msgpack2": msgpack_items,
+    "zfpy": zfp,
+}
+
+
+def _ratio(decoded: str, encoded: str) -> Callable[[Settings], float]:
+    """Return what gives the sizes of two data types of a configuration, as a ratio."""
+
+    def ratio(settings: Settings) -> float:
+        before = settings.get(encoded) or ("u1" if decoded == "dtype" else settings.get(decoded))
+        try:
+            return np.dtype(settings[decoded]).itemsize / max(np.dtype(before).itemsize, 1)
+        except (TypeError, ValueError, LookupError):
+            return 1
+
+    return ratio
+
+
+def _records(settings: Settings) -> float:
+    """Return the ratio of a record of the result to one of the table in text."""
+    try:
+        before, after = (
+            np.dtype([tuple(field) for field in settings[name]])
+            for name in ("indtypes", "outdtypes")
+        )
+        return after.itemsize / max(before.itemsize, 1)
+    except (TypeError, ValueError, LookupError):
+        return 1
+
+
+def _ratio_of(name: str, settings: Settings) -> float:
+    return _RATIOS[name](settings) if name in _RATIOS else 1
+
+
+_RATIOS: dict[str, Callable[[Settings], float]] = {
+    "packbits": lambda _: 8,
+    "astype": _ratio("decode_dtype", "encode_dtype"),
+    "categorize": _ratio("dtype", "astype"),
+    "delta": _ratio("dtype", "astype"),
+    "fixedscaleoffset": _ratio("dtype", "astype"),
+    "quantize": _ratio("dtype", "astype"),
+    "record_member": lambda _: 1,
+    "fill_hdf_strings": lambda _: _POINTER,
+    "FITSAscii": _records,
+}

@@ -1,0 +1,202 @@
+"""Whether an answer has the bytes that were asked for, as far as its headers tell.
+
+A server may send a login page, compressed bytes or another range with a status of success; taken
+for data they would be noise, or values of another place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from refexplorer.data.access.urls import Place, shown
+from refexplorer.errors import FetchError
+
+SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})
+"""Encodings that the first bytes tell, so that a document may have them."""
+_NO_ENCODING = frozenset({"", "identity", "chunked", "aws-chunked"})
+"""Of these the body is free when it is read; the last one some stores keep of an upload."""
+_PAGES = ("text/html", "application/xhtml+xml")
+_PAGE_NAMES = (".html", ".htm", ".xhtml")
+_SPAN = re.compile(r"bytes +([0-9]{1,20})-([0-9]{1,20})(?:/([0-9]{1,20}|\*))?", re.IGNORECASE)
+_SHOWN = 60
+
+
+class Span(NamedTuple):
+    """The part of a file that came.
+
+    Attributes
+    ----------
+    first, end
+        Offsets in the file.
+    size
+        Of the whole file; None if the server does not say.
+    """
+
+    first: int
+    end: int
+    size: int | None
+
+
+def check_encoding(name: str, said: str, allowed: frozenset[str] = frozenset()) -> None:
+    """Refuse bytes that are not those of the file but an encoding of them.
+
+    Parameters
+    ----------
+    name, said
+        A header, such as ``Content-Encoding``, and its value.
+    allowed
+        Encodings that do no harm where there is one alone.
+
+    Raises
+    ------
+    FetchError
+        If there is an encoding that is not allowed: offsets do not hold in it.
+    """
+    tokens = (token.strip().lower() for token in said.split(","))
+    found = [token for token in tokens if token not in _NO_ENCODING]
+    if found and (len(found) > 1 or found[0] not in allowed):
+        raise FetchError(
+            f"the server sent it encoded ({_named(name, said)}), and not the bytes of the file "
+            "itself that were asked for"
+        )
+
+
+def check_type(headers: Mapping[str, str], place: Place) -> None:
+    """Refuse a web page, unless the name of the target says that it is one.
+
+    Pages that ask for a login, or tell of an error, often come with a status of success. A target
+    whose path ends in ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted,
+    since many servers know none for data.
+
+    Raises
+    ------
+    FetchError
+        If it is a page.
+    """
+    said = headers.get("Content-Type", "")
+    kind = said.partition(";")[0].strip().lower()
+    if kind in _PAGES and not place.path.lower().endswith(_PAGE_NAMES):
+        raise FetchError(
+            f"the server sent a web page ({_named('Content-Type', said)}) in place of the file, "
+            "such as one to log in or of an error"
+        )
+
+
+def part_of(headers: Mapping[str, str], start: int, end: int | None) -> Span:
+    """Return which part of a file a server sent; it may have more than was asked for.
+
+    Parameters
+    ----------
+    headers
+        Of an answer 206.
+    start, end
+        What was asked for; `end` is None for all that follows.
+
+    Raises
+    ------
+    FetchError
+        If it does not say so, or the part is another one.
+    """
+    kind = headers.get("Content-Type", "")
+    if kind.lower().startswith("multipart/"):
+        raise FetchError(
+            f"the server sent several parts at once ({_named('Content-Type', kind)}), though one "
+            "range was asked for"
+        )
+    said = headers.get("Content-Range")
+    if said is None:
+        raise FetchError(
+            "the server sent a part of the file and does not say which: there is no Content-Range"
+        )
+    return _covering(said, start, end)
+
+
+def check_whole(headers: Mapping[str, str]) -> None:
+    """Refuse an answer 200 that is a part of a file by its header.
+
+    Raises
+    ------
+    FetchError
+        If it is.
+    """
+    said = headers.get("Content-Range")
+    if said is None:
+        return
+    span = _span(said)
+    if span is None or (span.first, span.end) != (0, span.size):
+        raise FetchError(
+            "the server answered 200, which stands for the whole file, and named a part of it "
+            f"({_named('Content-Range', said)})"
+        )
+
+
+def check_length(span: Span, length: int | None) -> None:
+    """Refuse a body of another length than its Content-Range says; None is not known.
+
+    Raises
+    ------
+    FetchError
+        If it is another.
+    """
+    if length is not None and length != span.end - span.first:
+        raise FetchError(
+            f"the server sent {length:,} bytes, and its Content-Range names "
+            f"{span.end - span.first:,} ({span.first:,} to {span.end:,})"
+        )
+
+
+def check_sent(said: str | None, start: int, end: int, length: int) -> None:
+    """Refuse what an object store sent unless it is a range, as far as there is one.
+
+    Parameters
+    ----------
+    said
+        Its ``Content-Range``; None for a whole object.
+    start, end
+        What was asked for.
+    length
+        Of what came.
+
+    Raises
+    ------
+    FetchError
+        If it is something else.
+    """
+    if said is None:
+        is_asked = not start and length <= end
+    else:
+        span = _covering(said, start, end)
+        check_length(span, length)
+        is_asked = span.first == start and span.end <= end
+    if not is_asked:
+        raise FetchError("the store sent something else than the range that was asked for")
+
+
+def _covering(said: str, start: int, end: int | None) -> Span:
+    span = _span(said)
+    named = _named("Content-Range", said)
+    if span is None:
+        raise FetchError(f"the server sent a part of the file and does not say which ({named})")
+    if span.first >= span.end or (span.size is not None and span.end > span.size):
+        raise FetchError(f"the server named a range that no file can have ({named})")
+    needed = span.end
+    if span.size is not None:
+        needed = span.size if end is None else min(end, span.size)
+    if span.first > start or span.end < needed:
+        raise FetchError(f"the server answered with another range than was asked for ({named})")
+    return span
+
+
+def _span(said: str) -> Span | None:
+    """Return what a Content-Range says; None if it cannot be read."""
+    found = _SPAN.fullmatch(said.strip())
+    if found is None:
+        return None
+    size = None if found[3] in (None, "*") else int(found[3])
+    return Span(int(found[1]), int(found[2]) + 1, size)
+
+
+def _named(header: str, value: str) -> str:
+    return f"{header}: {shown(value, _SHOWN)}"

@@ -1,0 +1,141 @@
+"""Why a target did not give its bytes, or a key has none, in words."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+from refexplorer.data.fetch.background import Stopped
+from refexplorer.errors import FetchError, LimitError, RefexplorerError
+
+if TYPE_CHECKING:
+    from refexplorer.data.access.urls import Place
+    from refexplorer.spec.core.diagnostics import Diagnostic
+
+_PACKAGES = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "adl": "adlfs",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+    "oci": "ocifs",
+    "oss": "ossfs",
+    "hf": "huggingface_hub",
+}
+_HTTP = {
+    401: "the server wants a login (401)",
+    403: "the server denies access (403)",
+    404: "there is no such file (404)",
+    410: "the file is gone (410)",
+    416: "the file ends before this range (416)",
+    429: "the server asks for fewer requests (429)",
+}
+_CREDENTIALS = {
+    "http": '{"headers": {"Authorization": …}}',
+    "s3": '{"key": …, "secret": …}',
+    "gs": '{"token": …}',
+    "az": '{"account_name": …, "account_key": …}',
+}
+_CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
+
+
+class Passing(FetchError):
+    """A failure of the moment: the same request may succeed a little later."""
+
+
+class Denied(FetchError):
+    """The store wants to know who asks."""
+
+
+def http_failure(status: int, reason: str | None) -> FetchError:
+    """Return the failure that the status of an HTTP answer tells of."""
+    words = _HTTP.get(status) or f"the server answered {status} {reason or ''}".rstrip()
+    if status >= 500 or status == 429:
+        return Passing(words)
+    return (Denied if status in (401, 403) else FetchError)(words)
+
+
+def cause(error: BaseException, place: Place) -> str:
+    """Return the cause as the end of a sentence, without a full stop."""
+    if isinstance(error, Denied | PermissionError):
+        return f"{_denied(error)}{_advice(place)}"
+    if isinstance(error, RefexplorerError):
+        return str(error)
+    if isinstance(error, Stopped):
+        return "it was stopped"
+    if isinstance(error, ImportError):
+        package = _PACKAGES.get(place.protocol)
+        return f"the package {package} is not installed" if package else f"{error}".rstrip(".")
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    if isinstance(error, ValueError) and "Protocol not known" in str(error):
+        return f"no installed package reads {place.protocol}:// targets"
+    return _connection(error, place) or f"{type(error).__name__}: {error}".splitlines()[0].rstrip(
+        ". :"
+    )
+
+
+def _connection(error: BaseException, place: Place) -> str | None:
+    """Return the words for what happened on the way to a server."""
+    import aiohttp
+
+    if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
+        return f"the host {place.host} cannot be found"
+    if isinstance(error, UnicodeError | aiohttp.InvalidURL):
+        return f"{place.host} is no name that a host can have"
+    if isinstance(error, aiohttp.ClientSSLError):
+        return f"no safe connection to {place.authority} could be made ({_tls(error)})"
+    if isinstance(error, TimeoutError):
+        return "no answer came in time"
+    if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
+        return "the connection ended before all bytes came"
+    if isinstance(error, aiohttp.ClientConnectorError | ConnectionError):
+        return f"no connection to {place.authority or place.path} could be made"
+    return None
+
+
+def _tls(error: BaseException) -> str:
+    """Return what OpenSSL says, such as ``"self-signed certificate"``."""
+    inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+    said = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
+    return str(said).replace("_", " ").lower().splitlines()[0]
+
+
+def _denied(error: BaseException) -> str:
+    return str(error) if isinstance(error, Denied) else "access is denied"
+
+
+def _advice(place: Place) -> str:
+    """Say which option would help, where there is one."""
+    options = _CREDENTIALS.get(place.protocol)
+    if options is None:
+        return ""
+    name = f"{place.protocol}://{place.authority}"
+    return f'; storage_options={{"{name}": {options}}} gives credentials'
+
+
+def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
+    """Say that more came, or would come, than one read may take.
+
+    Parameters
+    ----------
+    size, limit
+        In bytes.
+    ranges
+        Whether the server gives parts of files; if not, all before a range comes, too.
+    """
+    if not ranges:
+        return LimitError(
+            "the server does not know byte ranges and sends the file from its start, which is "
+            f"{size:,} bytes up to here; one read may take {limit:,} (limits: fetch_bytes)"
+        )
+    return LimitError(
+        f"it has {size:,} bytes or more, and one read may take {limit:,} (limits: fetch_bytes)"
+    )
+
+
+def said_of(error: Diagnostic) -> str:
+    """Say in a sentence why a key of the source is not in the set."""
+    return f"{error.key} has a reference that cannot be used: {error}"

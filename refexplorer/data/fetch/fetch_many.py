@@ -1,0 +1,198 @@
+"""Many references at once: merged, some at a time, with progress, and stopped when asked to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from time import monotonic
+
+from refexplorer.data.fetch.background import POLL, Stopped, wait_for
+from refexplorer.data.fetch.local import LocalFile
+from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.ranges import Request, Wanted, merged
+from refexplorer.data.fetch.target_reader import Targets, complete, explained, held
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.spec.core.references import Base64, Inline, Reference
+
+CONCURRENCY = 24
+"""Requests at a time: enough to hide the way to a server, few enough for a server to bear."""
+
+Fetched = dict[str, bytes | RefexplorerError]
+"""The bytes of each key, or why there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchProgress:
+    """How far a fetch is.
+
+    Attributes
+    ----------
+    chunks, chunk_count
+        References done, and all of them.
+    bytes, byte_count
+        Bytes that came for them, and all that are known to come: whole files count when they
+        are there.
+    """
+
+    chunks: int
+    chunk_count: int
+    bytes: int
+    byte_count: int
+
+
+Advance = Callable[[FetchProgress], bool]
+"""Called in the thread that waits, about ten times a second and at the end; False stops."""
+
+
+def fetch_many(
+    targets: Targets,
+    references: Mapping[str, Reference],
+    advance: Advance = lambda progress: True,
+) -> Fetched:
+    """Return the bytes of several references, each by its key, or the error that names why not.
+
+    Ranges of a target that touch, or have a small gap between them, are read in one request.
+
+    Parameters
+    ----------
+    targets
+        Reads them.
+    references
+        By key.
+    advance
+        Is told how far it is; if it returns False, open requests end and what has not come is
+        left out of the result.
+
+    Raises
+    ------
+    LimitError
+        If they are known to have more than `Limits.fetch_bytes` in all.
+    """
+    run = _Run(targets, references, advance)
+    try:
+        run.read_local()
+        run.read_remote()
+        run.tell()
+    except Stopped:
+        pass
+    return dict(run.fetched)
+
+
+class _Run:
+    """One call of `fetch_many`."""
+
+    def __init__(
+        self, targets: Targets, references: Mapping[str, Reference], advance: Advance
+    ) -> None:
+        self.fetched: Fetched = {}
+        self._targets = targets
+        self._advance = advance
+        self._count = len(references)
+        self._bytes = 0
+        self._told = 0.0
+        self._place_of = cache(targets.policy.place)
+        prepared = (self._prepared(key, reference) for key, reference in references.items())
+        wanted = [each for each in prepared if each is not None]
+        known = sum(each.end - each.start for each in wanted if each.end is not None)
+        self._known = self._bytes + known
+        if self._known > targets.limit:
+            raise LimitError(
+                f"{self._count:,} references have {self._known:,} bytes, and one read may take "
+                f"{targets.limit:,} (limits: fetch_bytes)."
+            )
+        requests = list(merged(wanted))
+        self._local = [each for each in requests if each.place.protocol == "file"]
+        self._remote = [each for each in requests if each.place.protocol != "file"]
+
+    def read_local(self) -> None:
+        """Read local files, each opened once."""
+        for _, group in groupby(self._local, key=lambda request: request.place.url):
+            requests = list(group)
+            try:
+                with self._targets.local.opened(requests[0].place) as file:
+                    for request in requests:
+                        self._read_local(file, request)
+            except (OSError, RefexplorerError) as error:
+                for request in requests:
+                    self._fail(request, error)
+
+    def read_remote(self) -> None:
+        """Read all else, several requests at a time."""
+        if self._remote:
+            wait_for(self._read_remote(), self._goes_on)
+
+    def tell(self) -> None:
+        """Say how far it is; raise `Stopped` if that is far enough."""
+        if not self._goes_on():
+            raise Stopped
+
+    def _prepared(self, key: str, reference: Reference) -> Wanted | None:
+        """Return what has to be read; what needs no reading, or cannot be read, is done."""
+        try:
+            if isinstance(reference, Inline | Base64):
+                self._keep(key, held(key, reference))
+                return None
+            wanted = self._targets.wanted(key, reference, place_of=self._place_of)
+        except RefexplorerError as error:
+            self.fetched[key] = error
+            return None
+        if wanted.start == wanted.end:
+            self._keep(key, b"")
+            return None
+        return wanted
+
+    def _read_local(self, file: LocalFile, request: Request) -> None:
+        try:
+            data = file.read(request.start, request.end, self._targets.limit)
+            self._finish(request, Pieces([data]))
+        except (OSError, RefexplorerError) as error:
+            self._fail(request, error)
+        if monotonic() - self._told >= POLL:
+            self.tell()
+
+    async def _read_remote(self) -> None:
+        requests = iter(self._remote)
+
+        async def work() -> None:
+            for request in requests:
+                try:
+                    self._finish(
+                        request,
+                        await self._targets.read(request.place, request.start, request.end),
+                    )
+                except Exception as error:  # each protocol has errors of its own
+                    self._fail(request, error)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(CONCURRENCY, len(self._remote))):
+                group.create_task(work())
+
+    def _goes_on(self) -> bool:
+        self._told = monotonic()
+        return self._advance(
+            FetchProgress(len(self.fetched), self._count, self._bytes, self._known)
+        )
+
+    def _finish(self, request: Request, data: Pieces) -> None:
+        for part in request.parts:
+            try:
+                self._keep(part.key, complete(part, request.cut(data, part)))
+            except RefexplorerError as error:
+                self.fetched[part.key] = error
+
+    def _keep(self, key: str, data: bytes) -> None:
+        if self._bytes + len(data) > self._targets.limit:
+            raise LimitError(
+                f"{key} was not kept: one read may take {self._targets.limit:,} bytes in all "
+                "(limits: fetch_bytes)."
+            )
+        self._bytes += len(data)
+        self.fetched[key] = data
+
+    def _fail(self, request: Request, error: Exception) -> None:
+        for part in request.parts:
+            if part.key not in self.fetched:
+                self.fetched[part.key] = explained(part, error)

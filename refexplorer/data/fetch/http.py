@@ -1,0 +1,289 @@
+"""Byte ranges over HTTP, in one place: what is allowed is checked again at each redirect."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import Any, ParamSpec, TypeVar
+
+import aiohttp
+from fsspec.asyn import get_loop
+from yarl import URL
+
+from refexplorer.data.access.address_guard import guarded_connector
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.storage_options import Options
+from refexplorer.data.access.urls import Place, protocol_of, shown
+from refexplorer.data.fetch.answers import (
+    SELF_DESCRIBING,
+    Span,
+    check_encoding,
+    check_length,
+    check_type,
+    check_whole,
+    part_of,
+)
+from refexplorer.data.fetch.facts import Facts, Versions
+from refexplorer.data.fetch.failures import Passing, http_failure, too_long
+from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.stalling import StallWatch
+from refexplorer.errors import FetchError
+
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10)
+SILENCE = 30
+"""Seconds without any byte; a large file over a slow line may take as long as it needs."""
+ATTEMPTS = 4
+FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
+"""Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
+failed together do not come back together."""
+REDIRECTS = 10
+Answer = TypeVar("Answer")
+Asked = ParamSpec("Asked")
+_REDIRECTED = frozenset({301, 302, 303, 307, 308})
+_BUFFER = 2**20
+"""Bytes that wait in memory before a server is told to pause."""
+_CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
+_FILESYSTEM = frozenset(
+    {
+        "client_kwargs", "get_client", "simple_links", "block_size", "same_scheme", "encoded",
+        "size_policy", "cache_type", "cache_options", "asynchronous", "loop",
+        "skip_instance_cache", "use_listings_cache", "listings_expiry_time", "max_paths",
+    }
+)  # fmt: skip
+"""Options for fsspec's filesystem, which say nothing about a request."""
+_PASSING = (
+    Passing,
+    TimeoutError,
+    ConnectionResetError,
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientPayloadError,
+)
+"""What may be otherwise a moment later."""
+
+
+class HttpReader:
+    """Reads on fsspec's event loop, with one session for each set of options.
+
+    Parameters
+    ----------
+    policy
+        Asked for every redirect, and for each address that a host name turns out to have.
+    options
+        As fsspec's: ``client_kwargs`` for the session, the rest for each request.
+    documents
+        Whether what is read tells by its content what it is, as reference sets do: it may be gzip
+        or zstd, and of any type.
+    """
+
+    def __init__(self, policy: AccessPolicy, options: Options, documents: bool = False) -> None:
+        self._policy = policy
+        self._options = options
+        self._documents = documents
+        self._versions = Versions()
+        self._stalls = StallWatch(SILENCE)
+        self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
+
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+        """Return the bytes from `start` to `end` (None: to the end of the file).
+
+        What may pass (a busy server, a broken connection) is tried again, a little later each
+        time.
+
+        Raises
+        ------
+        AccessError
+            If a redirect or an address leads to a place that is not allowed.
+        FetchError
+            If the server answers with anything else than these bytes: also where that is a web
+            page, an encoding of the file or another range, with a status of success.
+        LimitError
+            If more than `limit` bytes come.
+        """
+        return await _patiently(self._read, place, start, end, limit)
+
+    async def facts(self, place: Place) -> Facts:
+        """Return what the server says of a file; one byte is asked for, as some refuse HEAD.
+
+        Raises
+        ------
+        AccessError, FetchError
+            As `read`.
+        """
+        return await _patiently(self._facts, place)
+
+    async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+        with self._stalls.reading() as heard:
+            response = await self._answer(place, start, end)
+            try:
+                _refuse(response, start)
+                self._check_form(response, place, pages=self._documents)
+                span = _span(response, start, end)
+                self._versions.check(place.url, _version(response), span.size)
+                return await _body(response, span, start, end, limit, heard)
+            finally:
+                response.release()
+
+    async def _facts(self, place: Place) -> Facts:
+        try:
+            with self._stalls.reading():
+                async with await self._answer(place, 0, 1) as response:
+                    _refuse(response, 0)
+                    self._check_form(response, place)
+                    return _facts(response, _span(response, 0, 1))
+        except _Empty:
+            return Facts(0)
+
+    def _check_form(
+        self, response: aiohttp.ClientResponse, place: Place, pages: bool = False
+    ) -> None:
+        """Refuse what is not the file itself."""
+        allowed = SELF_DESCRIBING if self._documents else frozenset[str]()
+        for name in ("Content-Encoding", "Transfer-Encoding"):
+            check_encoding(name, ",".join(response.headers.getall(name, ())), allowed)
+        if not pages:
+            check_type(response.headers, place)
+
+    async def _answer(self, place: Place, start: int, end: int | None) -> aiohttp.ClientResponse:
+        """Ask for a range and follow redirects, each with the options that are meant for it."""
+        asked = place
+        for _ in range(REDIRECTS):
+            redirected = asked.authority != place.authority
+            session, options = self._session(asked, redirected)
+            headers = _headers(options, start, end)
+            response = await session.get(asked.url, **options | {"headers": headers})
+            if response.status not in _REDIRECTED:
+                return response
+            location = response.headers.get("Location")
+            if location is None:
+                return response
+            response.release()
+            asked = self._policy.place(_target(response, location))
+        raise FetchError("the server redirects without end")
+
+    def _session(
+        self, place: Place, redirected: bool
+    ) -> tuple[aiohttp.ClientSession, dict[str, Any]]:
+        """Return the session for a target, and the options of a request."""
+        name, options = self._options.of(place, redirected)
+        if name not in self._sessions:
+            client = _CLIENT | options.get("client_kwargs", {})
+            client.setdefault("cookie_jar", aiohttp.DummyCookieJar())
+            session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
+            weakref.finalize(self, _close, session)
+            request = {key: options[key] for key in options if key not in _FILESYSTEM}
+            self._sessions[name] = session, request | {"allow_redirects": False}
+        return self._sessions[name]
+
+
+class _Empty(FetchError):
+    """The file ends before the range."""
+
+
+async def _patiently(
+    ask: Callable[Asked, Awaitable[Answer]], *asked: Asked.args, **named: Asked.kwargs
+) -> Answer:
+    """Ask again, a little later each time, while the failure is one of the moment."""
+    for attempt in range(ATTEMPTS - 1):
+        try:
+            return await ask(*asked, **named)
+        except _PASSING:
+            await asyncio.sleep(random.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)))
+    return await ask(*asked, **named)
+
+
+def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, str]:
+    # a compressed answer would be unpacked, and its offsets would be others
+    headers = dict(options.get("headers", {})) | {"Accept-Encoding": "identity"}
+    if start or end is not None:
+        headers["Range"] = f"bytes={start}-{'' if end is None else end - 1}"
+    return headers
+
+
+def _refuse(response: aiohttp.ClientResponse, start: int) -> None:
+    """Raise unless the answer has bytes."""
+    if response.status in (200, 206):
+        return
+    failure = http_failure(response.status, response.reason)
+    size = response.headers.get("Content-Range", "").rpartition("/")[2]
+    is_empty = response.status == 416 and not start and size in ("", "0", "*")
+    raise _Empty(str(failure)) if is_empty else failure
+
+
+def _target(response: aiohttp.ClientResponse, location: str) -> str:
+    """Return where a redirect leads, which is never a local file: no grant may follow from it."""
+    try:
+        url = str(response.url.join(URL(location)))
+    except ValueError:
+        raise FetchError("the server redirects to an address that is no URL") from None
+    if protocol_of(url) not in ("http", "https"):
+        raise FetchError(
+            f"the server redirects to {shown(url)}, and only http and https are followed"
+        )
+    return url
+
+
+def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> Span:
+    """Return which part of the file comes: all of it if the server ignores ranges.
+
+    The end of all of it may not be known, and is 0 then.
+    """
+    length = response.content_length
+    if response.status == 200:
+        check_whole(response.headers)
+        return Span(0, length or 0, length)
+    span = part_of(response.headers, start, end)
+    check_length(span, length)
+    return span
+
+
+def _facts(response: aiohttp.ClientResponse, span: Span) -> Facts:
+    """Return what the headers say of a file of which one byte was asked for."""
+    tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
+    return Facts(span.size, *tags, ranges=response.status == 206)
+
+
+def _version(response: aiohttp.ClientResponse) -> str | None:
+    return response.headers.get("ETag") or response.headers.get("Last-Modified")
+
+
+async def _body(
+    response: aiohttp.ClientResponse,
+    span: Span,
+    start: int,
+    end: int | None,
+    limit: int,
+    heard: Callable[[], None],
+) -> Pieces:
+    """Read the bytes from `start` to `end` and leave most of the rest.
+
+    What comes before, of a server that ignores ranges, is thrown away. A part of no more than was
+    asked for is read to the end of the body, where it shows whether that is as long as it says.
+    """
+    skip = start - span.first
+    wanted = None if end is None else end - span.first
+    announced = response.content_length or 0 if wanted is None else wanted
+    if announced > limit:
+        raise too_long(announced, limit, ranges=response.status == 206 or not skip)
+    said = span.end - span.first if response.status == 206 else None
+    enough = None if wanted is None or (said is not None and said <= wanted) else wanted
+    pieces, count = list[bytes](), 0
+    async for piece in response.content.iter_any():
+        heard()
+        pieces.append(piece[max(skip - count, 0) :])
+        count += len(piece)
+        if (enough is not None and count >= enough) or (said is not None and count > said):
+            break
+        if count > limit:
+            raise too_long(count, limit)
+    if said is not None and (enough is None or count < enough):
+        check_length(span, count)
+    return Pieces(pieces)
+
+
+def _close(session: aiohttp.ClientSession) -> None:
+    """Close on the session's own loop, without waiting: this runs in the garbage collector."""
+    loop = get_loop()
+    if loop.is_running():
+        asyncio.run_coroutine_threadsafe(session.close(), loop)

@@ -1,0 +1,247 @@
+"""Reading the bytes that references point to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.storage_options import Options, StorageOptions
+from refexplorer.data.access.urls import Place, shown
+from refexplorer.data.fetch.facts import Facts
+from refexplorer.data.fetch.failures import cause
+from refexplorer.data.fetch.gathering import Gathering
+from refexplorer.data.fetch.local import LocalReader
+from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.ranges import Wanted
+from refexplorer.data.protocol import Opened
+from refexplorer.errors import (
+    AccessError,
+    DecodeError,
+    FetchError,
+    LimitError,
+    RefexplorerError,
+)
+from refexplorer.limits import Limits
+from refexplorer.spec.core.references import Base64, Inline, Range, Reference
+
+if TYPE_CHECKING:
+    from refexplorer.data.fetch.http import HttpReader
+    from refexplorer.data.fetch.remote import RemoteReader
+
+
+class Targets:
+    """Reads references; whatever reads a protocol is made after its first target was allowed.
+
+    Parameters
+    ----------
+    policy
+        Says what may be read.
+    storage_options
+        By protocol or place. What has no credentials there is read anonymously.
+    limits
+        `Limits.fetch_bytes` bounds one read.
+    """
+
+    def __init__(
+        self, policy: AccessPolicy, storage_options: StorageOptions | None, limits: Limits
+    ) -> None:
+        self.policy = policy
+        self.limit = limits.fetch_bytes
+        self.local = LocalReader()
+        self._options = Options(storage_options or {}, policy.location)
+        self._connect()
+
+    def _connect(self) -> None:
+        """Start without connections."""
+        _all.add(self)
+        self._readers: dict[str, HttpReader | RemoteReader] = {}
+        self._gathering = Gathering(self.read)
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("policy", "limit", "local", "_options")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._connect()
+
+    def fetch(
+        self, key: str, reference: Reference, start: int = 0, end: int | None = None
+    ) -> bytes:
+        """Return the bytes of a reference, or a slice of them (offsets count from its start).
+
+        Raises
+        ------
+        AccessError
+            If the target may not be read yet.
+        FetchError
+            If the target does not give these bytes; the text names key, URL, range, cause.
+        DecodeError
+            If base64 text is none.
+        LimitError
+            If more than `Limits.fetch_bytes` would be read.
+        """
+        if isinstance(reference, Inline | Base64):
+            return held(key, reference)[start:end]
+        wanted = self.wanted(key, reference, start, end)
+        if wanted.end == wanted.start:
+            return b""
+        try:
+            data = self._read_now(wanted)
+        except Exception as error:
+            raise explained(wanted, error) from error
+        return complete(wanted, data)
+
+    def wanted(
+        self,
+        key: str,
+        reference: Reference,
+        start: int = 0,
+        end: int | None = None,
+        place_of: Callable[[str], Place] | None = None,
+    ) -> Wanted:
+        """Say which bytes of which target a reference, or a slice of it, needs.
+
+        Parameters
+        ----------
+        key, reference
+            What is wanted.
+        start, end
+            The slice, from the start of the reference.
+        place_of
+            Asks the policy where a URL leads; who asks for many may remember its answers.
+
+        Raises
+        ------
+        AccessError, FetchError, LimitError
+            As `fetch`, for what is known without reading.
+        """
+        url = None if isinstance(reference, Inline | Base64) else reference.url
+        if url is None:
+            raise FetchError(f"{key} names no target: the reader has to be told which file it is.")
+        place = (place_of or self.policy.place)(url)
+        if isinstance(reference, Range):
+            stop = reference.length if end is None else min(end, reference.length)
+            start, end = reference.offset + start, reference.offset + max(stop, start)
+        elif end is not None:
+            end = max(start, end)
+        if end is not None and end - start > self.limit:
+            raise LimitError(
+                f"{key} asks for {end - start:,} bytes of {shown(url)}, and one read may take "
+                f"{self.limit:,} (limits: fetch_bytes)."
+            )
+        return Wanted(key, url, place, start, end)
+
+    def read(self, place: Place, start: int, end: int | None) -> Awaitable[Pieces]:
+        """Return bytes of a target that is not local; runs on fsspec's event loop."""
+        return self._reader(place).read(place, start, end, self.limit)
+
+    async def facts(self, place: Place) -> Facts:
+        """Return what is known of a target without its bytes; runs on fsspec's event loop."""
+        if place.protocol == "file":
+            return await asyncio.to_thread(self.local.facts, place)
+        return await self._reader(place).facts(place)
+
+    def _read_now(self, wanted: Wanted) -> bytes:
+        if wanted.place.protocol == "file":
+            with self.local.opened(wanted.place) as file:
+                return file.read(wanted.start, wanted.end, self.limit)
+        from refexplorer.data.fetch.background import wait_for
+
+        return wait_for(self._gathering.get(wanted))
+
+    def _reader(self, place: Place) -> HttpReader | RemoteReader:
+        name = "http" if place.protocol in ("http", "https") else "store"
+        if name not in self._readers:
+            self._readers[name] = self._made(name)
+        return self._readers[name]
+
+    def _made(self, name: str) -> HttpReader | RemoteReader:
+        if name == "http":
+            from refexplorer.data.fetch.http import HttpReader
+
+            return HttpReader(self.policy, self._options)
+        from refexplorer.data.fetch.remote import RemoteReader
+
+        return RemoteReader(self.policy, self._options)
+
+
+_all: WeakSet[Targets] = WeakSet()
+_inherited: list[object] = []
+
+
+def _connect_anew() -> None:
+    """Leave the connections to the process before, of which this one is a fork.
+
+    They are kept, since closing one here would take it out of the epoll that both processes share:
+    the other one would then wait for its bytes in vain.
+    """
+    for targets in list(_all):
+        _inherited.append(targets._readers)
+        targets._connect()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_connect_anew)
+
+
+def fetch(
+    refs: Opened,
+    key: str,
+    policy: AccessPolicy | None = None,
+    storage_options: StorageOptions | None = None,
+) -> bytes:
+    """Return the bytes of one key.
+
+    Raises
+    ------
+    KeyError
+        If the set has no such key.
+    RefexplorerError
+        As `Targets.fetch`.
+    """
+    policy = policy or AccessPolicy(refs.source.location)
+    return Targets(policy, storage_options, refs.limits).fetch(key, refs[key])
+
+
+def held(key: str, reference: Inline | Base64) -> bytes:
+    """Return bytes that the set itself holds.
+
+    Raises
+    ------
+    DecodeError
+        If base64 text is none.
+    """
+    try:
+        return reference.data
+    except ValueError as error:
+        form = "base64" if isinstance(reference, Base64) else "text"
+        raise DecodeError(f"{key} is not valid {form}: {error}.") from None
+
+
+def complete(wanted: Wanted, data: bytes) -> bytes:
+    """Return the bytes if they are all that was wanted.
+
+    Raises
+    ------
+    FetchError
+        If the target ends before.
+    """
+    if wanted.end is not None and len(data) != wanted.end - wanted.start:
+        raise FetchError(
+            f"{wanted}: {len(data):,} of {wanted.end - wanted.start:,} bytes came; "
+            "the range reaches past the end of the file."
+        )
+    return data
+
+
+def explained(wanted: Wanted, error: Exception) -> RefexplorerError:
+    """Return an error that names key, URL, range and cause."""
+    if isinstance(error, AccessError):
+        return error
+    kind = LimitError if isinstance(error, LimitError) else FetchError
+    return kind(f"{wanted}: {cause(error, wanted.place)}.")

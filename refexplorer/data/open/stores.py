@@ -1,0 +1,206 @@
+"""A reference set as a Zarr store, and what Zarr and xarray make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.storage_options import StorageOptions
+from refexplorer.data.decode.admission import Admission
+from refexplorer.data.decode.chunk_arithmetic import check_size
+from refexplorer.data.decode.codecs import METADATA_NAMES, require_codecs
+from refexplorer.data.fetch.failures import said_of
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.open.filesystem import ReferenceView
+from refexplorer.data.protocol import Opened
+from refexplorer.errors import DecodeError, FetchError, LimitError
+
+if TYPE_CHECKING:
+    import xarray
+    import zarr
+    from zarr.storage import FsspecStore
+
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+
+class DecodedView(ReferenceView):
+    """The keys of a set as files for Zarr, which decodes what it is given without asking.
+
+    Chunks that would inflate to more than `Limits.chunk_bytes` are refused before it sees them,
+    and so are arrays with a codec that is not installed.
+    """
+
+    def __init__(self, refs: Opened, targets: Targets) -> None:
+        super().__init__(refs, targets)
+        self._admission = Admission(refs.limits)
+
+    def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
+        """Return the bytes of a key, or a slice of them, when they may be decoded.
+
+        Raises
+        ------
+        DecodeError
+            If the array needs a codec that is not installed, or its codecs refuse the bytes.
+        LimitError
+            If the bytes would inflate beyond the limit.
+        """
+        data = super()._bytes(key, start, end)
+        if key.rpartition("/")[2] in METADATA_NAMES:
+            require_codecs(key, data)
+        elif (owner := self.references.array_of(key)) is not None:
+            self._admit(key, self.references.array(owner[0]), data, start, end)
+        return data
+
+    def _admit(
+        self, key: str, array: ArrayMeta, data: bytes, start: int | None, end: int | None
+    ) -> None:
+        check_size(array, self.references.limits)
+        try:
+            if start is None and end is None:
+                self._admission.chunk(array, data)
+            elif start is not None and start >= 0:
+                self._admission.part(array, data, start)
+        except (LimitError, DecodeError) as error:
+            said = str(error).rstrip(".")
+            raise type(error)(f"{key} could not be decoded: {said}.") from None
+
+
+def store(view: ReferenceView) -> FsspecStore:
+    """Wrap the file system as a read-only Zarr store."""
+    from refexplorer.data.open.zarr_store import reference_store
+
+    return reference_store(view)
+
+
+def to_zarr(
+    refs: Opened,
+    *,
+    allow: Iterable[str] = (),
+    storage_options: StorageOptions | None = None,
+    **options: Any,
+) -> zarr.Group | zarr.Array[Any]:
+    """Open the set with Zarr (format 2 or 3): a group, or an array if the root is one.
+
+    Only metadata is read, which reference sets hold themselves. Values are read when they are
+    asked for; a chunk without a reference is the fill value, a chunk that cannot be read
+    raises.
+
+    Parameters
+    ----------
+    refs, allow, storage_options
+        As in `refexplorer.data.open.filesystem.filesystem`.
+    options
+        Passed to `zarr.open`.
+    """
+    import zarr
+
+    return zarr.open(_store(refs, allow, storage_options), mode="r", **options)
+
+
+def to_xarray(
+    refs: Opened,
+    *,
+    group: str = "",
+    coordinates: bool = False,
+    allow: Iterable[str] = (),
+    storage_options: StorageOptions | None = None,
+    **options: Any,
+) -> xarray.Dataset:
+    """Open a group of the set with xarray; nothing but metadata is read.
+
+    Parameters
+    ----------
+    refs, allow, storage_options
+        As in `refexplorer.data.open.filesystem.filesystem`.
+    group
+        The path of a group; ``""`` is the root.
+    coordinates
+        Read the dimension coordinates from their targets now, as ``xarray.open_dataset`` does by
+        itself: `sel` needs their indexes, and times are decoded by their values.
+    options
+        Passed to `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
+
+    Raises
+    ------
+    DecodeError
+        If there is no such group, or an array has no dimension names, without which xarray
+        cannot place it.
+    """
+    import xarray
+
+    group = group.strip("/")
+    _require_group(refs, group)
+    _require_names(refs, [path for path in refs.arrays() if path.rpartition("/")[0] == group])
+    # xarray's annotation leaves out the Zarr stores that its zarr engine takes
+    source: Any = _store(refs, allow, storage_options)
+    given = _lazy(coordinates) | {"group": group or None} | options
+    return xarray.open_dataset(source, engine="zarr", **given)
+
+
+def to_datatree(
+    refs: Opened,
+    *,
+    coordinates: bool = False,
+    allow: Iterable[str] = (),
+    storage_options: StorageOptions | None = None,
+    **options: Any,
+) -> xarray.DataTree:
+    """Open all groups of the set as a tree of datasets; nothing but metadata is read.
+
+    Parameters
+    ----------
+    refs, coordinates, allow, storage_options
+        As in `to_xarray`.
+    options
+        Passed to `xarray.open_datatree`.
+
+    Raises
+    ------
+    DecodeError
+        If an array has no dimension names.
+    """
+    import xarray
+
+    _require_names(refs, refs.arrays())
+    source: Any = _store(refs, allow, storage_options)
+    return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
+
+
+def _lazy(coordinates: bool) -> dict[str, Any]:
+    """Return what keeps xarray from reading coordinates when it opens a store."""
+    return {
+        "consolidated": False,
+        "create_default_indexes": coordinates,
+        "decode_times": coordinates,
+    }
+
+
+def _store(
+    refs: Opened, allow: Iterable[str], storage_options: StorageOptions | None
+) -> FsspecStore:
+    policy = AccessPolicy(refs.source.location, allow)
+    return store(DecodedView(refs, Targets(policy, storage_options, refs.limits)))
+
+
+def _require_group(refs: Opened, group: str) -> None:
+    """Refuse a path at which xarray would find nothing, or an array."""
+    groups = {".zgroup", "zarr.json"}
+    if not group or (
+        any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays()
+    ):
+        return
+    what = "is an array" if group in refs.arrays() else "there is none of this path"
+    raise DecodeError(f"{group!r} is no group of the set: {what}.")
+
+
+def _require_names(refs: Opened, paths: Iterable[str]) -> None:
+    """Refuse what xarray would answer with an error of its inner parts."""
+    for path in paths:
+        if path and refs.array(path).dimensions is None:
+            if (error := refs.left_out(f"{path}/.zattrs")) is not None:
+                raise FetchError(said_of(error))
+            raise DecodeError(
+                f"{path} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
+                f"refs.to_zarr()[{path!r}] reads it without."
+            )

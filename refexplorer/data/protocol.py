@@ -1,0 +1,54 @@
+"""What this room asks of an opened set; `ReferenceSet`, further right, has it all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from refexplorer.formats.source import Source
+    from refexplorer.limits import Limits
+    from refexplorer.refset.opened.opened_set import OpenedSet
+    from refexplorer.refset.tree.nodes import Page
+    from refexplorer.spec.core.diagnostics import Diagnostic
+    from refexplorer.spec.core.references import Reference
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+
+class Opened(Protocol):
+    """An opened reference set: a mapping of keys to references with a tree and arrays."""
+
+    @property
+    def source(self) -> Source:
+        """Where the set came from."""
+
+    @property
+    def opened(self) -> OpenedSet:
+        """The columns behind it."""
+
+    @property
+    def limits(self) -> Limits:
+        """What reading it may cost."""
+
+    def __getitem__(self, key: str, /) -> Reference:
+        """Return the reference of a key; KeyError if there is none."""
+
+    def get(self, key: str, /) -> Reference | None:
+        """Return the reference of a key; None if there is none, or if a template fails for it."""
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return the error because of which a key of the source is not in the set, or None."""
+
+    def __contains__(self, key: object, /) -> bool:
+        """Whether there is such a key."""
+
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
+        """Return a page of one level of the tree; KeyError if there is no such path."""
+
+    def arrays(self) -> tuple[str, ...]:
+        """Return the paths of all arrays."""
+
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
+        """Return the array that a key is a chunk of, and the chunk's index."""
+
+    def array(self, path: str) -> ArrayMeta:
+        """Return the metadata of an array; KeyError if there is no such array."""

@@ -1,0 +1,187 @@
+"""Reading the reference set itself from a URL: one's own, or one that a visitor typed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fsspec import AbstractFileSystem, filesystem
+
+from refexplorer.data.access.policy import AccessPolicy, is_public
+from refexplorer.data.access.storage_options import Options, StorageOptions
+from refexplorer.data.access.urls import is_private, parse, protocol_of, shown
+from refexplorer.data.fetch.background import wait_for
+from refexplorer.data.fetch.failures import cause
+from refexplorer.data.fetch.http import HttpReader
+from refexplorer.data.fetch.remote import RemoteReader
+from refexplorer.data.sources.guarded_files import GuardedFiles
+from refexplorer.errors import AccessError, LimitError, SourceError
+from refexplorer.formats.source import Source, read_path, read_source
+
+if TYPE_CHECKING:
+    from refexplorer.data.access.urls import Place
+    from refexplorer.formats.source import Locate
+    from refexplorer.limits import Limits
+
+Answer = TypeVar("Answer")
+_DOCUMENTS = (".json", ".gz", ".zst", ".zstd")
+
+
+def read_guarded(source: str, policy: AccessPolicy, limits: Limits) -> Source:
+    """Find and read a source that somebody else chose: only where the policy allows.
+
+    Parameters
+    ----------
+    source
+        A path or URL.
+    policy
+        What may be read.
+    limits
+        What it may cost.
+
+    Raises
+    ------
+    AccessError
+        If it may not be read.
+    SourceError
+        If it cannot be.
+    """
+    if protocol_of(source) in (None, "file"):
+        return read_path(source, limits, GuardedFiles(policy))
+    return read_source(source, None, limits, _guarded(policy, limits.document_bytes))
+
+
+def _guarded(policy: AccessPolicy, limit: int) -> Locate:
+    """Return how a URL is read; stores are read anonymously."""
+    options = Options({}, None)
+
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        place = policy.place(url)
+        if place.protocol in ("http", "https"):
+            return _HttpFiles(policy, options, limit), place.url
+        found = wait_for(RemoteReader(policy, options).filesystem(place))
+        return found, found._strip_protocol(place.url)
+
+    return locate
+
+
+def typed(options: StorageOptions, limit: int) -> Locate:
+    """Return how a URL of a web server is read that its reader typed: in one request.
+
+    A parquet store has more files than one, and is left to fsspec; a URL whose name does not tell
+    that it is JSON costs one request more to find out.
+
+    Parameters
+    ----------
+    options
+        As for `Targets`.
+    limit
+        Most bytes of a file.
+    """
+
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        policy = _TypedPolicy(url)
+        place = policy.place(url)
+        files = _HttpFiles(policy, Options(options, url), limit)
+        if not place.path.endswith(_DOCUMENTS) and files.has(f"{url.rstrip('/')}/.zmetadata"):
+            given = Options(options, url).of(place)[1]
+            return filesystem(place.protocol, **given), url
+        return files, place.url
+
+    return locate
+
+
+class _TypedPolicy(AccessPolicy):
+    """Allows the server that was typed, wherever it is, and what it leads to on the internet."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._host = parse(url).host
+
+    def place(self, url: str) -> Place:
+        """Return the parsed URL; `AccessError` if it is an address inside, not the one typed."""
+        place = parse(url)
+        if not (place.host == self._host or is_public(place)):
+            raise _led_inside(place.host, url)
+        return place
+
+    def check_address(self, protocol: str, host: str, address: str) -> None:
+        """Refuse an address inside the network, unless the host was typed."""
+        if host != self._host and is_private(address):
+            raise _led_inside(address, f"{protocol}://{host}")
+
+
+def _led_inside(host: str, url: str) -> AccessError:
+    return AccessError(
+        f"The server leads to {shown(url)}, which is inside this machine or network ({host}); "
+        "open that URL itself if you mean it.",
+        target=url,
+        grant="",
+    )
+
+
+class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
+    """The files of HTTP servers, by their URLs, as far as a policy allows."""
+
+    protocol = ("http", "https")
+    cachable = False
+
+    def __init__(self, policy: AccessPolicy, options: Options, limit: int) -> None:
+        super().__init__()
+        self._policy = policy
+        self._reader = HttpReader(policy, options, documents=True)
+        self._limit = limit
+
+    def has(self, path: str) -> bool:
+        """Ask whether there is a file."""
+        place = self._policy.place(path)
+        try:
+            self._asked(place, self._reader.facts(place))
+        except SourceError:
+            return False
+        return True
+
+    def info(self, path: str, **_: object) -> dict[str, Any]:
+        """Describe a file without asking for its size: reading it finds out whether it is there."""
+        return {"name": path, "type": "file", "size": None}
+
+    def exists(self, path: str, **_: object) -> bool:
+        """Find no parquet store, which is all that is asked: its files would have to be listed.
+
+        Raises
+        ------
+        SourceError
+            If the name is that of one.
+        """
+        if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
+            raise SourceError(
+                f"{shown(path)} belongs to a parquet store, which a web server cannot list; open a "
+                "copy on disk, or from a bucket."
+            )
+        return False
+
+    def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
+        place = self._policy.place(path)
+        try:
+            data = self._asked(place, self._reader.read(place, 0, None, self._limit))
+        except LimitError:
+            raise LimitError(
+                f"{shown(path)} has more than {self._limit:,} bytes; `Limits.document_bytes` "
+                "raises the limit."
+            ) from None
+        return io.BytesIO(data.cut())
+
+    def _asked(self, place: Place, work: Coroutine[Any, Any, Answer]) -> Answer:
+        try:
+            return wait_for(work)
+        except (AccessError, LimitError):
+            raise
+        except Exception as error:
+            raise SourceError(
+                f"{shown(place.url)} cannot be read: {cause(error, place)}."
+            ) from None
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path

@@ -1,0 +1,61 @@
+"""Columns that grow in place: a large one is moved by the system, and is never held twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.formats.buffers.spans import spans_of
+
+_FIRST = 2**16
+_GROWTH = 1.25
+
+
+class GrowingNumbers:
+    """A column of numbers of one type."""
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._data = np.empty(_FIRST, kind)
+        self._size = 0
+
+    def append(self, values: np.ndarray) -> None:
+        """Put values, shape ``(m,)``, behind the others."""
+        end = self._size + len(values)
+        if end > len(self._data):
+            self._data.resize(max(end, int(len(self._data) * _GROWTH)), refcheck=False)
+        self._data[self._size : end] = values
+        self._size = end
+
+    def finish(self) -> np.ndarray:
+        """Return the column, shape ``(n,)``; nothing may be appended after that."""
+        self._data.resize(self._size, refcheck=False)
+        return self._data
+
+
+class GrowingTexts:
+    """A column of texts."""
+
+    def __init__(self) -> None:
+        self._data = GrowingNumbers(np.uint8)
+        self._offsets = GrowingNumbers(np.int64)
+        self._offsets.append(np.zeros(1, np.int64))
+        self._count = 0
+        self._bytes = 0
+
+    def append(self, texts: pa.LargeStringArray) -> None:
+        """Put texts behind the others."""
+        if len(texts):
+            spans = spans_of(texts)
+            size = int(spans.ends[-1])
+            self._data.append(spans.data[:size])
+            self._offsets.append(spans.ends + self._bytes)
+            self._bytes += size
+            self._count += len(texts)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def finish(self) -> pa.LargeStringArray:
+        """Return the column; nothing may be appended after that."""
+        buffers = [None, pa.py_buffer(self._offsets.finish()), pa.py_buffer(self._data.finish())]
+        return pa.Array.from_buffers(pa.large_string(), self._count, buffers)

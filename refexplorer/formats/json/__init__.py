@@ -1,0 +1,5 @@
+"""JSON: parsed with a sentence where it breaks, read in blocks where it is large, written.
+
+`text` parses what is small, `block_reader` what is large; `positions` finds a JSON pointer in the
+text. Begin with `text`.
+"""

@@ -1,0 +1,288 @@
+"""Reads the references of a large JSON document in blocks, without a Python object for each.
+
+Most of a large set is ``"key": ["url", offset, length]``. The text is split at ``],`` and each
+piece is held against the strict form of one such entry (`refexplorer.formats.json.range_matching`);
+pieces that do not match are joined again with their neighbours and go to a real parser. A piece
+that lies inside a text or a nested value leaves the pieces around it unbalanced, so that parser
+fails, and with it this whole way: what is accepted is exactly JSON, and any doubt ends in
+`NotInBlocks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.append_buffers import GrowingNumbers, GrowingTexts
+from refexplorer.formats.buffers.arrow import number_column, numbers_of, text_column
+from refexplorer.formats.files.compression import Readable
+from refexplorer.formats.json.positions import Broken, first_member
+from refexplorer.formats.json.range_matching import Ranges, match_ranges
+from refexplorer.formats.json.text import Noting
+
+BLOCK = 2**19
+HEAD = 64 * 2**20
+_CUT = b"],"
+_SECTIONS = ("version", "templates", "gen", "refs")
+
+
+class NotInBlocks(Exception):
+    """The document cannot be read this way; a real parser must have all of it."""
+
+
+@dataclass
+class Entries:
+    """The references of a document, in its order.
+
+    Attributes
+    ----------
+    outer
+        The document without its references: V1's other sections, or nothing for V0.
+    is_v1
+        Whether the references are those of ``refs``.
+    keys
+        Column of texts, n rows.
+    urls
+        Column of the distinct URLs as they are written.
+    codes
+        Places in `urls` for byte ranges, -1 for the rows of `values`, int32, shape ``(n,)``.
+    offsets, lengths
+        Bytes, int64, shape ``(n,)``; 0 for the rows of `values`.
+    values
+        The JSON values of the rows that are no byte range.
+    """
+
+    outer: dict[str, Any]
+    is_v1: bool
+    keys: pa.LargeStringArray
+    urls: pa.LargeStringArray
+    codes: np.ndarray
+    offsets: np.ndarray
+    lengths: np.ndarray
+    values: dict[int, Any]
+
+    def written(self) -> dict[str, Any]:
+        """Return the document as it is written, less the byte ranges among its references."""
+        rows = np.fromiter(self.values, np.int64, len(self.values))
+        keys = self.keys.take(number_column(rows)).to_pylist()
+        refs = dict(zip(keys, self.values.values(), strict=True))
+        return {**self.outer, "refs": refs} if self.is_v1 else refs
+
+
+def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
+    """Read a V0 or V1 document from a stream of plain UTF-8.
+
+    Parameters
+    ----------
+    stream
+        At its start; it is read to its end, a few megabytes at a time.
+    noting
+        Takes equal keys and NaN inside the values of `Entries.values` and of the outer document.
+
+    Raises
+    ------
+    NotInBlocks
+        If there is any doubt; the stream is somewhere in the middle then.
+    """
+    head, body, is_v1 = _read_head(stream)
+    reader = _Reader(noting)
+    buffer = bytearray()
+    for more in _blocks(head[body + 1 :], stream):
+        seen = max(len(buffer) - 1, 0)  # no cut is in it, but the first half of one may be
+        buffer += more
+        cut = buffer.rfind(_CUT, seen)
+        if cut >= 0:
+            reader.read(bytes(buffer[:cut]))
+            del buffer[: cut + len(_CUT)]
+        elif len(buffer) > HEAD:
+            raise NotInBlocks
+    tail = reader.finish(bytes(buffer))
+    outer = _read_outer(head[:body], tail, noting) if is_v1 else {}
+    if not is_v1 and tail.strip(" \t\r\n"):
+        raise NotInBlocks
+    return reader.entries(outer, is_v1)
+
+
+def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
+    """Read until the references begin; return what was read, that place, and if it is V1."""
+    head, is_more = bytearray(), True
+    while is_more and len(head) < HEAD:
+        # each try begins at the start: a try at every block would cost the square of a long key
+        is_more = _fill(head, max(BLOCK, 2 * len(head)), stream)
+        try:
+            # every mark of JSON is ascii, so latin-1 keeps the places of bytes
+            name, place = first_member(head.decode("latin-1"), _is_section)
+        except Broken:
+            continue
+        if place == len(head):
+            continue
+        if name == "refs":
+            if head[place : place + 1] != b"{":
+                break
+            return bytes(head), place, True
+        return bytes(head), head.index(b"{"), False
+    raise NotInBlocks
+
+
+def _fill(buffer: bytearray, size: int, stream: Readable) -> bool:
+    """Read until a buffer has a size; False if the stream ends before."""
+    while len(buffer) < size:
+        more = stream.read(BLOCK)
+        if not more:
+            return False
+        buffer += more
+    return True
+
+
+def _blocks(first: bytes, stream: Readable) -> Iterator[bytes]:
+    """Yield what was read already and the rest of a stream, a block at a time."""
+    for at in range(0, len(first), BLOCK):
+        yield first[at : at + BLOCK]
+    while more := stream.read(BLOCK):
+        yield more
+
+
+def _is_section(name: str) -> bool:
+    return name != "refs" and name in _SECTIONS
+
+
+def _read_outer(head: bytes, tail: str, noting: Noting) -> dict[str, Any]:
+    """Parse the document around its references."""
+    try:
+        outer = noting.decoder().decode(_decoded(head) + "{}" + tail)
+    except (ValueError, RecursionError):
+        raise NotInBlocks from None
+    if "version" not in outer or "refs" in noting.repeated:
+        raise NotInBlocks
+    found: dict[str, Any] = outer
+    return found
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise NotInBlocks from None
+
+
+class _Reader:
+    """Turns blocks into columns; an unfinished run of pieces waits for the next block."""
+
+    def __init__(self, noting: Noting) -> None:
+        self._decoder = noting.decoder()
+        self._keys, self._urls = GrowingTexts(), GrowingTexts()
+        self._codes = GrowingNumbers(np.int32)
+        self._offsets, self._lengths = GrowingNumbers(np.int64), GrowingNumbers(np.int64)
+        self._values: dict[int, Any] = {}
+        self._waiting: list[str] = []
+
+    def read(self, block: bytes) -> None:
+        """Read the text between two cuts."""
+        if not block.isascii():
+            _decoded(block)
+        ranges = match_ranges(block)
+        runs = self._parse_runs(block, ranges)
+        codes = numbers_of(ranges.urls.indices).astype(np.int64) + len(self._urls)
+        self._urls.append(ranges.urls.dictionary)
+        columns = np.stack([codes, ranges.offsets, ranges.lengths])
+        self._append(ranges.keys, columns, ranges.matched, runs)
+
+    def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
+        """Parse the runs of pieces that do not match, each by the place of its first piece.
+
+        A run that waited and does not go on stands at -1, before all pieces.
+        """
+        parsed: dict[int, dict[str, Any]] = {}
+        matched, pieces = ranges.matched, ranges.pieces
+        if self._waiting and matched[0]:
+            parsed[-1], self._waiting = self._parse(self._waiting), []
+        for first, last in _runs(matched):
+            texts = [block[pieces.starts[first] : pieces.ends[last]].decode()]
+            if first == 0:
+                texts, self._waiting = self._waiting + texts, []
+            if last == len(matched) - 1:
+                self._waiting = texts
+            else:
+                parsed[first] = self._parse(texts)
+        return parsed
+
+    def _parse(self, texts: list[str]) -> dict[str, Any]:
+        """Parse a run of whole entries."""
+        try:
+            entries: dict[str, Any] = self._decoder.decode("{" + "],".join(texts) + "]}")
+        except (ValueError, RecursionError):
+            raise NotInBlocks from None
+        return entries
+
+    def _append(
+        self,
+        keys: pa.Array,
+        ranges: np.ndarray,
+        matched: np.ndarray,
+        runs: dict[int, dict[str, Any]],
+    ) -> None:
+        """Append a block, the entries of runs at their places among those that matched."""
+        if runs:
+            counts = np.concatenate([[0], matched.astype(np.int64)])
+            for place, entries in runs.items():
+                counts[place + 1] = len(entries)
+            starts = np.cumsum(counts) - counts
+            order = np.empty(int(counts.sum()), np.int64)
+            order[starts[1:][matched]] = np.arange(len(keys))
+            texts: list[str] = []
+            for place, entries in runs.items():
+                rows = starts[place + 1] + np.arange(len(entries))
+                order[rows] = len(keys) + len(texts) + np.arange(len(entries))
+                self._values.update(
+                    zip((len(self._keys) + rows).tolist(), entries.values(), strict=True)
+                )
+                texts += entries
+            more = np.tile(np.array([[-1], [0], [0]], np.int64), len(texts))
+            ranges = np.concatenate([ranges, more], axis=1)[:, order]
+            keys = pa.concat_arrays([keys, _keys(texts)]).take(number_column(order))
+        self._keys.append(keys)
+        for column, values in zip((self._codes, self._offsets, self._lengths), ranges, strict=True):
+            column.append(values)
+
+    def finish(self, buffer: bytes) -> str:
+        """Read what follows the last cut; return the text behind the references."""
+        text = "{" + "],".join([*self._waiting, _decoded(buffer)])
+        try:
+            entries, end = self._decoder.raw_decode(text)
+        except (ValueError, RecursionError):
+            raise NotInBlocks from None
+        if not entries and len(self._keys):  # a comma stands before the end
+            raise NotInBlocks
+        self._append(text_column([]), np.empty((3, 0), np.int64), np.empty(0, bool), {-1: entries})
+        return text[end:]
+
+    def entries(self, outer: dict[str, Any], is_v1: bool) -> Entries:
+        """Return all that was read; without ``refs``, no key may be called as a section."""
+        keys, urls = self._keys.finish(), self._urls.finish().dictionary_encode()
+        if not is_v1 and pc.any(pc.is_in(keys, text_column(_SECTIONS))).as_py():
+            raise NotInBlocks
+        codes = np.append(numbers_of(urls.indices), np.int32(-1))[self._codes.finish()]
+        numbers = self._offsets.finish(), self._lengths.finish()
+        return Entries(outer, is_v1, keys, urls.dictionary, codes, *numbers, self._values)
+
+
+def _keys(texts: list[str]) -> pa.LargeStringArray:
+    try:
+        return text_column(texts)
+    except UnicodeEncodeError:  # half a surrogate pair
+        raise NotInBlocks from None
+
+
+def _runs(matched: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield first and last place of each run of pieces that do not match."""
+    places = np.flatnonzero(~matched)
+    if len(places):
+        ends = np.flatnonzero(np.diff(places) > 1)
+        firsts = places[np.concatenate([[0], ends + 1])]
+        lasts = places[np.concatenate([ends, [len(places) - 1]])]
+        yield from zip(firsts.tolist(), lasts.tolist(), strict=True)

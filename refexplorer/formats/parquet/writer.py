@@ -1,0 +1,202 @@
+"""Writes the parquet layout of fsspec's `LazyReferenceMapper`.
+
+Source: reference specification, "Parquet references". The columns are typed so that fsspec's
+default engine reads them back exactly: ``offset`` and ``size`` without nulls, ``path`` and ``raw``
+with them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.buffers.arrow import number_column, text_column
+from refexplorer.formats.files.atomic import Check, unchecked
+from refexplorer.formats.source import ZMETADATA
+from refexplorer.markup import escape
+from refexplorer.spec.core.references import Base64, Inline, Reference
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.document.lint_rules import parse_metadata
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RECORD_SIZE = 100_000
+
+
+class Chunks(NamedTuple):
+    """n chunks of an array, ascending.
+
+    Attributes
+    ----------
+    numbers
+        In the grid, int64, shape ``(n,)``.
+    urls
+        The distinct URLs.
+    codes
+        Places in `urls`, -1 for raw data, shape ``(n,)``.
+    offsets, sizes
+        In bytes, 0 for a whole file and raw data, int64, shape ``(n,)``.
+    raws
+        Raw data by its place.
+    """
+
+    numbers: np.ndarray
+    urls: Sequence[str]
+    codes: np.ndarray
+    offsets: np.ndarray
+    sizes: np.ndarray
+    raws: Mapping[int, bytes]
+
+
+def write_store(
+    path: Path,
+    metadata: Iterable[tuple[str, Reference]],
+    arrays: Iterable[tuple[ArrayMeta, Chunks]],
+    record_size: int = RECORD_SIZE,
+    *,
+    check: Check = unchecked,
+) -> None:
+    """Write a store; the folder appears when all is written.
+
+    Parameters
+    ----------
+    path
+        The folder to make, in place of a store that is there.
+    metadata
+        Metadata keys; each must hold a JSON object.
+    arrays
+        Each array with its chunks, or several times with those of some record files.
+    record_size
+        Rows of a record file.
+    check
+        Looks at what was written before it gets its name.
+
+    Raises
+    ------
+    RefexplorerError
+        If a reference cannot be written so that fsspec reads it back.
+    """
+    partial = path.with_name(path.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        texts = {key: _object(key, reference) for key, reference in metadata}
+        document = {"metadata": texts, "record_size": record_size}
+        (partial / ZMETADATA).write_bytes(_encoded(document))
+        for array, chunks in arrays:
+            _write_array(partial / _inside(array.path), array, chunks, record_size)
+        check(partial)
+        with _aside(path):
+            partial.replace(path)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def check_free(path: Path, overwrite: bool) -> None:
+    """Refuse a folder that is there, unless it is a store and may be replaced."""
+    if path.exists() and not (overwrite and (path / ZMETADATA).is_file()):
+        raise RefexplorerError(f"{str(path)!r} exists; choose another name or remove it first.")
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[None]:
+    """Put a store that is replaced aside, and away when the new one is in its place."""
+    old = path.with_name(path.name + ".replaced")
+    if path.exists():
+        path.replace(old)
+    try:
+        yield
+    except BaseException:
+        if old.exists():
+            old.replace(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _inside(path: str) -> str:
+    """Return the path of an array if it stays inside the store."""
+    if path and {"", ".", ".."} & set(path.split("/")):
+        raise RefexplorerError(f"`{path}` leaves the store, so a parquet store cannot hold it.")
+    if "\0" in path:
+        raise RefexplorerError(
+            f"`{escape(path)}` cannot be the name of a folder, so a parquet store cannot hold it."
+        )
+    return path
+
+
+def _encoded(document: Mapping[str, object]) -> bytes:
+    """Write JSON as UTF-8; with half a surrogate pair in it, which that cannot hold, escaped."""
+    try:
+        return json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(document).encode()
+
+
+def _object(key: str, reference: Reference) -> object:
+    if isinstance(reference, Inline | Base64):
+        found = parse_metadata(reference.data.decode(errors="replace"))
+        if found is not None:
+            return found
+    raise RefexplorerError(f"`{key}` holds no JSON object, so a parquet store cannot hold it.")
+
+
+def _write_array(folder: Path, array: ArrayMeta, chunks: Chunks, record_size: int) -> None:
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    records = chunks.numbers // record_size
+    urls = text_column(["", *chunks.urls])
+    for number in np.unique(records).tolist():
+        first, end = np.searchsorted(records, [number, number + 1]).tolist()
+        size = min(record_size, array.chunk_count - number * record_size)
+        pq.write_table(
+            _table(chunks, slice(first, end), number * record_size, size, urls),
+            folder / f"refs.{number}.parq",
+            compression="zstd",
+            use_dictionary=["path"],
+            write_statistics=["offset", "size"],
+        )
+
+
+def _table(chunks: Chunks, held: slice, start: int, size: int, urls: pa.Array) -> pa.Table:
+    """Return one record file: rows without a chunk are empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = chunks.numbers[held] - start
+    codes, offsets, sizes = np.zeros((3, size), np.int64)
+    codes[rows] = chunks.codes[held] + 1
+    offsets[rows], sizes[rows] = chunks.offsets[held], chunks.sizes[held]
+    places = number_column(codes)
+    named = pc.not_equal(places, number_column(np.zeros(size)))
+    paths = pc.if_else(named, urls.take(places), pa.nulls(size, pa.large_string()))
+    schema = pa.schema(
+        [
+            pa.field("path", pa.string()),
+            pa.field("offset", pa.int64(), nullable=False),
+            pa.field("size", pa.int64(), nullable=False),
+            pa.field("raw", pa.binary()),
+        ]
+    )
+    columns = [paths.cast(pa.string()), number_column(offsets), number_column(sizes)]
+    return pa.table([*columns, _raw_column(chunks, held, rows, size)], schema=schema)
+
+
+def _raw_column(chunks: Chunks, held: slice, rows: np.ndarray, size: int) -> pa.Array:
+    """Return the raw data of a record file, null where there is none."""
+    import pyarrow as pa
+
+    if not chunks.raws:
+        return pa.nulls(size, pa.binary())
+    found: list[bytes | None] = [None] * size
+    for place, row in zip(range(held.start, held.stop), rows.tolist(), strict=True):
+        found[row] = chunks.raws.get(place)
+    return pa.array(found, pa.binary())

@@ -1,0 +1,121 @@
+"""Names of chunks, such as ``0.12.3``, read by the column."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import flags_of, number_column
+from refexplorer.formats.buffers.spans import BLOCK, Spans, chunk_numbers, spans_of
+
+_NATURAL = re.compile(r"(\d+)")
+
+
+def chunk_indices(
+    keys: pa.LargeStringArray, rows: np.ndarray, start: str, separator: str, rank: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read the chunk indices of some keys.
+
+    Parameters
+    ----------
+    keys
+        Column of texts.
+    rows
+        Which of them, shape ``(m,)``.
+    start
+        What the key of a chunk begins with.
+    separator, rank
+        As `refexplorer.formats.buffers.spans.chunk_numbers` takes them; `rank` is 1 or more.
+
+    Returns
+    -------
+    places, indices
+        Which of the rows are chunk keys, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
+    """
+    places, indices = [np.empty(0, np.int64)], [np.empty((0, rank), np.int64)]
+    for at, names in in_blocks(keys, rows):
+        begins = np.flatnonzero(flags_of(pc.starts_with(names, start)))
+        found, numbers = chunk_numbers(
+            _after(names, len(start.encode())).take(begins), separator, rank
+        )
+        places.append(at + begins[found])
+        indices.append(numbers)
+    return np.concatenate(places), np.concatenate(indices)
+
+
+def in_natural_order(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray:
+    """Return rows in the order that counts: 2 before 10, and 0.2 before 0.10.
+
+    Parameters
+    ----------
+    keys
+        Column of texts.
+    rows
+        Which of them, shape ``(n,)``.
+    skip
+        Bytes at the start of each that do not count.
+    """
+    if len(rows) < 2:
+        return rows
+    numbers = _numbers_in(keys, rows, skip)
+    if numbers is not None:
+        order = _lexical_order(numbers)
+        return rows if order is None else rows[order]
+    texts = [key.encode()[skip:].decode() for key in keys.take(number_column(rows)).to_pylist()]
+    ordered = sorted(range(len(texts)), key=lambda row: natural(texts[row]))
+    return rows[np.array(ordered, np.int64)]
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Return what a name is compared by: its numbers as numbers."""
+    parts = _NATURAL.split(name)
+    return [
+        (0, int(part), "") if place % 2 and len(part) < 4000 else (1, 0, part)
+        for place, part in enumerate(parts)
+    ]
+
+
+def in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the keys of some rows, block by block, each with its place."""
+    for at in range(0, len(rows), BLOCK):
+        part = rows[at : at + BLOCK]
+        if int(part[-1]) - int(part[0]) == len(part) - 1 and np.all(part[1:] > part[:-1]):
+            yield at, keys.slice(int(part[0]), len(part))
+        else:
+            yield at, keys.take(number_column(part))
+
+
+def _after(names: pa.LargeStringArray, skip: int) -> Spans:
+    """Return texts without their first bytes."""
+    spans = spans_of(names)
+    return Spans(spans.data, np.minimum(spans.starts + skip, spans.ends), spans.ends)
+
+
+def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray | None:
+    """Return all names as numbers, shape ``(n, rank)``; None if one is no name of a chunk."""
+    first = keys[int(rows[0])].as_py().encode()[skip:]
+    separator = "/" if b"/" in first else "."
+    rank = first.count(separator.encode()) + 1
+    found: np.ndarray | None = None
+    for at, names in in_blocks(keys, rows):
+        places, numbers = chunk_numbers(_after(names, skip), separator, rank)
+        if len(places) < len(names):
+            return None
+        if found is None:
+            found = np.empty((len(rows), rank), np.int64)
+        found[at : at + len(names)] = numbers
+    return found
+
+
+def _lexical_order(numbers: np.ndarray) -> np.ndarray | None:
+    """Order rows by their first number, then by the second, and so on; None if they are so."""
+    sizes = [int(column.max()) + 1 for column in numbers.T]
+    if math.prod(sizes) >= 2**63:
+        return np.lexsort(numbers.T[::-1])
+    codes = np.ravel_multi_index(tuple(numbers.T), sizes)
+    return None if np.all(codes[1:] > codes[:-1]) else np.argsort(codes, kind="stable")

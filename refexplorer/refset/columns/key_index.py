@@ -1,0 +1,116 @@
+"""Finds the row of a key among millions by one sorted column of numbers, 8 bytes a key.
+
+Each number holds a hash of the key above the number of its row, so that sorting them needs no
+second column, and equal hashes stand side by side.
+"""
+
+from __future__ import annotations
+
+import secrets
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import flags_of, number_column
+from refexplorer.formats.buffers.spans import BLOCK, WORD, spans_of
+
+_FACTOR = secrets.randbits(64) | 1
+"""Of this process alone, so that no file can be made whose keys all collide."""
+_MASK = 2**64 - 1
+_HALF = 32
+_LONG = 512
+
+
+class KeyIndex:
+    """The hashes and rows of a column of keys."""
+
+    def __init__(self, keys: pa.LargeStringArray) -> None:
+        self._keys = keys
+        self._bits = max(len(keys) - 1, 1).bit_length()
+        self._high = np.uint64(_MASK >> self._bits << self._bits)
+        self._marks = np.empty(len(keys), np.uint64)
+        for at in range(0, len(keys), BLOCK):
+            hashes = _hashes(keys.slice(at, BLOCK)) & self._high
+            rows = np.arange(at, at + len(hashes), dtype=np.uint64)
+            self._marks[at : at + BLOCK] = hashes | rows
+        self._marks.sort()
+
+    def __reduce__(self) -> tuple[type[KeyIndex], tuple[pa.LargeStringArray]]:
+        return KeyIndex, (self._keys,)  # another process has another factor, and other hashes
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the hashes are those that this process makes of the keys."""
+        return np.array_equal(self._marks, KeyIndex(self._keys)._marks)
+
+    @property
+    def unique(self) -> bool:
+        """Whether no two keys are equal."""
+        pairs = [self._equal(at) for at in range(0, len(self._marks), BLOCK)]
+        first = np.concatenate([np.zeros(0, np.int64), *pairs])
+        places = np.union1d(first, first + 1)
+        if not len(places):
+            return True
+        keys = self._keys.take(number_column(self._marks[places] & ~self._high))
+        return bool(pc.count_distinct(keys).as_py() == len(keys))
+
+    def _equal(self, at: int) -> np.ndarray:
+        """Return the places in a block whose hash is that of the next place."""
+        marks = self._marks[at : at + BLOCK + 1]
+        return at + np.flatnonzero((marks[1:] ^ marks[:-1]) & self._high == 0)
+
+    def find(self, key: str) -> int | None:
+        """Return the row of a key, or None."""
+        wanted = np.uint64(hash_of(key.encode("utf-8", "surrogatepass"))) & self._high
+        place = int(np.searchsorted(self._marks, wanted))
+        while place < len(self._marks) and self._marks[place] & self._high == wanted:
+            row = int(self._marks[place] & ~self._high)
+            if self._keys[row].as_py() == key:
+                return row
+            place += 1
+        return None
+
+    def find_many(self, keys: pa.LargeStringArray) -> np.ndarray:
+        """Return the rows of keys, int64, shape ``(n,)``; -1 for what is none."""
+        rows = np.full(len(keys), -1, np.int64)
+        if not len(self._marks):
+            return rows
+        wanted = _hashes(keys) & self._high
+        places = np.searchsorted(self._marks, wanted)
+        marks = self._marks[np.minimum(places, len(self._marks) - 1)]
+        hits = np.flatnonzero(marks & self._high == wanted)
+        found = (marks[hits] & ~self._high).astype(np.int64)
+        stored, asked = (c.take(number_column(r)) for c, r in ((self._keys, found), (keys, hits)))
+        same = flags_of(pc.equal(stored, asked))
+        rows[hits[same]] = found[same]
+        for place in hits[~same].tolist():  # a key of the same hash stands first
+            row = self.find(keys[place].as_py())
+            rows[place] = -1 if row is None else row
+        return rows
+
+
+def hash_of(key: bytes) -> int:
+    """Return the hash of a key."""
+    if len(key) > _LONG:
+        return int.from_bytes(blake2b(key, digest_size=WORD).digest(), "little")
+    found = len(key)
+    for end in range(len(key), 0, -WORD):
+        word = int.from_bytes(key[max(end - WORD, 0) : end].rjust(WORD, b"\0"), "little")
+        found = (found ^ word) * _FACTOR & _MASK
+        found ^= found >> _HALF
+    return found
+
+
+def _hashes(keys: pa.LargeStringArray) -> np.ndarray:
+    """Compute `hash_of` for every key of a column, shape ``(n,)`` uint64."""
+    spans = spans_of(keys)
+    found = spans.sizes.astype(np.uint64)
+    for words, kept in spans.words(_LONG):
+        mixed = (found ^ words) * np.uint64(_FACTOR)
+        mixed ^= mixed >> np.uint64(_HALF)
+        found = np.where(kept > 0, mixed, found)
+    for row in np.flatnonzero(spans.sizes > _LONG).tolist():
+        found[row] = hash_of(spans.data[spans.starts[row] : spans.ends[row]].tobytes())
+    return found

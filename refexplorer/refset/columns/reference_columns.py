@@ -1,0 +1,269 @@
+"""References as columns: no Python object for each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import flags_of, number_column, text_column
+from refexplorer.formats.buffers.spans import spans_of
+from refexplorer.refset.columns.sums import LARGEST, exact_sum
+from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Reference, Url
+
+KINDS = tuple(Kind)
+INLINE, BASE64, URL, RANGE = range(4)
+_START = 32
+
+
+class UrlColumn(Sequence["str | None"]):
+    """Distinct URLs as a column, and a few more of any kind behind them."""
+
+    def __init__(self, texts: pa.LargeStringArray, more: tuple[str | None, ...] = ()) -> None:
+        self._texts = texts
+        self._more = more
+
+    def __len__(self) -> int:
+        return len(self._texts) + len(self._more)
+
+    @overload
+    def __getitem__(self, place: int) -> str | None: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str | None]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str | None] | None:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        if place < len(self._texts):
+            text: str = self._texts[place].as_py()
+            return text
+        return self._more[place - len(self._texts)]
+
+    def at(self, places: np.ndarray) -> list[str | None]:
+        """Return the URLs at many places, ascending, shape ``(n,)``, at once."""
+        own = places[places < len(self._texts)]
+        more = places[places >= len(self._texts)] - len(self._texts)
+        texts: list[str | None] = self._texts.take(number_column(own)).to_pylist()
+        return texts + [self._more[place] for place in more.tolist()]
+
+    def plain_start(self, pattern: str) -> str | None:
+        """Return the protocol of the URLs in the column, as a named group matches it.
+
+        None if they start differently, or one has a brace, a second colon, or a letter that is not
+        printable ASCII: then each is to be looked at.
+        """
+        if not len(self._texts):
+            return None
+        first = re.match(pattern, self._texts[0].as_py())
+        start = first["start"] if first else ""
+        if not start.endswith(":") or not pc.all(pc.starts_with(self._texts, start)).as_py():
+            return None
+        colons = 0
+        for block in spans_of(self._texts).blocks():
+            if block.min() < ord(" ") or block.max() > ord("~") or np.any(block == ord("{")):
+                return None
+            colons += int(np.count_nonzero(block == ord(":")))
+        return start if colons == len(self._texts) else None
+
+    def behind(self) -> np.ndarray:
+        """Return the places of the few behind the column, ascending."""
+        return np.arange(len(self._texts), len(self))
+
+    def matching(self, pattern: str) -> np.ndarray:
+        """Return the places of the URLs that match, and of the few behind the column, ascending."""
+        matches = flags_of(pc.match_substring_regex(self._texts, pattern))
+        return np.append(np.flatnonzero(matches), self.behind())
+
+    def starts(self, places: np.ndarray, pattern: str) -> list[str | None]:
+        """Return what `Columns.starts_of_urls` does."""
+        own = self._texts.take(number_column(places[places < len(self._texts)]))
+        alike = pc.unique(pc.utf8_slice_codeunits(own, 0, _START))
+        matches = pc.struct_field(pc.extract_regex(alike, pattern), 0)
+        found: list[str | None] = pc.unique(matches).to_pylist()
+        return found + self.at(places[places >= len(self._texts)])
+
+    def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:
+        """Take in other URLs; return the longer column and the place of each of them."""
+        texts = text_column([url or "" for url in others])
+        known = pc.index_in(texts, value_set=self._texts).to_pylist()
+        codes = {url: len(self._texts) + place for place, url in enumerate(self._more)}
+        places = [
+            codes.setdefault(url, len(self._texts) + len(codes))
+            if url is None or place is None
+            else place
+            for url, place in zip(others, known, strict=True)
+        ]
+        return UrlColumn(self._texts, tuple(codes)), places
+
+
+@dataclass(frozen=True)
+class Columns:
+    """n references.
+
+    Attributes
+    ----------
+    kinds
+        Places in `KINDS`, uint8.
+    targets
+        Places in `urls` for whole files and ranges, -1 for the others, int32.
+    urls
+        The distinct URLs; None stands for the target named at open time.
+    offsets
+        Bytes for a range; the place in `texts` for inline text and base64.
+    lengths
+        Bytes; 0 for a whole file, whose size is not known.
+    texts
+        The inline texts.
+    large
+        The few references whose numbers do not fit into 64 bits; `offsets` and `lengths` have the
+        largest number that does.
+    """
+
+    kinds: np.ndarray
+    targets: np.ndarray
+    urls: Sequence[str | None]
+    offsets: np.ndarray
+    lengths: np.ndarray
+    texts: Sequence[str]
+    large: dict[int, Range] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def reference_at(self, row: int) -> Reference:
+        """Return a reference by its row."""
+        url = self.urls[self.targets[row]] if self.targets[row] >= 0 else None
+        numbers = self.kinds[row], int(self.offsets[row]), int(self.lengths[row])
+        return self._reference(row, url, *numbers)
+
+    def references_at(self, rows: np.ndarray) -> list[Reference]:
+        """Return many references by their rows, shape ``(n,)``, in the order given."""
+        targets = self.targets[rows]
+        used = np.unique(targets[targets >= 0])
+        urls = dict(zip(used.tolist(), self.urls_at(used), strict=True))
+        numbers = (column[rows].tolist() for column in (self.kinds, self.offsets, self.lengths))
+        found = map(urls.get, targets.tolist())
+        return list(map(self._reference, rows.tolist(), found, *numbers))
+
+    def _reference(self, row: int, url: str | None, kind: int, place: int, size: int) -> Reference:
+        if row in self.large:
+            return self.large[row]
+        if kind == RANGE:
+            return Range(url, place, size)
+        if kind == URL:
+            return Url(url)
+        return Inline(self.texts[place]) if kind == INLINE else Base64(self.texts[place])
+
+    def exact_offsets(self) -> np.ndarray:
+        """Return `offsets`; whole numbers of Python where one does not fit into 64 bits."""
+        return _exact(self.offsets, {row: found.offset for row, found in self.large.items()})
+
+    def exact_lengths(self) -> np.ndarray:
+        """Return `lengths`; whole numbers of Python where one does not fit into 64 bits."""
+        return _exact(self.lengths, {row: found.length for row, found in self.large.items()})
+
+    def total(self, rows: np.ndarray | None = None) -> int:
+        """Return the sum of the lengths of some rows, or of all; whole files are not in it."""
+        lengths = self.lengths if rows is None else self.lengths[rows]
+        among = self.large if rows is None or not self.large else self._large_of(rows)
+        return exact_sum(lengths) + sum(max(one.length - LARGEST, 0) for one in among.values())
+
+    def urls_at(self, places: np.ndarray) -> list[str | None]:
+        """Return the URLs at some places, ascending, shape ``(n,)``, all at once."""
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.at(places)
+        return [self.urls[place] for place in places.tolist()]
+
+    def urls_matching(self, pattern: str) -> np.ndarray:
+        """Return the places of all URLs that match a regular expression, and maybe of others."""
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.matching(pattern)
+        return np.arange(len(self.urls))
+
+    def starts_of_urls(self, places: np.ndarray, pattern: str) -> list[str | None]:
+        """Return the distinct starts of URLs that a named group matches, or whole URLs.
+
+        Only their first 32 characters are looked at: many URLs have the same.
+        """
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.starts(places, pattern)
+        return self.urls_at(places)
+
+    def select(self, rows: np.ndarray) -> Columns:
+        """Return some rows, in the order given."""
+        return Columns(
+            self.kinds[rows],
+            self.targets[rows],
+            self.urls,
+            self.offsets[rows],
+            self.lengths[rows],
+            self.texts,
+            self._large_of(rows) if self.large else {},
+        )
+
+    def _large_of(self, rows: np.ndarray) -> dict[int, Range]:
+        return {new: self.large[old] for new, old in enumerate(rows.tolist()) if old in self.large}
+
+    def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
+        """Write other references into some rows of these very columns, which must hold no text."""
+        assert isinstance(self.urls, UrlColumn)
+        urls, places = self.urls.joined(others.urls)
+        self.kinds[rows] = others.kinds
+        self.targets[rows] = np.array([*places, -1], np.int32)[others.targets]
+        self.offsets[rows], self.lengths[rows] = others.offsets, others.lengths
+        large = {int(rows[row]): reference for row, reference in others.large.items()}
+        return replace(self, urls=urls, texts=others.texts, large=large)
+
+
+def _exact(numbers: np.ndarray, large: dict[int, int]) -> np.ndarray:
+    if not large:
+        return numbers
+    exact = numbers.astype(object)
+    exact[list(large)] = list(large.values())
+    return exact
+
+
+class ColumnsBuilder:
+    """Takes references one by one."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._codes: dict[str | None, int] = {}
+        self._texts: list[str] = []
+        self._large: dict[int, Range] = {}
+
+    def add(self, reference: Reference) -> None:
+        """Append a row."""
+        if isinstance(reference, Range):
+            code = self._code(reference.url)
+            offset, length = reference.offset, reference.length
+            if offset > LARGEST or length > LARGEST:
+                self._large[len(self._rows)] = reference
+                offset, length = min(offset, LARGEST), min(length, LARGEST)
+            self._rows.append((RANGE, code, offset, length))
+        elif isinstance(reference, Url):
+            self._rows.append((URL, self._code(reference.url), 0, 0))
+        else:
+            kind = INLINE if isinstance(reference, Inline) else BASE64
+            self._rows.append((kind, -1, len(self._texts), reference.size))
+            self._texts.append(reference.text)
+
+    def _code(self, url: str | None) -> int:
+        return self._codes.setdefault(url, len(self._codes))
+
+    def build(self) -> Columns:
+        """Return the columns."""
+        columns = np.array(self._rows, np.int64).reshape(-1, 4).T
+        return Columns(
+            columns[0].astype(np.uint8),
+            columns[1].astype(np.int32),
+            tuple(self._codes),
+            columns[2].copy(),
+            columns[3].copy(),
+            self._texts,
+            self._large,
+        )

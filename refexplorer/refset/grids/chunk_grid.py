@@ -1,0 +1,339 @@
+"""The chunks of an array on their grid: what each refers to, whole or cut down to a picture."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.refset.columns.reference_columns import KINDS, RANGE, URL, Columns
+from refexplorer.refset.grids.grid_view import GridView, Windows, blocks, reduce
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.segments.listing import (
+    EVALUATED_KEYS,
+    Listing,
+    code_targets,
+    evaluated,
+    listings,
+)
+from refexplorer.refset.segments.records import Records
+from refexplorer.refset.segments.segment import Generated, Segment
+from refexplorer.spec.core.paths import prefix
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+STATES = ("absent", *KINDS)
+"""What a chunk can be; a state is a place in this. What an error left out is absent, too."""
+DENSE_CHUNKS = 100_000_000
+_READ = 10**18
+_INT64 = 2**63 - 1
+EXAMINED_CHUNKS = 2_048
+"""Generated chunks that one picture looks at when there are too many to evaluate all."""
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """n chunks of an array; all but those of `ChunkGrid.left_out` have a reference.
+
+    Attributes
+    ----------
+    indices
+        Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers.
+    states
+        Places in `STATES`, uint8.
+    targets
+        Places in `ChunkGrid.urls`, -1 without a target, int64.
+    offsets, lengths
+        In bytes, -1 where there is none: no byte range, or the size of a whole file; int64, or
+        whole numbers of Python where one does not fit into 64 bits.
+    """
+
+    indices: np.ndarray
+    states: np.ndarray
+    targets: np.ndarray
+    offsets: np.ndarray
+    lengths: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def select(self, chosen: np.ndarray) -> Chunks:
+        """Return the chunks where `chosen`, shape ``(n,)`` bool, is true."""
+        return Chunks(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+class ChunkGrid:
+    """The chunks of one array, read from columns when they are first asked for.
+
+    Parameters
+    ----------
+    opened
+        The set.
+    array
+        The metadata of the array.
+    """
+
+    def __init__(self, opened: OpenedSet, array: ArrayMeta) -> None:
+        self.array = array
+        self._opened = opened
+        self._codes: dict[str | None, int] = {}
+        self._listed, self._unlisted = _split(_segments_of(opened, array))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Chunks along each dimension."""
+        return self.array.grid
+
+    @property
+    def complete(self) -> bool:
+        """Whether all chunks are known; if not, gen items are evaluated picture by picture."""
+        return not self._unlisted
+
+    @property
+    def urls(self) -> tuple[str | None, ...]:
+        """The distinct targets met so far; None is the one that the reader names."""
+        self._all  # noqa: B018  the targets are met there
+        return tuple(self._codes)
+
+    @cached_property
+    def _all(self) -> Chunks:
+        rows, indices = self._opened.arrays.chunk_rows(self.array)
+        parts = [self._chunks(indices, self._opened.table.columns.select(rows))]
+        for segment in self._listed:
+            parts += self._of_segment(segment)
+        return _concatenated(parts)
+
+    @cached_property
+    def _is_inside(self) -> np.ndarray:
+        return self.array.inside(self._all.indices)
+
+    @cached_property
+    def chunks(self) -> Chunks:
+        """The chunks inside the grid that have a reference."""
+        return self._all.select(self._is_inside)
+
+    @cached_property
+    def outside(self) -> Chunks:
+        """References of chunks that lie outside the grid: no reader looks at them."""
+        return self._all.select(~self._is_inside)
+
+    @cached_property
+    def left_out(self) -> Chunks:
+        """The chunks inside the grid that an error left out; in `states` they are absent.
+
+        Those of gen items that are evaluated picture by picture are not among them.
+        """
+        found = [self._opened.refused.indices(self.array)]
+        for segment in self._listed:
+            if isinstance(segment, Records):
+                found.append(_unravel(segment.left_out_numbers(), self.array.narrow_grid))
+            elif isinstance(segment, Generated):
+                found.append(self._read(list(segment.failing()))[1])
+        indices = np.concatenate(found)
+        indices = indices[self.array.inside(indices)]
+        numbers, first = np.unique(self._numbers(indices), return_index=True)
+        is_absent = ~np.isin(numbers, self._numbers(self.chunks.indices))
+        return _without_reference(indices[first[is_absent]])
+
+    def _numbers(self, indices: np.ndarray) -> np.ndarray:
+        """Return the numbers of chunks, C order; of type object where 64 bits are too few."""
+        kind = np.int64 if self.array.chunk_count <= _INT64 else object
+        steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        numbers: np.ndarray = indices.astype(kind) @ np.array(steps, kind)
+        return numbers
+
+    def _of_segment(self, segment: Segment) -> Iterator[Chunks]:
+        if isinstance(segment, Records):
+            loaded = segment.loaded
+            yield self._chunks(_unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
+            return
+        assert isinstance(segment, Generated)
+        for listing in listings(segment):
+            yield self._of_listing(listing)
+
+    def _of_listing(self, listing: Listing) -> Chunks:
+        places, indices = self._read(listing.keys)
+        return self._chunks(indices, listing.columns.select(places))
+
+    def _read(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return which keys are of chunks, shape ``(n,)``, and their indices, ``(n, rank)``."""
+        found = [self.array.chunk_index(key) for key in keys]
+        rank = len(self.shape)
+        places = [at for at, index in enumerate(found) if index is not None and _fits(index, rank)]
+        indices = np.array([found[at] for at in places], np.int64).reshape(-1, rank)
+        return np.array(places, np.int64), indices
+
+    def _chunks(self, indices: np.ndarray, columns: Columns) -> Chunks:
+        kinds, is_range = columns.kinds, columns.kinds == RANGE
+        return Chunks(
+            indices,
+            (kinds + 1).astype(np.uint8),
+            code_targets(columns, self._codes),
+            np.where(is_range, columns.exact_offsets(), -1),
+            np.where(kinds == URL, -1, columns.exact_lengths()),
+        )
+
+    @property
+    def states(self) -> np.ndarray:
+        """The state of every chunk, a place in `STATES`, shape `shape` uint8."""
+        return self._dense(self.chunks.states, 0)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The target of every chunk, a place in `urls` or -1, shape `shape` int64."""
+        return self._dense(self.chunks.targets, -1)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """The offset of every chunk in bytes or -1, shape `shape`; the type is that of `Chunks`."""
+        return self._dense(self.chunks.offsets, -1)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The length of every chunk in bytes or -1, shape `shape`; the type is that of `Chunks`."""
+        return self._dense(self.chunks.lengths, -1)
+
+    def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:
+        if max(self.array.chunk_count, *self.shape, 0) > DENSE_CHUNKS or not self.complete:
+            raise LimitError(
+                f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many to "
+                "be written out; `view` gives a part of them."
+            )
+        grid = np.full(self.array.chunk_count, absent, values.dtype)
+        grid[self._numbers(self.chunks.indices)] = values
+        return grid.reshape(self.shape)
+
+    def view(
+        self,
+        axes: Sequence[int] | None = None,
+        window: Windows | None = None,
+        cells: int = 256,
+    ) -> GridView:
+        """Return a picture of the grid, or of a part of it.
+
+        Parameters
+        ----------
+        axes
+            Up to two dimensions, for rows and columns; by default the two with most chunks. What
+            lies along the others is counted together.
+        window
+            ``(start, stop)`` for each dimension, in chunks; by default all.
+        cells
+            Most rows and most columns; where there are more chunks, they share cells.
+
+        Raises
+        ------
+        RefexplorerError
+            If an axis or a window is not one of the grid.
+        LimitError
+            If a gen item must be evaluated that cannot be searched.
+        """
+        drawn = self._axes(axes)
+        windows = self._windows(window)
+        total = math.prod(stop - start for start, stop in windows)
+        partly = not self.complete and total > EXAMINED_CHUNKS
+        sides = blocks(drawn, windows, min(cells, math.isqrt(EXAMINED_CHUNKS)) if partly else cells)
+        picture = reduce(self.chunks, sides, windows, len(STATES))
+        if self.complete:
+            return picture.with_absent()
+        ranges = [range(*window) for window in windows]
+        if partly:
+            ranges = [each[:1] for each in ranges]
+            for side in sides:
+                ranges[side.axis] = range(side.start, side.stop, side.step)
+        found, missing = self._examine(itertools.product(*ranges))
+        return picture.examined(reduce(found, sides, windows, len(STATES)), missing, partly)
+
+    def _examine(self, indices: Iterator[tuple[int, ...]]) -> tuple[Chunks, np.ndarray]:
+        """Look chunks up one by one; return those of the unlisted gen items, and the absent."""
+        parts: list[Chunks] = []
+        absent: list[tuple[int, ...]] = []
+        for index in indices:
+            found = self._opened.find(self.array.chunk_key(index))
+            if found is None:
+                absent.append(index)
+            elif isinstance(found[0], Generated) and any(found[0] is s for s in self._unlisted):
+                columns = evaluated(found[0], found[1])
+                parts.append(self._chunks(self._indices([index] * len(columns)), columns))
+        none = self.chunks.select(np.zeros(len(self.chunks), np.bool_))
+        return _concatenated([none, *parts]), self._indices(absent)
+
+    def _indices(self, listed: list[tuple[int, ...]]) -> np.ndarray:
+        is_narrow = self.shape == self.array.narrow_grid
+        return np.array(listed, np.int64 if is_narrow else object).reshape(-1, len(self.shape))
+
+    def _axes(self, axes: Sequence[int] | None) -> tuple[int, ...]:
+        rank = len(self.shape)
+        if axes is None:
+            several = [axis for axis, size in enumerate(self.shape) if size != 1]
+            longest = sorted(several or range(rank)[-1:], key=lambda axis: self.shape[axis])
+            return tuple(longest[-2:])
+        if len(set(axes)) != len(axes) or len(axes) > 2 or any(a not in range(rank) for a in axes):
+            raise RefexplorerError(
+                f"Choose up to two of the {rank} dimensions to draw, not {list(axes)}."
+            )
+        return tuple(axes)
+
+    def _windows(self, window: Windows | None) -> list[tuple[int, int]]:
+        if window is None:
+            return [(0, size) for size in self.shape]
+        fits = len(window) == len(self.shape) and all(
+            0 <= start < stop <= size
+            for (start, stop), size in zip(window, self.shape, strict=True)
+        )
+        if not fits:
+            raise RefexplorerError(f"{list(window)} is no part of a grid of {self.shape} chunks.")
+        return [(start, stop) for start, stop in window]
+
+
+def _segments_of(opened: OpenedSet, array: ArrayMeta) -> list[Segment]:
+    """Return the segments that may hold chunks of an array."""
+    path = prefix(array.path)
+    return [
+        segment
+        for segment in opened.segments
+        if (isinstance(segment, Records) and segment.array.path == array.path)
+        or (
+            isinstance(segment, Generated)
+            and (path.startswith(prefix(segment.folder)) or segment.folder.startswith(path))
+        )
+    ]
+
+
+def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
+    """Return what is read as a whole, and the gen items that are too large for it."""
+    listed: list[Segment] = []
+    unlisted: list[Segment] = []
+    left = EVALUATED_KEYS
+    for segment in segments:
+        cost = segment.count if isinstance(segment, Generated) else 0
+        (listed if cost <= left else unlisted).append(segment)
+        left -= cost if cost <= left else 0
+    return listed, unlisted
+
+
+def _fits(index: tuple[int, ...], rank: int) -> bool:
+    """Say whether an index is read: as of explicit keys, numbers up to 18 digits."""
+    return len(index) == rank and max(index, default=0) < _READ
+
+
+def _without_reference(indices: np.ndarray) -> Chunks:
+    none = np.full(len(indices), -1, np.int64)
+    return Chunks(indices, np.zeros(len(indices), np.uint8), none, none, none)
+
+
+def _concatenated(parts: Sequence[Chunks]) -> Chunks:
+    names = Chunks.__dataclass_fields__
+    return Chunks(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _unravel(numbers: np.ndarray, grid: tuple[int, ...]) -> np.ndarray:
+    """Return the index of each chunk number, C order; the grid may be too large for numpy."""
+    indices = np.empty((len(numbers), len(grid)), np.int64)
+    for axis in reversed(range(len(grid))):
+        numbers, indices[:, axis] = np.divmod(numbers, grid[axis])
+    return indices

@@ -1,0 +1,108 @@
+"""Chunks against the grids of their arrays: missing, outside, of the wrong rank, or of none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import flags_of
+from refexplorer.refset.columns.chunk_names import in_blocks
+from refexplorer.refset.columns.table import Table
+from refexplorer.refset.grids.missing_counts import lacking
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.tree.folders import Folder
+from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.document.expansion import note_all
+from refexplorer.spec.document.lint_rules import Remark, remark_on_chunk, remark_on_fill_value
+
+_CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
+
+
+def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note what is odd about the chunks of every array, and chunks without an array."""
+    opened.arrays.count(opened.arrays.below(opened.tree.root))
+    for path in opened.arrays.paths:
+        array = opened.arrays.get(path)
+        assert array is not None
+        _lint_missing(opened, array, base, findings)
+        _lint_fill_value(array, base, findings)
+        _lint_chunks(opened, array, base, findings)
+    _lint_orphans(opened, base, findings)
+
+
+def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
+    missing = lacking(opened, array).missing
+    if missing > 0:
+        key = array.metadata_key
+        findings.add(
+            "missing-chunks",
+            base + pointer(key),
+            f"{missing:,} of {array.chunk_count:,} chunks of `{array.path}` have no reference; "
+            f"they read as the fill value {array.fill_value!r}.",
+            key=key,
+        )
+
+
+def _lint_fill_value(array: ArrayMeta, base: str, findings: Findings) -> None:
+    remark = remark_on_fill_value(array)
+    if remark is not None:
+        key = array.metadata_key
+        note_all([remark], findings, base + pointer(key), key)
+
+
+def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
+    if opened.arrays.is_tidy(array):
+        return
+    rows, indices = opened.arrays.chunk_rows(array)
+    outside = ~array.inside(indices)
+    folder = opened.tree.folder(array.path)
+    others = (
+        []
+        if folder is None
+        else np.setdiff1d(opened.tree.rows_in(folder), rows, assume_unique=True).tolist()
+    )
+    for row in [*rows[outside].tolist(), *others]:
+        key = opened.table.key_at(row)
+        index = array.chunk_index(key)
+        remark = None if index is None else remark_on_chunk(array, key, index)
+        if remark is not None:
+            note_all([remark], findings, base + pointer(key), key)
+
+
+def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note folders of keys that look like chunks where no array is."""
+    table, folders = opened.table, _outside_arrays(opened)
+    rows_of = [opened.tree.rows_in(folder) for folder in folders]
+    chunk_like = _chunk_like(table, np.concatenate([np.empty(0, np.int64), *rows_of]))
+    for folder, every in zip(folders, rows_of, strict=True):
+        rows = every[chunk_like[every]]
+        if not len(rows):
+            continue
+        key = table.key_at(int(rows[0]))
+        where = f"`{folder.path}`" if folder.path else "the root"
+        remark = Remark(
+            "orphan-chunk",
+            f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
+            "Without .zarray or zarr.json no reader finds it.",
+        )
+        at = base + pointer(key)
+        findings.add(remark.code, at, remark.message, remark.hint, key=key, count=len(rows))
+
+
+def _outside_arrays(opened: OpenedSet) -> list[Folder]:
+    """Return the folders that are no array and in none."""
+    outside: dict[int, Folder] = {}
+    for folder in opened.tree.folders:
+        is_free = folder.parent is None or folder.parent.number in outside
+        if is_free and opened.arrays.get(folder.path) is None:
+            outside[folder.number] = folder
+    return list(outside.values())
+
+
+def _chunk_like(table: Table, rows: np.ndarray) -> np.ndarray:
+    """Say of some keys whether they look like chunks, shape ``(n,)`` bool of all keys."""
+    found = np.zeros(table.count, np.bool_)
+    for at, keys in in_blocks(table.keys, rows):
+        found[rows[at : at + len(keys)]] = flags_of(pc.match_substring_regex(keys, _CHUNK_LIKE))
+    return found

@@ -1,0 +1,72 @@
+"""The lint rules of the specification, asked of columns: only odd rows reach Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import flags_of, text_column
+from refexplorer.refset.columns.table import Table
+from refexplorer.refset.lint.grid_rules import lint_arrays
+from refexplorer.refset.lint.range_rules import lint_ranges
+from refexplorer.refset.lint.url_rules import lint_urls
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.core.references import Inline
+from refexplorer.spec.document.expansion import note_all
+from refexplorer.spec.document.lint_rules import ODD_KEY, remarks_on_key, remarks_on_metadata
+
+
+def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
+    """Note what is odd about a set as a whole.
+
+    Parameters
+    ----------
+    version
+        0 or 1; templates mean nothing in V0.
+    base
+        What the pointer of a key starts with.
+    """
+    _lint_keys(opened.table, version, base, findings)
+    _lint_folders(opened, base, findings)
+    _lint_metadata(opened.table, base, findings)
+    lint_urls(opened, version, base, findings)
+    lint_arrays(opened, base, findings)
+    lint_ranges(opened, base, findings)
+
+
+def _matching(table: Table, pattern: str) -> list[int]:
+    rows: list[int] = np.flatnonzero(
+        flags_of(pc.match_substring_regex(table.keys, pattern))
+    ).tolist()
+    return rows
+
+
+def _lint_keys(table: Table, version: int, base: str, findings: Findings) -> None:
+    for row in _matching(table, ODD_KEY):
+        key = table.key_at(row)
+        note_all(remarks_on_key(key, version), findings, base + pointer(key), key)
+
+
+def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
+    paths = [folder.path for folder in opened.tree.folders[1:]]
+    rows = opened.table.index.find_many(text_column(paths))
+    for path in (paths[place] for place in np.flatnonzero(rows >= 0).tolist()):
+        findings.add(
+            "key-is-also-directory",
+            base + pointer(path),
+            f"`{path}` is a key and the folder of other keys.",
+            key=path,
+        )
+
+
+def _lint_metadata(table: Table, base: str, findings: Findings) -> None:
+    good: set[tuple[str, str]] = set()  # many arrays have the same
+    for key, row in table.metadata.items():
+        reference, name = table.reference_at(row), key.rpartition("/")[2]
+        if not isinstance(reference, Inline) or (name, reference.text) in good:
+            continue
+        remarks = list(remarks_on_metadata(key, reference.text))
+        if not remarks:
+            good.add((name, reference.text))
+        note_all(remarks, findings, base + pointer(key), key)

@@ -1,0 +1,244 @@
+"""The opened set: a table of explicit references, and segments laid over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from refexplorer.formats.json.block_reader import Entries
+from refexplorer.formats.parquet.store import ParquetStore
+from refexplorer.refset.chunks.array_index import ArrayIndex
+from refexplorer.refset.columns.reference_columns import Columns
+from refexplorer.refset.columns.table import Table, build_table
+from refexplorer.refset.opened.overriding import lay_over
+from refexplorer.refset.segments.entries import table_of_entries
+from refexplorer.refset.segments.records import Records
+from refexplorer.refset.segments.rejected import LeftOut, left_out_of
+from refexplorer.refset.segments.segment import Generated, Segment, warn_of_failing
+from refexplorer.refset.tree.folders import Folder, Tree
+from refexplorer.refset.tree.level import Level
+from refexplorer.refset.tree.nodes import Node, Page
+from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.spec.core.paths import folders_above
+from refexplorer.spec.core.references import Reference, V0Value
+from refexplorer.spec.document.model import Document
+
+
+class OpenedSet:
+    """Columns and arithmetic behind a reference set; keys are numbered over all segments.
+
+    Parameters
+    ----------
+    table
+        The explicit references.
+    segments
+        Those that are laid over it; none shares a key with another or with the table.
+    refused
+        The explicit keys that cannot be used.
+    """
+
+    def __init__(
+        self, table: Table, segments: Sequence[Segment] = (), refused: LeftOut | None = None
+    ) -> None:
+        self.table = table
+        self.segments: tuple[Segment, ...] = tuple(segments)
+        self.refused = refused or LeftOut()
+        self._levels: dict[int, Level] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {"table": self.table, "segments": self.segments, "refused": self.refused}
+        return kept | {"_levels": {}}
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The keys as folders."""
+        return Tree(self.table, self.segments)
+
+    @cached_property
+    def arrays(self) -> ArrayIndex:
+        """The arrays, by their metadata."""
+        return ArrayIndex(self.tree)
+
+    @property
+    def parts(self) -> tuple[Segment, ...]:
+        """The table and the segments, in order."""
+        return (self.table, *self.segments)
+
+    @property
+    def count(self) -> int:
+        """How many keys there are."""
+        return sum(part.count for part in self.parts)
+
+    def columns(self) -> Iterator[tuple[Segment, Columns]]:
+        """Yield the segments that hold their references in columns; record files are read."""
+        yield self.table, self.table.columns
+        for part in self.segments:
+            if isinstance(part, Records):
+                yield part, part.columns
+
+    def read_all(self) -> None:
+        """Read what is still unread, so that everything there is to note was noted."""
+        stores = {id(part.store): part.store for part in self.segments if isinstance(part, Records)}
+        for part in self.segments:
+            if isinstance(part, Records):
+                part.read()
+        for store in stores.values():
+            store.note_strays()
+
+    def find(self, key: str) -> tuple[Segment, int] | None:
+        """Return the segment that holds a key and its number there, or None."""
+        for part in self.parts:
+            if key.startswith(part.folder):
+                row = part.find(key)
+                if row is not None:
+                    return part, row
+        return None
+
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key, also one whose template fails."""
+        return any(key.startswith(part.folder) and part.holds(key) for part in self.parts)
+
+    def lookup(self, key: str) -> tuple[Segment, Reference] | None:
+        """Return a key's segment and reference; None without one, or if its template fails."""
+        for part in self.parts:
+            if key.startswith(part.folder):
+                reference = part.get(key)
+                if reference is not None:
+                    return part, reference
+        return None
+
+    def missing(self, key: str) -> KeyError:
+        """Return the error for a key that is not there; it says why if the source has it."""
+        error = self._error_of(key)
+        return KeyError(key if error is None else f"{key}: {error.message}")
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return why a key of the source cannot be used; None if it can, or is not there."""
+        return self._error_of(key) if self.lookup(key) is None else None
+
+    def _error_of(self, key: str) -> Diagnostic | None:
+        """Return what is wrong with a key that is known not to be there."""
+        parts = (part for part in self.segments if isinstance(part, Generated | Records))
+        errors = (part.left_out(key) for part in parts if key.startswith(part.folder))
+        return next(filter(None, errors), None) or self.refused.find(key)
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order; generated ones that fail are left out."""
+        for part, low, high in self.stretches(start, stop):
+            yield from part.iterate(low, high)
+
+    def stretches(
+        self, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[Segment, int, int]]:
+        """Yield the segments that hold the keys numbered `start` to `stop`, and the rows there."""
+        before = 0
+        for part in self.parts:
+            low = max(start - before, 0)
+            high = part.count if stop is None else min(stop - before, part.count)
+            if low < high:
+                yield part, low, high
+            before += part.count
+
+    def v0(self) -> Iterator[tuple[str, V0Value]]:
+        """Yield keys and their values in a V0 document; of equal keys the last counts."""
+        for part in self.parts:
+            if isinstance(part, Generated):
+                made = 0
+                for run in part.runs():
+                    made += len(run)
+                    yield from run.v0()
+                warn_of_failing(part, part.count - made)
+            else:
+                for key, reference in part.iterate():
+                    yield key, reference.to_v0()
+
+    def _level(self, folder: Folder) -> Level:
+        """Return what is directly in a folder; it is kept in order from then on."""
+        level = self._levels.get(folder.number)
+        if level is None:
+            level = self._levels[folder.number] = Level(self.tree, folder)
+        return level
+
+    def page(self, path: str, start: int, stop: int | None) -> Page:
+        """Return some children of a folder.
+
+        Raises
+        ------
+        KeyError
+            If there is no such folder.
+        """
+        folder = self.tree.folder(path)
+        if folder is None:
+            if self.find(path) is None:
+                raise KeyError(path)
+            return Page((), 0, start)
+        level = self._level(folder)
+        stop = level.total if stop is None else min(stop, level.total)
+        return Page(level.page(start, stop), level.total, start)
+
+    def node(self, path: str) -> Node:
+        """Return the row of the tree for a path.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        found = self.lookup(path)
+        reference = None if found is None else found[1]
+        origin = None if found is None else found[0].origin
+        node = self.tree.node(path, reference, origin)
+        if node is None:
+            raise KeyError(path)
+        return node
+
+    def position(self, path: str) -> int:
+        """Return the place of a path among its siblings, from 0.
+
+        Raises
+        ------
+        KeyError
+            If there is no such path.
+        """
+        for parent in folders_above(path):
+            folder = self.tree.folder(parent)
+            place = None if folder is None else self._level(folder).position(path)
+            if place is not None:
+                return place
+        raise KeyError(path)
+
+    def parent(self, path: str) -> str:
+        """Return the folder under which the tree shows a path."""
+        for parent in folders_above(path):
+            folder = self.tree.folder(parent)
+            if folder is not None and self._level(folder).position(path) is not None:
+                return parent
+        return ""
+
+
+def open_document(document: Document, entries: Entries | None = None) -> OpenedSet:
+    """Lay out a document; its findings gain what only shows in the whole set.
+
+    Parameters
+    ----------
+    entries
+        The references, where they were read in blocks and are not in the document.
+    """
+    if entries is None:
+        table = build_table(document.entries())
+        refused = left_out_of(document.base, document.left_out)
+    else:
+        table, refused = table_of_entries(entries, document)
+    refused = replace(refused, items=document.refused)
+    table, segments = lay_over(
+        table, [Generated(i, i.failing) for i in document.gen], document.findings
+    )
+    return OpenedSet(table, [segment for segment in segments if segment.count], refused)
+
+
+def open_store(store: ParquetStore) -> OpenedSet:
+    """Lay out a parquet store: its metadata as a table, each array as a segment."""
+    table = build_table(store.metadata.items(), "parquet")
+    return OpenedSet(table, [Records(store, array) for array in store.arrays])

@@ -1,0 +1,253 @@
+"""Which keys a later gen item makes again: its own count, and those before it are left out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.errors import LimitError
+from refexplorer.formats.buffers.arrow import flags_of, numbers_of
+from refexplorer.refset.columns.table import Table
+from refexplorer.refset.segments.generated_columns import generated_keys
+from refexplorer.refset.segments.segment import Generated
+from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.core.paths import prefix
+from refexplorer.spec.gen.blocks import as_column
+
+COMPARED_KEYS = 100_000
+"""Of two gen items with more keys each, equal keys are not looked for one by one."""
+_LISTED_KEYS = 2**21
+"""More keys of the gen items in one folder are not written out to be compared."""
+_FEW_LOOKS = 1_000
+_LOOKS = 200_000
+"""Keys of a document that are looked up one by one; it takes some seconds."""
+_MATCHED_AT_ONCE = 200
+"""Keys that are matched with a pattern in the time that one is looked up."""
+
+
+def lay_over(
+    table: Table, segments: Sequence[Generated], findings: Findings
+) -> tuple[Table, list[Generated]]:
+    """Leave out of a table and of gen items what a later gen item makes again.
+
+    Keys of gen items in one folder are written out and compared as columns where there are not
+    too many of them, else looked up one by one; what would take too long is noted instead.
+    """
+    work = _Overriding(table, segments, findings)
+    work.compare()
+    return work.left()
+
+
+def could_make(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
+    """Say which keys look as if an item could make them, shape ``(n,)`` bool."""
+    inverter = made.item.inverter
+    if inverter is not None:
+        return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.pattern})$"))
+    return flags_of(pc.starts_with(keys, prefix(made.folder)))
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Say whether a path is a folder or inside it."""
+    return prefix(path).startswith(prefix(folder))
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The keys of gen items in one folder, written out.
+
+    Attributes
+    ----------
+    places
+        The numbers of the gen items among the segments, in order.
+    starts
+        Where the keys of each begin.
+    keys
+        All of them, none twice by one item.
+    """
+
+    places: list[int]
+    starts: np.ndarray
+    keys: pa.ChunkedArray
+
+    def owners(self, rows: np.ndarray) -> np.ndarray:
+        """Return which of `places` made the keys in some rows."""
+        return np.searchsorted(self.starts, rows, "right") - 1
+
+
+class _Overriding:
+    """Collects what is left out, for each segment and for the table."""
+
+    def __init__(self, table: Table, segments: Sequence[Generated], findings: Findings) -> None:
+        self._table = table
+        self._segments = segments
+        self._findings = findings
+        self._gone = np.zeros(table.count, np.bool_)
+        self._hidden: dict[int, np.ndarray] = {}
+        self._remade: dict[int, tuple[str, int]] = {}
+        self._looks = _LOOKS
+        self._groups = _by_folder(segments)
+        listed = (_listed(places, segments, table.count) for places in self._groups.values())
+        self._listed = [each for each in listed if each is not None]
+        self._in_columns = {place for each in self._listed for place in each.places}
+
+    def compare(self) -> None:
+        """Compare columns first, which is cheap, then what is left in the order of the items."""
+        for listed in self._listed:
+            self._compare_table_with(listed)
+            self._compare_among(listed)
+        around = _related(self._groups)
+        for place, made in enumerate(self._segments):
+            self._compare_item(place, around[made.folder])
+            if self._looks < 0:
+                self._note_unchecked(made)
+                break
+        for place, (key, count) in sorted(self._remade.items()):
+            self._note_remade(self._segments[place], key, count)
+
+    def left(self) -> tuple[Table, list[Generated]]:
+        """Return what counts."""
+        table = self._table.select(np.flatnonzero(~self._gone)) if self._gone.any() else self._table
+        return table, [
+            segment.without(self._hidden[place].tolist()) if place in self._hidden else segment
+            for place, segment in enumerate(self._segments)
+        ]
+
+    def _compare_table_with(self, listed: _Listed) -> None:
+        found = pc.index_in(self._table.keys, value_set=listed.keys)
+        rows = np.flatnonzero(flags_of(found.is_valid()))
+        owners = listed.owners(numbers_of(found.drop_null()))
+        self._gone[rows] = True
+        for owner, first, count in _counted(owners):
+            self._tell(listed.places[owner], self._table.key_at(int(rows[first])), count)
+
+    def _compare_among(self, listed: _Listed) -> None:
+        codes = numbers_of(listed.keys.combine_chunks().dictionary_encode().indices)
+        order = np.argsort(codes, kind="stable")
+        again = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
+        remade, later = order[again], listed.owners(order[again + 1])
+        for owner, first, count in _counted(later):
+            key = listed.keys[int(remade[first])].as_py()
+            self._tell(listed.places[owner], key, count)
+        remade.sort()
+        bounds = np.searchsorted(remade, listed.starts).tolist()
+        for number, (start, stop) in enumerate(pairwise([*bounds, len(remade)])):
+            if start < stop:
+                rows = remade[start:stop] - listed.starts[number]
+                self._hidden[listed.places[number]] = rows
+
+    def _compare_item(self, place: int, folders: Sequence[str]) -> None:
+        made = self._segments[place]
+        if place not in self._in_columns:
+            self._compare_table(place, made)
+        for folder in folders:
+            if folder == made.folder and place in self._in_columns:
+                continue
+            for earlier in self._groups[folder]:
+                if earlier >= place or self._looks < 0:
+                    break
+                self._compare_pair(earlier, place)
+
+    def _compare_table(self, place: int, made: Generated) -> None:
+        rows = np.flatnonzero(could_make(made, self._table.keys) & ~self._gone)
+        self._looks -= self._table.count // _MATCHED_AT_ONCE + len(rows)
+        if self._looks >= 0:
+            remade = [row for row in rows.tolist() if _makes(made, self._table.key_at(row))]
+            if remade:
+                self._gone[remade] = True
+                self._tell(place, self._table.key_at(remade[0]), len(remade))
+
+    def _compare_pair(self, earlier: int, later: int) -> None:
+        segment, made = self._segments[earlier], self._segments[later]
+        fewer = min(segment.count, made.count)
+        self._looks -= 1 if fewer > COMPARED_KEYS else fewer
+        if self._looks < 0 or fewer > COMPARED_KEYS:
+            return
+        if segment.count == fewer:
+            rows = [row for row in range(segment.count) if _makes(made, segment.key_at(row))]
+        else:
+            places = (segment.find(made.key_at(row)) for row in range(made.count))
+            rows = [row for row in places if row is not None]
+        hidden = self._hidden.get(earlier, np.empty(0, np.int64))
+        news = np.setdiff1d(as_column(rows), hidden)
+        if len(news):
+            self._hidden[earlier] = np.union1d(hidden, news)
+            self._tell(later, segment.key_at(int(news[0])), len(news))
+
+    def _tell(self, place: int, key: str, count: int) -> None:
+        first, before = self._remade.get(place, (key, 0))
+        self._remade[place] = first, before + count
+
+    def _note_remade(self, made: Generated, key: str, count: int) -> None:
+        self._findings.add(
+            "gen-duplicate-key",
+            pointer("gen", made.item.number),
+            f"{made.origin} makes keys that were there before, such as `{key}`; its own count.",
+            key=key,
+            count=count,
+        )
+
+    def _note_unchecked(self, made: Generated) -> None:
+        self._findings.add(
+            "gen-not-checked",
+            pointer("gen", made.item.number),
+            f"The keys of {made.origin} and of the items after it were not all compared with "
+            "those before: there are too many.",
+            "Write fewer gen items.",
+        )
+
+
+def _counted(owners: np.ndarray) -> Iterator[tuple[int, int, int]]:
+    """Yield each owner, the first row where it stands, and in how many it does."""
+    found = np.unique(owners, return_index=True, return_counts=True)
+    yield from zip(*(each.tolist() for each in found), strict=True)
+
+
+def _by_folder(segments: Sequence[Generated]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, segment in enumerate(segments):
+        groups[segment.folder].append(place)
+    return groups
+
+
+def _listed(places: list[int], segments: Sequence[Generated], explicit: int) -> _Listed | None:
+    """Write out the keys of one folder, unless to look them up is less work, or they are many."""
+    made = [segments[place] for place in places]
+    total = sum(each.count for each in made)
+    if len(made) == 1 or (total + explicit) * len(made) <= _FEW_LOOKS:
+        return None
+    if total > _LISTED_KEYS or not all(each.item.certain for each in made):
+        return None
+    chunks = [list(generated_keys(each)) for each in made]
+    counts = [sum(map(len, each)) for each in chunks]
+    if sum(counts) < total:
+        return None
+    keys = pa.chunked_array([keys for each in chunks for keys in each], pa.large_string())
+    return _Listed(places, np.cumsum([0, *counts[:-1]]), keys)
+
+
+def _related(groups: dict[str, list[int]]) -> dict[str, list[str]]:
+    """Return for each folder itself, those around it, and those inside it."""
+    related: dict[str, list[str]] = {folder: [] for folder in groups}
+    around: list[str] = []
+    for folder in sorted(groups, key=prefix):
+        while around and not is_within(folder, around[-1]):
+            around.pop()
+        for other in around:
+            related[other].append(folder)
+            related[folder].append(other)
+        around.append(folder)
+        related[folder].append(folder)
+    return related
+
+
+def _makes(made: Generated, key: str) -> bool:
+    try:
+        return made.find(key) is not None
+    except LimitError:
+        return False

@@ -1,0 +1,116 @@
+"""What a search looks for, asked of whole columns of keys.
+
+Regular expressions are those of RE2, whose time grows with the text and with nothing else: one
+from a stranger cannot keep a search busy for ever.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.buffers.arrow import flags_of, text_column
+from refexplorer.refset.search.literals import GLOB_MARKS, needles_of
+
+MODES = ("glob", "regex", "substring")
+_GLOB_MARKS = {"*": ".*", "?": "."}
+_LITERAL = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_/*?+{-])")
+_BOUND_TO_TEXT = re.compile(r"\\[AzZ]|\(\?[A-Za-z]*-")
+"""What means something else in a text of many lines: ends of the text, flags taken back."""
+
+
+class Matcher:
+    """A search text that was read.
+
+    Parameters
+    ----------
+    text
+        What to look for; a ``*`` of a glob also stands for slashes.
+    mode
+        One of `MODES`.
+
+    Attributes
+    ----------
+    across_lines
+        Whether `may_match` can tell anything.
+    start
+        What every key that matches begins with, as far as it was seen.
+    needles
+        What is in every key that matches.
+
+    Raises
+    ------
+    RefexplorerError
+        If the mode is unknown, or the regular expression cannot be read.
+    """
+
+    def __init__(self, text: str, mode: str) -> None:
+        if mode not in MODES:
+            raise RefexplorerError(
+                f"There is no search mode {mode!r}; use one of {', '.join(MODES)}."
+            )
+        pattern = text if mode == "regex" else re.escape(text)
+        if mode == "glob":
+            pattern = _regex_of_glob(text)
+        self.across_lines = mode != "regex" or _BOUND_TO_TEXT.search(text) is None
+        self._per_line = "(?m)" + pattern
+        self._pattern = "(?s)" + pattern if mode == "glob" else pattern
+        self.start = _start(text, mode)
+        self.needles = needles_of(text, mode)
+        self._literal = text if mode == "substring" else None
+        self._check(text)
+
+    def may_be_in(self, folder: str) -> bool:
+        """Say whether a key in a folder or below it may match."""
+        return folder.startswith(self.start) or self.start.startswith(folder)
+
+    def matches(self, keys: pa.Array) -> np.ndarray:
+        """Say which keys match, shape ``(n,)`` bool."""
+        if self._literal is not None:
+            return flags_of(pc.match_substring(keys, self._literal))
+        return flags_of(pc.match_substring_regex(keys, self._pattern))
+
+    def may_match(self, lines: pa.Array) -> np.ndarray:
+        """Say which texts may have a line that matches, shape ``(n,)`` bool; no other one has."""
+        return flags_of(pc.match_substring_regex(lines, self._per_line))
+
+    def _check(self, text: str) -> None:
+        try:
+            self.matches(text_column([""]))
+        except pa.ArrowInvalid as error:
+            raise RefexplorerError(_why_not(text, str(error))) from None
+
+
+def _start(text: str, mode: str) -> str:
+    if mode == "glob":
+        return GLOB_MARKS.split(text)[0]
+    match = None if mode == "substring" or "|" in text else _LITERAL.match(text)
+    return "" if match is None else match[1]
+
+
+def _why_not(text: str, said: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        return f"{text!r} is not a regular expression: {error}."
+    return (
+        f"{text!r} is not searched for, since it could take for ever: use a regular expression "
+        f"without look-ahead, look-behind and back references ({said.rpartition(': ')[2]})."
+    )
+
+
+def _regex_of_glob(text: str) -> str:
+    """Translate a glob to what RE2 reads, which `fnmatch.translate` is not."""
+    parts = GLOB_MARKS.split(text)
+    return "^" + "".join(_GLOB_MARKS.get(part) or _glob_part(part) for part in parts) + "$"
+
+
+def _glob_part(part: str) -> str:
+    if len(part) > 2 and part[0] == "[" and part[-1] == "]":
+        inside = part[1:-1].replace("\\", "\\\\")
+        return f"[^{inside[1:]}]" if inside[0] == "!" else f"[{inside}]"
+    return re.escape(part)

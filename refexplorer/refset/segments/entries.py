@@ -1,0 +1,157 @@
+"""The references of a large document as a table: each distinct URL is read once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.formats.buffers.arrow import number_column, numbers_of, text_column
+from refexplorer.formats.buffers.spans import spans_of
+from refexplorer.formats.json.block_reader import Entries
+from refexplorer.refset.columns.reference_columns import RANGE, Columns, ColumnsBuilder, UrlColumn
+from refexplorer.refset.columns.table import Table
+from refexplorer.refset.segments.rejected import LeftOut
+from refexplorer.spec.core.diagnostics import Reason
+from refexplorer.spec.core.reference_parsing import BadReference, check_length, read_reference
+from refexplorer.spec.document.model import ArgumentNotes, Document, EntryNotes, UrlReader
+
+_LEFT_OUT = -2
+
+
+@dataclass
+class _Refused:
+    """What is wrong with values, by their rows, and with URLs, by their places."""
+
+    rows: dict[int, Reason] = field(default_factory=dict)
+    urls: dict[int, Reason] = field(default_factory=dict)
+
+    def left_out(self, entries: Entries, rows: np.ndarray, base: str) -> LeftOut:
+        """Return the keys of some rows, all of which were refused."""
+        reasons = (*self.rows.values(), *self.urls.values())
+        of_row = {row: code for code, row in enumerate(self.rows)}
+        of_url = {place: code for code, place in enumerate(self.urls, len(self.rows))}
+        pairs = zip(rows.tolist(), entries.codes[rows].tolist(), strict=True)
+        codes = [of_row[row] if row in of_row else of_url[place] for row, place in pairs]
+        keys = entries.keys.take(number_column(rows))
+        return LeftOut(base, keys, np.array(codes, np.int32), reasons)
+
+
+def table_of_entries(entries: Entries, document: Document) -> tuple[Table, LeftOut]:
+    """Put entries into a table; bad ones are noted in the document and left out.
+
+    Parameters
+    ----------
+    entries
+        What `read_in_blocks` gave.
+    document
+        The document without its references.
+    """
+    keys, urls, refused = entries.keys, UrlReader(document), _Refused()
+    _refuse_long(entries, document, refused)
+    rows, values = _values(entries, document, urls, refused)
+    columns = _ranges(entries, document, urls, refused).overwritten(rows, values)
+    columns.targets[list(refused.rows)] = _LEFT_OUT
+    _note_arguments(entries, document)
+    table = Table(keys, columns)
+    if table.index.unique and not np.any(columns.targets == _LEFT_OUT):
+        return table, LeftOut(document.base)
+    rows = _last(keys, document)
+    is_bad = columns.targets[rows] == _LEFT_OUT
+    left_out = refused.left_out(entries, rows[is_bad], document.base)
+    rows = rows[~is_bad]
+    return Table(keys.take(number_column(rows)), columns.select(rows)), left_out
+
+
+def _refuse_long(entries: Entries, document: Document, refused: _Refused) -> None:
+    """Refuse the keys that are longer than the limits allow."""
+    sizes = spans_of(entries.keys).sizes
+    for row in np.flatnonzero(sizes > document.limits.key_bytes).tolist():
+        key = entries.keys[row].as_py()
+        try:
+            check_length(key, document.limits)
+        except BadReference as bad:
+            refused.rows[row] = EntryNotes(document, key).refuse(bad)
+
+
+def _ranges(entries: Entries, document: Document, urls: UrlReader, refused: _Refused) -> Columns:
+    """Return the columns with the byte ranges in their rows; the other rows are left out yet."""
+    texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
+    if document.version and _is_any_rendered(texts):
+        texts, codes[:-1] = _rendered(entries, document, urls, refused)
+    codes[-1] = _LEFT_OUT
+    kinds = np.full(len(entries.keys), RANGE, np.uint8)
+    targets = codes[entries.codes]
+    return Columns(kinds, targets, UrlColumn(texts), entries.offsets, entries.lengths, [])
+
+
+def _is_any_rendered(texts: pa.LargeStringArray) -> bool:
+    """Say whether rendering may change any of many texts; jinja2 changes line ends, too."""
+    blocks = spans_of(texts).blocks()
+    return any(np.any(block == letter) for block in blocks for letter in b"{\r\n")
+
+
+def _rendered(
+    entries: Entries, document: Document, urls: UrlReader, refused: _Refused
+) -> tuple[pa.Array, np.ndarray]:
+    """Render each distinct URL; return the distinct results, and for each URL its place there."""
+    found: dict[str, int] = {}
+    codes = np.full(len(entries.urls), _LEFT_OUT, np.int32)
+    for place, text in enumerate(entries.urls.to_pylist()):
+        try:
+            codes[place] = found.setdefault(urls.read(text), len(found))
+        except BadReference as bad:
+            refused.urls[place] = Reason.of(bad)
+            _note_bad_url(bad, place, entries, document)
+    return text_column(list(found)), codes
+
+
+def _note_arguments(entries: Entries, document: Document) -> None:
+    """Note arguments that no template uses, at the first key of each URL."""
+    notes = ArgumentNotes(document)
+    if document.templates:
+        codes, rows = np.unique(entries.codes, return_index=True)
+        for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
+            if code >= 0:
+                notes.add(entries.keys[row].as_py(), [entries.urls[code].as_py()])
+        for row, value in entries.values.items():
+            notes.add(entries.keys[row].as_py(), value)
+
+
+def _note_bad_url(bad: BadReference, place: int, entries: Entries, document: Document) -> None:
+    """Note a URL that cannot be rendered, at the first keys that have it."""
+    for row in np.flatnonzero(entries.codes == place).tolist():
+        EntryNotes(document, entries.keys[row].as_py()).refuse(bad)
+
+
+def _values(
+    entries: Entries, document: Document, urls: UrlReader, refused: _Refused
+) -> tuple[np.ndarray, Columns]:
+    """Read the values that are no plain byte range; return their rows and references."""
+    builder = ColumnsBuilder()
+    rows: list[int] = []
+    for row, value in entries.values.items():
+        if row in refused.rows:
+            continue
+        notes = EntryNotes(document, entries.keys[row].as_py())
+        try:
+            builder.add(read_reference(value, urls.read, notes.add))
+        except BadReference as bad:
+            refused.rows[row] = notes.refuse(bad)
+        else:
+            rows.append(row)
+    return np.array(rows, np.int64), builder.build()
+
+
+def _last(keys: pa.Array, document: Document) -> np.ndarray:
+    """Return the rows that count: of equal keys the last one, at the place of the first."""
+    codes = numbers_of(keys.dictionary_encode().indices)
+    counts = np.bincount(codes)
+    rows = np.zeros(len(counts), np.int64)
+    rows[codes] = np.arange(len(keys))
+    for code in np.flatnonzero(counts > 1).tolist():
+        key = keys[int(rows[code])].as_py()
+        message = f"`{key}` stands {counts[code]:,} times in one object; the last one counts."
+        EntryNotes(document, key).add("duplicate-key", message)
+    return rows

@@ -1,0 +1,130 @@
+"""The keys that were left out because of an error, and what is wrong with each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.errors import LimitError
+from refexplorer.formats.buffers.arrow import flags_of, text_column
+from refexplorer.pickling import PickledByFields
+from refexplorer.refset.columns.chunk_names import chunk_indices
+from refexplorer.refset.columns.key_index import KeyIndex
+from refexplorer.spec.core.diagnostics import Diagnostic, Reason, pointer
+from refexplorer.spec.core.paths import folders_above
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.gen.blocks import boxes
+from refexplorer.spec.gen.item import GenItem, said_of_values
+from refexplorer.spec.templates.vectors import TooMuchText, flat
+
+_WRITTEN_KEYS = 200_000
+"""Of gen items with more keys the chunks are not counted."""
+
+
+def _no_keys() -> pa.LargeStringArray:
+    return text_column([])
+
+
+@dataclass(frozen=True)
+class LeftOut(PickledByFields):
+    """n explicit keys whose values cannot be used, and gen items that were refused.
+
+    Attributes
+    ----------
+    base
+        What the pointer of an explicit key starts with.
+    keys
+        Column of texts, n rows, none twice.
+    codes
+        What is wrong with each, a place in `reasons`; shape ``(n,)``.
+    reasons
+        What is wrong.
+    items
+        Gen items that were refused; none of their keys is there.
+    """
+
+    base: str = ""
+    keys: pa.LargeStringArray = field(default_factory=_no_keys)
+    codes: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
+    reasons: tuple[Reason, ...] = ()
+    items: tuple[GenItem, ...] = ()
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
+
+    def find(self, key: str) -> Diagnostic | None:
+        """Return what is wrong with a key; None if it was not left out."""
+        row = self._index.find(key) if len(self.keys) else None
+        if row is None:
+            found = (_refusal(item, key) for item in self.items if key.startswith(item.folder))
+            return next(filter(None, found), None)
+        reason: Reason = self.reasons[self.codes[row]]
+        return reason.finding(self.base + pointer(key), key)
+
+    def touches(self, path: str) -> bool:
+        """Say whether keys below a path may be among them."""
+        folder = f"{path}/" if path else ""
+        made = (item.folder for item in self.items)
+        return path in self._folders or any(
+            each.startswith(folder) or folder.startswith(each) for each in made
+        )
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        """Every folder above an explicit key."""
+        return frozenset(folder for key in self.keys.to_pylist() for folder in folders_above(key))
+
+    def indices(self, array: ArrayMeta) -> np.ndarray:
+        """Return the chunks of an array among them, shape ``(n, rank)`` int64, any order."""
+        if not array.shape:
+            return np.empty((int(self.find(array.chunk_key(())) is not None), 0), np.int64)
+        keys = pa.chunked_array([self.keys, *map(_keys_of, self.items)]).combine_chunks()
+        start = array.folder + array.prefix
+        rows = np.flatnonzero(flags_of(pc.starts_with(keys, start)))
+        _, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
+        found: np.ndarray = indices[array.inside(indices)]
+        return found
+
+
+def _refusal(item: GenItem, key: str) -> Diagnostic | None:
+    """Return why an item was refused that would make a key."""
+    try:
+        number = item.find(key)
+    except LimitError:
+        return None
+    if number is None:
+        return None
+    for values in (item.values(number), *map(item.varied, item.sample())):
+        if (bad := item.failure(values)) is not None:
+            where = said_of_values(values)
+            said = f"gen[{item.number}] would make this key, but it fails for {where}: {bad}"
+            at = pointer("gen", item.number, bad.field)
+            return Reason(bad.code, said, bad.hint).finding(at, key)
+    return None
+
+
+def _keys_of(item: GenItem) -> pa.LargeStringArray:
+    """Write out the keys of an item, if they are not too many; those that fail are left out."""
+    keys: list[str] = []
+    count = item.varying.count
+    for box in boxes(item.varying, 0, count if count <= _WRITTEN_KEYS else 0):
+        scopes = item.scopes(box.values(item.varying))
+        try:
+            texts = flat(scopes.texts(item.key), box.shape)
+        except TooMuchText:
+            break
+        keys += texts[scopes.good(box.shape)].tolist()
+    return text_column(keys)
+
+
+def left_out_of(base: str, reasons: Mapping[str, Reason]) -> LeftOut:
+    """Put keys and what is wrong with them into columns."""
+    return LeftOut(
+        base, text_column(list(reasons)), np.arange(len(reasons)), tuple(reasons.values())
+    )

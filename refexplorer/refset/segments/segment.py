@@ -1,0 +1,204 @@
+"""A set is a row of segments: explicit references, gen items, parquet arrays; the last one wins."""
+
+from __future__ import annotations
+
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from refexplorer.errors import LeftOutWarning
+from refexplorer.spec.core.diagnostics import Diagnostic, Reason, pointer
+from refexplorer.spec.core.references import Reference
+from refexplorer.spec.gen.blocks import as_column
+from refexplorer.spec.gen.item import BadField, GenItem
+from refexplorer.spec.gen.runs import FEW, Run, entries, failing, runs
+
+
+class Segment(Protocol):
+    """References that are numbered, and found by arithmetic or in columns."""
+
+    @property
+    def origin(self) -> str:
+        """Where the keys come from: ``refs``, ``gen[0]`` or ``parquet``."""
+
+    @property
+    def folder(self) -> str:
+        """The folder that all keys are in; ``""`` is the root."""
+
+    @property
+    def count(self) -> int:
+        """How many keys there are."""
+
+    @property
+    def bound(self) -> int:
+        """No fewer than `count`, and known without reading anything."""
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all references; None if they are not known without reading."""
+
+    def key_at(self, row: int) -> str:
+        """Return a key by its number."""
+
+    def reference_at(self, row: int) -> Reference | None:
+        """Return a reference by its number; None if it fails and is left out."""
+
+    def find(self, key: str) -> int | None:
+        """Return the number of a key, or None."""
+
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key; cheaper than its number where that is counted."""
+
+    def get(self, key: str) -> Reference | None:
+        """Return the reference of a key; None if there is none, or if it fails."""
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order."""
+
+
+def warn_of_failing(part: Segment, count: int) -> None:
+    """Warn that so many keys were not written, which nobody was told of when the set opened."""
+    if count:
+        warnings.warn(
+            f"{count:,} of the {part.count:,} keys of {part.origin} are left out: their templates "
+            "fail.",
+            LeftOutWarning,
+            stacklevel=2,
+        )
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The keys of a gen item, less those that fail or that a later item makes again.
+
+    Attributes
+    ----------
+    item
+        The gen item.
+    hidden
+        The numbers of the keys that are left out, sorted.
+    """
+
+    item: GenItem
+    hidden: tuple[int, ...] = field(default=())
+
+    @property
+    def origin(self) -> str:
+        """The place in the document."""
+        return f"gen[{self.item.number}]"
+
+    @property
+    def folder(self) -> str:
+        """The folder that all keys are in."""
+        return self.item.folder
+
+    @property
+    def count(self) -> int:
+        """How many keys there are."""
+        return self.item.count - len(self.hidden)
+
+    @property
+    def bound(self) -> int:
+        """The same: the count is arithmetic."""
+        return self.count
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all references; None of whole files, and where each length varies."""
+        length = self.item.length
+        return self.count * int(length.text) if length is not None and length.literal else None
+
+    def without(self, rows: Iterable[int]) -> Generated:
+        """Return the same without some rows."""
+        return Generated(self.item, tuple(sorted({*self.hidden, *map(self.number, rows)})))
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return why a key is not there although it is made; None if nothing fails for it."""
+        number = self.item.find(key)
+        bad = None if number is None else self.item.failure(self.item.values(number))
+        if bad is None:
+            return None
+        said = f"{self.origin} makes this key, but its `{bad.field}` fails: {bad}"
+        at = pointer("gen", self.item.number, bad.field)
+        return Reason(bad.code, said, bad.hint).finding(at, key)
+
+    def failing(self) -> Iterator[str]:
+        """Yield the keys for which a template fails, unless it is that of the key."""
+        item = self.item
+        for number in item.failing if item.is_tried else failing(item, 0, item.count):
+            try:
+                yield item.key_at(number)
+            except BadField:
+                continue
+
+    def number(self, row: int) -> int:
+        """Return the number in the gen item of a row of this segment."""
+        number = row
+        while (passed := row + bisect_right(self.hidden, number)) != number:
+            number = passed
+        return number
+
+    def key_at(self, row: int) -> str:
+        """Return a key by its number; a key that fails has the text of its template."""
+        try:
+            return self.item.key_at(self.number(row))
+        except BadField:
+            return self.item.key.text
+
+    def reference_at(self, row: int) -> Reference | None:
+        """Return a reference by its number; None if it fails and is left out."""
+        try:
+            return self.item.reference_at(self.number(row))
+        except BadField:
+            return None
+
+    def find(self, key: str) -> int | None:
+        """Return the number of a key, or None."""
+        number = self.item.find(key)
+        if number is None:
+            return None
+        place = bisect_right(self.hidden, number)
+        if place and self.hidden[place - 1] == number:
+            return None
+        return number - place
+
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key."""
+        row = self.find(key)
+        return row is not None and (self.item.is_tried or self.reference_at(row) is not None)
+
+    def get(self, key: str) -> Reference | None:
+        """Return the reference of a key; None if there is none, or if it fails."""
+        row = self.find(key)
+        return None if row is None else self.reference_at(row)
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order; those that fail are left out."""
+        stop = self.count if stop is None else min(stop, self.count)
+        if self.hidden and stop - start <= FEW:
+            found = ((self.key_at(row), self.reference_at(row)) for row in range(start, stop))
+            yield from ((key, reference) for key, reference in found if reference is not None)
+        elif self.hidden:
+            for run in self.runs(start, stop):
+                yield from run.references()
+        else:
+            yield from entries(self.item, start, stop)
+
+    def runs(self, start: int = 0, stop: int | None = None) -> Iterator[Run]:
+        """Yield the references in runs, numbered as the rows of this segment."""
+        stop = self.count if stop is None else min(stop, self.count)
+        if start >= stop:
+            return
+        hidden = as_column(self.hidden)
+        for run in runs(self.item, self.number(start), self.number(stop - 1) + 1):
+            if not self.hidden:
+                yield run
+                continue
+            passed = np.searchsorted(hidden, run.numbers)
+            is_hidden = hidden[np.minimum(passed, len(hidden) - 1)] == run.numbers
+            shown = np.flatnonzero(~is_hidden)
+            yield replace(run.select(shown), numbers=(run.numbers - passed)[shown])

@@ -1,0 +1,235 @@
+"""One target: which of its bytes are referenced, by which keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from refexplorer.refset.columns.reference_columns import RANGE
+from refexplorer.refset.targets.intervals import Stretches, merge, uncovered
+from refexplorer.spec.core.references import Range
+
+if TYPE_CHECKING:
+    from refexplorer.refset.targets.target_index import TargetIndex
+
+_INT64 = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSummary:
+    """A target in one line.
+
+    Attributes
+    ----------
+    url
+        As in the references; None is the target that the reader names.
+    ranges, whole
+        How many keys refer to a byte range of it, and how many to all of it.
+    bytes
+        Bytes that ranges cover, each counted once.
+    end
+        Where the last range ends.
+    arrays
+        Paths of the arrays that use it, in the order of the tree; None stands for other keys.
+    """
+
+    url: str | None
+    ranges: int
+    whole: int
+    bytes: int
+    end: int
+    arrays: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRange:
+    """One byte range and the key that refers to it."""
+
+    key: str
+    array: str | None
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A window of a target in n stretches of about the same length.
+
+    Attributes
+    ----------
+    edges
+        Where they begin and end, shape ``(n + 1,)`` int64, or whole numbers of Python.
+    covered, shared
+        Bytes that at least one range covers, and that more than one does, shape ``(n,)``.
+    ranges
+        How many ranges begin there, shape ``(n,)``.
+    arrays
+        The array that covers most, a place in `TargetLayout.arrays`; -1 for none.
+    """
+
+    edges: np.ndarray
+    covered: np.ndarray
+    shared: np.ndarray
+    ranges: np.ndarray
+    arrays: np.ndarray
+
+
+class Rows(NamedTuple):
+    """References of one segment that have a target, shape ``(n,)`` each."""
+
+    codes: np.ndarray
+    kinds: np.ndarray
+    offsets: np.ndarray
+    lengths: np.ndarray
+    arrays: np.ndarray
+    parts: np.ndarray
+    rows: np.ndarray
+
+
+class TargetLayout:
+    """The references to one target, ranges in the order of their offsets.
+
+    Attributes
+    ----------
+    url
+        The target.
+    arrays
+        Paths of the arrays that use it; None stands for keys outside arrays.
+    numbers
+        The place of each of them among all arrays of the set, -1 for None.
+    offsets, lengths
+        Bytes, shape ``(n,)`` int64; whole numbers of Python where a range ends past 64 bits.
+    codes
+        The array of each range, a place in `arrays`.
+    whole
+        How many keys refer to the whole target.
+    """
+
+    def __init__(self, index: TargetIndex, url: str | None, rows: Rows) -> None:
+        is_range = rows.kinds == RANGE
+        used, codes = np.unique(rows.arrays, return_inverse=True)
+        self.url = url
+        self.numbers: tuple[int, ...] = tuple(used.tolist())
+        self.arrays = tuple(map(index.array_path, self.numbers))
+        self.whole = int((~is_range).sum())
+        places = rows.parts[is_range], rows.rows[is_range]
+        offsets, lengths, order = _ordered(
+            rows.offsets[is_range], rows.lengths[is_range], index.exact(*places)
+        )
+        self.offsets, self.lengths, self.codes = offsets, lengths, codes[is_range][order]
+        self._index = index
+        self._places = places[0][order], places[1][order]
+        self._whole = rows.parts[~is_range], rows.rows[~is_range]
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """The first byte after each range."""
+        ends: np.ndarray = self.offsets + self.lengths
+        return ends
+
+    @cached_property
+    def end(self) -> int:
+        """Where the last range ends: the target has at least so many bytes."""
+        return int(self.ends.max(initial=0))
+
+    @cached_property
+    def covered(self) -> Stretches:
+        """The stretches that ranges cover."""
+        return merge(self.offsets, self.ends)
+
+    @cached_property
+    def gaps(self) -> Stretches:
+        """The stretches before `end` that no range covers."""
+        return uncovered(self.covered, self.end)
+
+    @cached_property
+    def shared(self) -> Stretches:
+        """The stretches that more than one range covers."""
+        before = np.maximum.accumulate(self.ends)[:-1]
+        return merge(self.offsets[1:], np.minimum(self.ends[1:], before))
+
+    def keys(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """Return the keys of some ranges, in the order of `offsets`."""
+        parts, rows = self._places
+        return self._index.keys(parts[start:stop], rows[start:stop])
+
+    def whole_keys(self, most: int = 100) -> list[str]:
+        """Return keys that refer to the whole target, at most so many."""
+        parts, rows = self._whole
+        return self._index.keys(parts[:most], rows[:most])
+
+    def place(self, key: str) -> TargetRange | None:
+        """Return the range of a key, or None if it refers to no range of this target."""
+        parts, rows = self._places
+        for at in np.flatnonzero(self._index.is_key(key, parts, rows)).tolist():
+            return self._range(at)
+        return None
+
+    def ranges(self, start: int, stop: int, most: int) -> list[TargetRange] | None:
+        """Return the ranges that touch a window, or None if there are more than `most`."""
+        touching = np.flatnonzero((self.offsets < stop) & (self.ends > start))
+        if len(touching) > most:
+            return None
+        return [self._range(at) for at in touching.tolist()]
+
+    def _range(self, at: int) -> TargetRange:
+        (key,) = self.keys(at, at + 1)
+        array = self.arrays[self.codes[at]]
+        return TargetRange(key, array, int(self.offsets[at]), int(self.lengths[at]))
+
+    def bins(self, start: int, stop: int, most: int) -> Bins:
+        """Divide a window into at most so many bins."""
+        count = max(1, min(most, stop - start))
+        edges = np.array(
+            [start + (stop - start) * n // count for n in range(count + 1)],
+            np.int64 if stop <= _INT64 else object,
+        )
+        arrays = np.full(count, -1, np.int64)
+        best = np.zeros(count, np.int64)
+        for code, mine in enumerate(self._by_array):
+            covered = merge(self.offsets[mine], self.ends[mine]).within(edges)
+            arrays[covered > best] = code
+            best = np.maximum(best, covered)
+        counted = np.searchsorted(self.offsets, edges)
+        return Bins(
+            edges, self.covered.within(edges), self.shared.within(edges), np.diff(counted), arrays
+        )
+
+    @cached_property
+    def _by_array(self) -> list[np.ndarray]:
+        """The ranges of each array, in the order of their offsets."""
+        order = np.argsort(self.codes, kind="stable")
+        return np.split(order, np.searchsorted(self.codes[order], np.arange(1, len(self.arrays))))
+
+    def summary(self) -> TargetSummary:
+        """Return what a table of targets says of it."""
+        covered = self.covered.total
+        return TargetSummary(self.url, len(self), self.whole, covered, self.end, self.arrays)
+
+
+def _ordered(
+    offsets: np.ndarray, lengths: np.ndarray, exact: dict[int, Range]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return offsets and lengths, and the order in which they stand now.
+
+    Parameters
+    ----------
+    offsets, lengths
+        In order, bounded by 64 bits.
+    exact
+        The ranges that were bounded, by their places.
+    """
+    if not exact and not (lengths > _INT64 - offsets).any():
+        return offsets, lengths, np.arange(len(offsets))
+    offsets, lengths = offsets.astype(object), lengths.astype(object)
+    for at, found in exact.items():
+        offsets[at], lengths[at] = found.offset, found.length
+    pairs = list(zip(offsets, lengths, strict=True))
+    order = np.array(sorted(range(len(pairs)), key=pairs.__getitem__), np.int64)
+    return offsets[order], lengths[order], order

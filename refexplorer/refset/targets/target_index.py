@@ -1,0 +1,148 @@
+"""The targets of a set, each with the references to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from refexplorer.refset.columns.reference_columns import RANGE, URL, Columns
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.segments.listing import EVALUATED_KEYS, code_targets, listings
+from refexplorer.refset.segments.records import Records
+from refexplorer.refset.segments.segment import Generated, Segment
+from refexplorer.refset.targets.further_targets import FurtherTargets, further_targets
+from refexplorer.refset.targets.layout import Rows, TargetLayout, TargetSummary
+from refexplorer.spec.core.paths import folders_above
+from refexplorer.spec.core.references import Range
+
+
+class TargetIndex:
+    """All references of a set by their targets, put in order when it is first asked.
+
+    Attributes
+    ----------
+    unlisted
+        Generated keys whose templates were not evaluated, since they are too many.
+    """
+
+    def __init__(self, opened: OpenedSet) -> None:
+        self._opened = opened
+        self._codes: dict[str | None, int] = {}
+        self._paths = opened.arrays.paths
+        self._places = {path: place for place, path in enumerate(self._paths)}
+        self.unlisted = 0
+        self._cut: list[Generated] = []
+        self._large: dict[tuple[int, int], Range] = {}
+        rows = Rows(*map(np.concatenate, zip(*self._read(), strict=True)))
+        order = np.lexsort((rows.lengths, rows.offsets, rows.codes))
+        self._rows = Rows(*(column[order] for column in rows))
+        self._starts = np.searchsorted(self._rows.codes, np.arange(len(self._codes) + 1))
+        self._urls = tuple(self._codes)
+
+    @property
+    def count(self) -> int:
+        """How many targets there are."""
+        return len(self._urls)
+
+    @property
+    def urls(self) -> tuple[str | None, ...]:
+        """The targets, in the order in which the set first names them."""
+        return self._urls
+
+    @cached_property
+    def further(self) -> FurtherTargets:
+        """The targets that only generated keys name whose templates were not evaluated."""
+        return further_targets(self._cut, self._codes, EVALUATED_KEYS)
+
+    def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
+        """Return some targets, in the order in which the set first names them."""
+        return [self.layout(url).summary() for url in self._urls[start:stop]]
+
+    def layout(self, url: str | None) -> TargetLayout:
+        """Return the layout of a target.
+
+        Raises
+        ------
+        KeyError
+            If no reference names it.
+        """
+        code = self._codes[url]
+        rows = slice(self._starts[code], self._starts[code + 1])
+        return TargetLayout(self, url, Rows(*(column[rows] for column in self._rows)))
+
+    def array_path(self, code: int) -> str | None:
+        """Return the path of an array; None stands for keys outside arrays."""
+        return None if code < 0 else self._paths[code]
+
+    def keys(self, parts: np.ndarray, rows: np.ndarray) -> list[str]:
+        """Return the keys of rows of segments."""
+        segments = self._opened.parts
+        places = zip(parts.tolist(), rows.tolist(), strict=True)
+        return [segments[part].key_at(row) for part, row in places]
+
+    def exact(self, parts: np.ndarray, rows: np.ndarray) -> dict[int, Range]:
+        """Return the ranges of some rows of segments whose numbers do not fit into 64 bits.
+
+        Each by its place in `rows`.
+        """
+        if not self._large:
+            return {}
+        places = enumerate(zip(parts.tolist(), rows.tolist(), strict=True))
+        return {at: self._large[place] for at, place in places if place in self._large}
+
+    def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Say which rows of segments are the one of a key, shape ``(n,)`` bool."""
+        found = self._opened.find(key)
+        if found is None:
+            return np.zeros(len(rows), np.bool_)
+        part = next(at for at, each in enumerate(self._opened.parts) if each is found[0])
+        same: np.ndarray = (parts == part) & (rows == found[1])
+        return same
+
+    def _read(self) -> Iterator[Rows]:
+        left = EVALUATED_KEYS
+        for number, part in enumerate(self._opened.parts):
+            if isinstance(part, Generated):
+                evaluated = min(part.count, left)
+                left -= evaluated
+                self.unlisted += part.count - evaluated
+                self._cut += [part] if evaluated < part.count else []
+                for listing in listings(part, evaluated):
+                    arrays = np.array([self._array_of(key) for key in listing.keys], np.int64)
+                    yield self._column(number, listing.rows, listing.columns, arrays)
+            else:
+                columns = self._opened.table.columns
+                if isinstance(part, Records):
+                    columns = part.columns
+                rows = np.arange(part.count)
+                yield self._column(number, rows, columns, self._arrays_of(part))
+
+    def _arrays_of(self, part: Segment) -> np.ndarray:
+        """Return the array of each row of explicit references or of a parquet array."""
+        if isinstance(part, Records):
+            return np.full(part.count, self._places.get(part.array.path, -1), np.int64)
+        arrays = np.full(part.count, -1, np.int64)
+        for place, path in enumerate(self._paths):
+            folder = self._opened.tree.folder(path)
+            assert folder is not None
+            arrays[self._opened.tree.rows_below(folder)] = place
+        return arrays
+
+    def _array_of(self, key: str) -> int:
+        found = (self._places.get(path) for path in folders_above(key))
+        return next((place for place in found if place is not None), -1)
+
+    def _column(self, part: int, rows: np.ndarray, columns: Columns, arrays: np.ndarray) -> Rows:
+        self._large |= {(part, int(rows[row])): found for row, found in columns.large.items()}
+        used = np.flatnonzero((columns.kinds == RANGE) | (columns.kinds == URL))
+        return Rows(
+            code_targets(columns, self._codes)[used],
+            columns.kinds[used],
+            columns.offsets[used],
+            columns.lengths[used],
+            arrays[used],
+            np.full(len(used), part, np.int64),
+            rows[used],
+        )

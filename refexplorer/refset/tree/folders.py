@@ -1,0 +1,228 @@
+"""The keys as a tree of folders.
+
+Folders are numbered in the order of a walk, so that all that is below a folder is one run of
+rows: sums and searches below a path are slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.formats.buffers.arrow import numbers_of
+from refexplorer.formats.buffers.spans import BLOCK, Spans, spans_of
+from refexplorer.refset.columns.reference_columns import URL
+from refexplorer.refset.columns.sums import LARGEST
+from refexplorer.refset.columns.table import Table
+from refexplorer.refset.segments.segment import Segment
+from refexplorer.refset.tree.nodes import Node, NodeType, leaf, target_of
+from refexplorer.spec.core.paths import MAX_DEPTH, prefix
+from refexplorer.spec.core.references import Inline, Reference
+from refexplorer.spec.document.lint_rules import parse_metadata
+
+
+@dataclass
+class Folder:
+    """A folder: its place in the walk, and what is directly in it."""
+
+    path: str
+    parent: Folder | None
+    folders: dict[str, Folder]
+    segments: list[Segment]
+    number: int = -1
+    end: int = -1
+    """One more than the number of the last folder below."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path if self.parent is None else self.path[len(prefix(self.parent.path)) :]
+
+
+class Tree:
+    """The folders of a set and the rows in each.
+
+    Parameters
+    ----------
+    table
+        The explicit references.
+    segments
+        Those that are laid over it, each in its folder.
+    """
+
+    def __init__(self, table: Table, segments: Sequence[Segment]) -> None:
+        self.table = table
+        self.segments = segments
+        self.root = Folder("", None, {}, [])
+        self._by_path: dict[str, Folder] = {"": self.root}
+        parents, codes = _parents(table.keys)
+        made = [self._make(path) for path in parents]
+        for segment in segments:
+            self._make(segment.folder).segments.append(segment)
+        self.folders = self._number()
+        places = np.array([folder.number for folder in made], _narrow(len(self.folders)))
+        self._order, self._starts = _grouped(places[codes], len(self.folders))
+
+    def _make(self, path: str) -> Folder:
+        folder = self._by_path.get(path)
+        if folder is None:
+            head, slash, _ = path.rpartition("/")
+            if path.count("/") >= MAX_DEPTH:
+                return self._make("/".join(path.split("/", MAX_DEPTH)[:MAX_DEPTH]))
+            parent = self._make(head) if slash else self.root
+            folder = self._by_path[path] = Folder(path, parent, {}, [])
+            parent.folders[path] = folder
+        return folder
+
+    def _number(self) -> list[Folder]:
+        """Walk the folders and number them; return them in that order."""
+        walked: list[Folder] = []
+        waiting = [self.root]
+        while waiting:
+            folder = waiting.pop()
+            if folder.number >= 0:
+                folder.end = len(walked)
+                continue
+            folder.number = len(walked)
+            walked.append(folder)
+            waiting.append(folder)
+            waiting.extend(reversed(folder.folders.values()))
+        return walked
+
+    def folder(self, path: str) -> Folder | None:
+        """Return the folder of a path, or None."""
+        return self._by_path.get(path)
+
+    def rows_in(self, folder: Folder) -> np.ndarray:
+        """Return the rows of the table that are directly in a folder, in order."""
+        return self._order[self._starts[folder.number] : self._starts[folder.number + 1]]
+
+    def is_exact(self, folder: Folder) -> bool:
+        """Say whether `rows_in` has nothing of folders so deep that they were not made."""
+        return folder.path.count("/") < MAX_DEPTH - 1
+
+    def rows_below(self, folder: Folder) -> np.ndarray:
+        """Return the rows of the table that are in a folder or in one below it."""
+        return self._order[self._starts[folder.number] : self._starts[folder.end]]
+
+    def segments_below(self, folder: Folder) -> list[Segment]:
+        """Return the segments whose keys are all below a folder."""
+        return [
+            segment
+            for below in self.folders[folder.number : folder.end]
+            for segment in below.segments
+        ]
+
+    @cached_property
+    def _bytes_before(self) -> np.ndarray:
+        """Bytes of the rows before each folder, in the order of the walk."""
+        columns = self.table.columns
+        if columns.total() <= LARGEST:
+            return self._summed(lambda rows: columns.lengths[rows], np.int64)
+        return self._summed(lambda rows: columns.select(rows).exact_lengths(), object)
+
+    @cached_property
+    def _whole_before(self) -> np.ndarray | None:
+        """Keys that refer to whole files before each folder; None if the table has none at all."""
+        is_whole = self.table.columns.kinds == URL
+        return self._summed(is_whole.__getitem__, np.int64) if is_whole.any() else None
+
+    def _summed(
+        self, numbers: Callable[[np.ndarray], np.ndarray], kind: type[np.int64] | type[object]
+    ) -> np.ndarray:
+        """Return the sum of numbers of the rows before each folder."""
+        before = np.zeros(len(self._starts), kind)
+        total = 0
+        for at in range(0, len(self._order), BLOCK):
+            sums = np.cumsum(numbers(self._order[at : at + BLOCK]), dtype=kind)
+            first, last = np.searchsorted(self._starts, [at, at + len(sums)], side="right")
+            before[first:last] = total + sums[self._starts[first:last] - at - 1]
+            total += int(sums[-1])
+        return before
+
+    def size_below(self, folder: Folder) -> int | None:
+        """Return the bytes of all references below a folder; None if not all are known."""
+        if self._has_whole(folder):
+            return None
+        sizes = [segment.size for segment in self.segments_below(folder)]
+        known = [size for size in sizes if size is not None]
+        return self.bytes_below(folder) + sum(known) if len(known) == len(sizes) else None
+
+    def _has_whole(self, folder: Folder) -> bool:
+        before = self._whole_before
+        return before is not None and bool(before[folder.end] > before[folder.number])
+
+    def bytes_below(self, folder: Folder) -> int:
+        """Return the bytes of the table's references below a folder."""
+        return int(self._bytes_before[folder.end] - self._bytes_before[folder.number])
+
+    def type_of(self, folder: Folder) -> NodeType:
+        """Say whether a folder is an array, a group, or neither."""
+        key = prefix(folder.path)
+        if self.table.find(key + ".zarray") is not None:
+            return NodeType.ARRAY
+        row = self.table.find(key + "zarr.json")
+        reference = None if row is None else self.table.reference_at(row)
+        if isinstance(reference, Inline):
+            metadata = parse_metadata(reference.text) or {}
+            is_array = metadata.get("node_type") == "array"
+            return NodeType.ARRAY if is_array else NodeType.GROUP
+        is_group = folder is self.root or self.table.find(key + ".zgroup") is not None
+        return NodeType.GROUP if is_group else NodeType.FOLDER
+
+    def node(self, path: str, reference: Reference | None, origin: str | None) -> Node | None:
+        """Return the row of a path, given the reference if it is a key."""
+        folder = self.folder(path)
+        if folder is None and reference is None:
+            return None
+        if folder is None:
+            assert reference is not None
+            name = path.rpartition("/")[2]
+            return leaf(path, name, reference, origin)
+        kind = None if reference is None else reference.kind
+        return Node(
+            path,
+            folder.name,
+            self.type_of(folder),
+            kind,
+            self.size_below(folder),
+            target_of(reference),
+            origin,
+            self._children(folder),
+        )
+
+    def _children(self, folder: Folder) -> int:
+        """Count the rows below a folder without putting them in order."""
+        listed = len(self.rows_in(folder)) + len(folder.folders)
+        return listed + sum(segment.bound for segment in folder.segments)
+
+
+def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
+    """Return the distinct folders of the keys, and for each key the place of its folder."""
+    places: dict[str, int] = {"": 0}
+    codes = np.zeros(len(keys), np.int32)
+    for at in range(0, len(keys), BLOCK):
+        names = spans_of(keys.slice(at, BLOCK))
+        folders = Spans(names.data, names.starts, names.last_marks(ord("/")))
+        found = folders.texts().dictionary_encode()
+        new = [places.setdefault(path, len(places)) for path in found.dictionary.to_pylist()]
+        codes[at : at + BLOCK] = np.array(new, np.int32)[numbers_of(found.indices)]
+    return list(places), codes
+
+
+def _grouped(numbers: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in the order of their groups, and where each group begins in it."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=groups))])
+    if np.all(numbers[1:] >= numbers[:-1]):
+        return np.arange(len(numbers), dtype=np.int32), starts
+    return np.argsort(numbers, kind="stable").astype(np.int32), starts
+
+
+def _narrow(count: int) -> type[np.unsignedinteger[Any]]:
+    """Return a type for numbers below a count; two bytes are sorted much faster than four."""
+    return np.uint16 if count <= 2**16 else np.uint32

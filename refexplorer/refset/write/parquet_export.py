@@ -1,0 +1,121 @@
+"""Sorts the references of a set into the record files of a parquet store."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from refexplorer.errors import LeftOutWarning, RefexplorerError
+from refexplorer.formats.files.atomic import Check, refused, unchecked
+from refexplorer.formats.parquet.store import why_lost
+from refexplorer.formats.parquet.writer import Chunks, check_free, write_store
+from refexplorer.markup import escape
+from refexplorer.refset.columns.reference_columns import BASE64, INLINE, RANGE, Columns
+from refexplorer.refset.columns.table import Table
+from refexplorer.refset.write.chunk_order import Arrays, InOrder, in_chunk_order
+from refexplorer.refset.write.spool import Spool
+from refexplorer.spec.core.reference_parsing import is_encoded
+from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+
+def write_parquet(
+    blocks: Iterable[Table],
+    arrays: Arrays,
+    path: Path,
+    record_size: int,
+    *,
+    check: Check = unchecked,
+    overwrite: bool = False,
+) -> None:
+    """Write references as a parquet store.
+
+    Parameters
+    ----------
+    blocks
+        All references; they wait on disk beside the store until those of its record file are there.
+    arrays
+        The arrays that they belong to.
+    path, record_size, check
+        As `write_store`.
+    overwrite
+        Replace a store that is there.
+
+    Raises
+    ------
+    RefexplorerError
+        If the folder exists; if a key is neither metadata nor a chunk inside the grid of an
+        array, since the layout has no place for it; and as `write_store`.
+
+    Warns
+    -----
+    LeftOutWarning
+        If fsspec does not find the chunks of an array in a store.
+    """
+    lost: dict[str, str] = {}
+    check_free(path, overwrite)
+    with refused(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with Spool(path.parent) as spool:
+            order = in_chunk_order(blocks, arrays, record_size, spool)
+            chunks = ((found.array, _chunks(*found)) for found in _noting(order, lost))
+            write_store(path, order.metadata.items(), chunks, record_size, check=check)
+    if lost:
+        _warn_of(lost)
+
+
+def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]:
+    """Pass chunks on, and note why fsspec does not find those of an array, by its path."""
+    for found in order:
+        why = why_lost(found.array)
+        if why is not None:
+            lost[found.array.path] = why
+        yield found
+
+
+def _warn_of(lost: Mapping[str, str]) -> None:
+    path, why = next(iter(lost.items()))
+    others = f" and {len(lost) - 1:,} others" if len(lost) > 1 else ""
+    warnings.warn(
+        f"fsspec finds no chunk of `{escape(path)}`{others} in a parquet store and reads fill "
+        f"values, since {why.removesuffix('.')}; read it with refexplorer, or write JSON.",
+        LeftOutWarning,
+        stacklevel=4,
+    )
+
+
+def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
+    """Return chunks of an array, in their order, as a parquet store says them."""
+    if columns.large or None in columns.urls:
+        raise _unspeakable(array, bool(columns.large))
+    is_range = columns.kinds == RANGE
+    is_text = (columns.kinds == INLINE) | (columns.kinds == BASE64)
+    raws = {row: _data(columns, row) for row in np.flatnonzero(is_text).tolist()}
+    empty = is_range & (columns.lengths == 0)  # size 0 would stand for the whole file
+    raws |= dict.fromkeys(np.flatnonzero(empty).tolist(), b"")
+    return Chunks(
+        numbers,
+        [url or "" for url in columns.urls],
+        np.where(is_text | empty, -1, columns.targets),
+        np.where(is_range & ~empty, columns.offsets, 0),
+        np.where(is_range, columns.lengths, 0),
+        raws,
+    )
+
+
+def _data(columns: Columns, row: int) -> bytes:
+    """Return the data of a chunk; what readers would decode once more stays base64 text."""
+    reference = columns.reference_at(row)
+    assert isinstance(reference, Inline | Base64)
+    data = reference.data
+    return reference.to_v0().encode() if is_encoded(data) else data
+
+
+def _unspeakable(array: ArrayMeta, large: bool) -> RefexplorerError:
+    what = "an offset or length of more than 64 bits" if large else "no URL"
+    return RefexplorerError(
+        f"A chunk of `{array.path}` has {what}, which a parquet store cannot say."
+    )

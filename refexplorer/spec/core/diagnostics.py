@@ -1,0 +1,194 @@
+"""What is wrong with a reference set, said so that a learner understands it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+
+from refexplorer.errors import shorten
+from refexplorer.pickling import PickledError
+from refexplorer.spec.core.catalogue import CATALOGUE, Severity
+
+SHOWN_PER_CODE = 20
+
+Hint = str | Callable[[], str]
+"""What to do, or what finds it out when it is to be shown."""
+Locate = Callable[[str], tuple[int, int] | None]
+"""From a JSON pointer to line and column, or None where the text is not known."""
+
+
+class Problem(PickledError):
+    """What stops one value from being read, and is to be a finding.
+
+    Attributes
+    ----------
+    code
+        Of the catalogue.
+    late_hint
+        The hint, to be passed on where it may never be shown; `hint` is its text.
+    """
+
+    def __init__(self, code: str, message: str, hint: Hint = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.late_hint = hint
+
+    @property
+    def hint(self) -> str:
+        """One sentence that says what to do; may be empty."""
+        return self.late_hint if isinstance(self.late_hint, str) else self.late_hint()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: what, where, and what to do.
+
+    Attributes
+    ----------
+    code
+        Stable name, listed in `CATALOGUE`.
+    severity
+        See `Severity`.
+    pointer
+        JSON pointer (RFC 6901) into the document, or the path of a file of a parquet store.
+    message, hint
+        One sentence each; `hint` says what to write instead and may be empty.
+    line, column
+        Counted from 1; None where no text was given.
+    count
+        How many findings of this code stand behind this one; `pointer` is the first of them.
+    key
+        The key that it is about, where it is about one.
+    """
+
+    code: str
+    severity: Severity
+    pointer: str
+    message: str
+    hint: str = ""
+    line: int | None = None
+    column: int | None = None
+    count: int = 1
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shorten(self.message))
+        object.__setattr__(self, "hint", shorten(self.hint))
+
+    def __repr__(self) -> str:
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        said = (f"{name}={shorten(repr(value))}" for name, value in values)
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def __str__(self) -> str:
+        place = f"line {self.line}:{self.column}, " if self.line is not None else ""
+        more = f" ({self.count - 1:,} more like this)" if self.count > 1 else ""
+        said = " ".join(filter(None, (self.message, self.hint)))
+        return f"{self.severity} {self.code} at {place}{shorten(self.pointer) or '/'}: {said}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why one value cannot be used; a finding once it is known where.
+
+    Attributes
+    ----------
+    code, message
+        As of a `Diagnostic`.
+    hint
+        The same, or what finds it out.
+    """
+
+    code: str
+    message: str
+    hint: Hint = ""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Reason:
+        """Keep what a problem says, without what its traceback holds."""
+        return cls(problem.code, str(problem), problem.late_hint)
+
+    def finding(self, pointer: str, key: str) -> Diagnostic:
+        """Return the finding for a key whose value is at a pointer."""
+        hint = self.hint if isinstance(self.hint, str) else self.hint()
+        severity = CATALOGUE[self.code].severity
+        return Diagnostic(self.code, severity, pointer, self.message, hint, key=key)
+
+
+class Findings:
+    """Gathers diagnostics: of one code the first are kept one by one, the rest are counted."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], Diagnostic] = {}
+        self._shown: dict[str, int] = {}
+        self._last: dict[str, tuple[str, str]] = {}
+
+    def add(
+        self,
+        code: str,
+        pointer: str,
+        message: str,
+        hint: Hint = "",
+        *,
+        key: str | None = None,
+        count: int = 1,
+        is_error: bool = False,
+        together: bool = False,
+    ) -> None:
+        """Note one finding; `code` must be in the catalogue, which gives its severity.
+
+        A hint that must be found out first is asked for only if the finding is kept by itself.
+        Findings of one code at one place are counted; with `together`, those that say the same
+        are, wherever they are.
+        """
+        place = (code, message if together else pointer)
+        if place not in self._found and self._shown.get(code, 0) >= SHOWN_PER_CODE:
+            place = self._last[code]
+        if place in self._found:
+            seen = self._found[place]
+            self._found[place] = replace(seen, count=seen.count + count)
+            return
+        self._shown[code] = self._shown.get(code, 0) + 1
+        self._last[code] = place
+        hint = hint if isinstance(hint, str) else hint()
+        severity = Severity.ERROR if is_error else CATALOGUE[code].severity
+        self._found[place] = Diagnostic(
+            code, severity, pointer, message, hint, count=count, key=key
+        )
+
+    def extend(self, others: Findings) -> None:
+        """Take over what others found."""
+        for found in others:
+            self.add(
+                found.code,
+                found.pointer,
+                found.message,
+                found.hint,
+                key=found.key,
+                count=found.count,
+                is_error=found.severity is Severity.ERROR,
+            )
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self._found.values())
+
+    def freeze(self, locate: Locate | None = None) -> tuple[Diagnostic, ...]:
+        """Return the findings, errors first, with line and column where they can be told."""
+        order = list(Severity)
+        found = sorted(self, key=lambda diagnostic: order.index(diagnostic.severity))
+        if locate is None:
+            return tuple(found)
+        return tuple(placed(diagnostic, locate) for diagnostic in found)
+
+
+def placed(diagnostic: Diagnostic, locate: Locate) -> Diagnostic:
+    """Return a finding with line and column, where they can be told."""
+    place = locate(diagnostic.pointer)
+    if place is None:
+        return diagnostic
+    return replace(diagnostic, line=place[0], column=place[1])
+
+
+def pointer(*parts: str | int) -> str:
+    """Write a JSON pointer (RFC 6901): ``pointer("refs", "x/0") == "/refs/x~10"``."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)

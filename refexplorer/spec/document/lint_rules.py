@@ -1,0 +1,166 @@
+"""What the specification allows and people regret: rules for one key, one URL, one array.
+
+Each rule is a pure function, so that the whole set (`refexplorer.refset.lint.linting`) and one
+document (`refexplorer.spec.document.expansion`) are held to the same ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from refexplorer.spec.core.zarr_metadata import METADATA_NAMES, ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.templates.template import is_template
+
+
+class Remark(NamedTuple):
+    """A finding without its place."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+ODD_KEY = r"^$|^/|/$|//|^\.\.?/|/\.\.?/|/\.\.?$|^\.\.?$|\{\{|\{%|[^\x20-\x7e]"
+"""A key that `remarks_on_key` may have something to say about; RE2 and `re` read it alike."""
+
+ODD_URL = (
+    r"^$|::|\{\{|\{%|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
+)
+"""The same for `remarks_on_url`."""
+
+URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
+"""What `remark_on_protocols` needs of a URL: the protocol, or one character if there is none."""
+
+_SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
+_HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_FAR_AWAY = 1e30
+_PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+
+
+def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
+    """Say what is odd about a key."""
+    if _SEGMENT.search(key):
+        yield Remark(
+            "suspicious-key",
+            "Zarr never asks for a key that is empty, starts or ends with /, or has an empty or "
+            "dotted segment.",
+        )
+    if is_template(key) and version == 1:
+        yield Remark(
+            "template-in-key",
+            "Keys in `refs` are not rendered: the braces stay as they are.",
+            "Use `gen` to make keys.",
+        )
+    if _HIDDEN.search(key):
+        yield Remark("suspicious-characters", "The key holds characters that cannot be seen.")
+
+
+def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
+    """Say what is odd about a URL, after its template was rendered."""
+    if url is None:
+        yield Remark("null-url", "There is no URL.", "Name the target when you open the set.")
+    elif url == "":
+        yield Remark("empty-url", "The URL is empty.", "Was a template empty?")
+    elif "::" in url:
+        yield Remark(
+            "chained-url",
+            "fsspec does not follow chained URLs inside references.",
+            "Refer to the file itself.",
+        )
+    elif not _PROTOCOL.match(url) and not url.startswith("/"):
+        yield Remark(
+            "relative-url",
+            "The URL is relative: here it is taken from the place of the reference file, "
+            "fsspec takes it from the working directory.",
+        )
+    if url and _HIDDEN.search(url):
+        yield Remark(
+            "suspicious-characters",
+            "The URL holds characters that cannot be seen, so it may not be what it looks like.",
+        )
+    if url and version == 0 and is_template(url):
+        yield Remark(
+            "template-in-v0",
+            "V0 has no templates: the braces stay as they are.",
+            'Add "version": 1 and put the references into `refs`.',
+        )
+
+
+def remark_on_protocols(urls: Iterable[str | None]) -> Remark | None:
+    """Say whether the targets of a set need more than one filesystem."""
+    found = sorted({_protocol(url) for url in urls if url})
+    if len(found) < 2:
+        return None
+    return Remark(
+        "mixed-protocols",
+        f"The targets are of {len(found)} kinds: {', '.join(found)}.",
+        "fsspec's `remote_protocol` names only one; pass `fs={protocol: filesystem}`.",
+    )
+
+
+def _protocol(url: str) -> str:
+    match = _PROTOCOL.match(url)
+    return match[0].rstrip(":").lower() if match else "no protocol"
+
+
+def is_metadata(key: str) -> bool:
+    """Say whether a key holds Zarr metadata, which is JSON."""
+    return key.rpartition("/")[2] in METADATA_NAMES
+
+
+def parse_metadata(text: str) -> Mapping[str, object] | None:
+    """Parse the text of a metadata key; None if it is not a JSON object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def remarks_on_metadata(key: str, text: str) -> Iterator[Remark]:
+    """Say what is wrong with the text of a metadata key."""
+    value = parse_metadata(text)
+    if value is None:
+        yield Remark("metadata-not-json", f"The text of `{key}` is not a JSON object.")
+        return
+    path, _, name = key.rpartition("/")
+    if name == ".zarray" or (name == "zarr.json" and value.get("node_type") == "array"):
+        try:
+            read_array(path, value)
+        except BadMetadata as bad:
+            yield Remark(bad.code, f"{bad}")
+
+
+def remark_on_fill_value(array: ArrayMeta) -> Remark | None:
+    """Say whether xarray would take values of a coordinate for missing ones."""
+    name, value = array.path.rpartition("/")[2], array.fill_value
+    if array.dimensions != (name,) or array.zarr_format != 2 or isinstance(value, bool):
+        return None
+    if not isinstance(value, int | float) or value != value or abs(value) >= _FAR_AWAY:
+        return None
+    return Remark(
+        "fill-value-masks",
+        f"xarray reads each {value:g} of the coordinate `{array.path}` as missing, since that is "
+        "its fill value.",
+        'Write "fill_value": null if the coordinate has no missing values.',
+    )
+
+
+def remark_on_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> Remark | None:
+    """Say whether a chunk key fits the grid of its array."""
+    if len(index) != len(array.shape):
+        return Remark(
+            "chunk-wrong-rank",
+            f"The key has {len(index)} indices, the array `{array.path}` {len(array.shape)} "
+            "dimensions.",
+        )
+    if not array.contains(index):
+        grid = " x ".join(map(str, array.grid))
+        return Remark(
+            "chunk-outside-grid",
+            f"The array `{array.path}` has {grid} chunks, so no reader asks for this one.",
+        )
+    return None

@@ -1,0 +1,144 @@
+"""Dimensions of a gen item: what each variable runs over, without writing it out.
+
+Source: reference specification, "Version 1", ``gen``: "dimensions" is an object of name to
+``{"start": int, "stop": int, "step": int}`` or ``[int, …]``; the item makes the cartesian product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+
+from refexplorer.pickling import PickledByFields
+from refexplorer.spec.core.diagnostics import Findings, pointer
+
+
+@dataclass(frozen=True)
+class Dimension(PickledByFields):
+    """A variable of a gen item and its values: a range, or the numbers as listed."""
+
+    name: str
+    values: range | tuple[int, ...]
+
+    @cached_property
+    def size(self) -> int:
+        """How many values there are; exact also where `len` would overflow."""
+        if isinstance(self.values, tuple):
+            return len(self.values)
+        span, step = self.values.stop - self.values.start, self.values.step
+        return max(0, -(-span // step) if step > 0 else -(span // -step))
+
+    def index(self, value: int) -> int | None:
+        """Return where a value stands, the last place where it is listed twice."""
+        if isinstance(self.values, range):
+            return (value - self.values.start) // self.values.step if value in self.values else None
+        return self._places.get(value)
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {value: place for place, value in enumerate(self.values)}
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a listed value stands there twice."""
+        return isinstance(self.values, tuple) and len(self._places) < len(self.values)
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """Return the least and the greatest value."""
+        if isinstance(self.values, tuple):
+            return min(self.values), max(self.values)
+        ends = (self.values.start, self.values[self.size - 1])
+        return min(ends), max(ends)
+
+
+@dataclass(frozen=True)
+class Grid(PickledByFields):
+    """The cartesian product of dimensions, numbered from 0; the last one runs fastest."""
+
+    dimensions: tuple[Dimension, ...]
+    sizes: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(d.size for d in self.dimensions))
+
+    @cached_property
+    def count(self) -> int:
+        """How many combinations there are."""
+        return prod(self.sizes)
+
+    def at(self, number: int) -> dict[str, int]:
+        """Return the value of each dimension for one combination."""
+        values: dict[str, int] = {}
+        for dimension, size in zip(reversed(self.dimensions), reversed(self.sizes), strict=True):
+            number, place = divmod(number, size)
+            values[dimension.name] = dimension.values[place]
+        return dict(reversed(values.items()))
+
+    def number(self, values: Mapping[str, int]) -> int | None:
+        """Return the number of a combination, or None if there is no such one."""
+        number = 0
+        for dimension, size in zip(self.dimensions, self.sizes, strict=True):
+            place = dimension.index(values[dimension.name])
+            if place is None:
+                return None
+            number = number * size + place
+        return number
+
+
+def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimension, ...] | None:
+    """Read the ``dimensions`` of a gen item; None if one of them is wrong."""
+    if not isinstance(source, Mapping) or not source:
+        findings.add(
+            "gen-bad-dimension",
+            at,
+            "`dimensions` must be an object with at least one dimension.",
+            'Write for example {"i": {"stop": 5}}.',
+        )
+        return None
+    read = [_read_dimension(name, value, at, findings) for name, value in source.items()]
+    good = tuple(dimension for dimension in read if dimension is not None)
+    return good if len(good) == len(read) else None
+
+
+def _read_dimension(name: str, source: object, at: str, findings: Findings) -> Dimension | None:
+    place = at + pointer(name)
+    if not isinstance(name, str) or not name.isidentifier():
+        findings.add("gen-bad-dimension", place, f"`{name}` is not a name that a template can use.")
+        return None
+    values = _read_values(source)
+    if isinstance(values, str):
+        findings.add("gen-bad-dimension", place, f"The dimension `{name}` {values}")
+        return None
+    if isinstance(source, Mapping):
+        for extra in source.keys() - {"start", "stop", "step"}:
+            findings.add("unknown-field", place + pointer(extra), f"`{extra}` is not read here.")
+    return Dimension(name, values)
+
+
+def _read_values(source: object) -> range | tuple[int, ...] | str:
+    """Return the values, or what is wrong with them."""
+    if isinstance(source, Mapping):
+        return _read_range(source)
+    if isinstance(source, Sequence) and not isinstance(source, str):
+        if all(type(value) is int for value in source):
+            return tuple(source)
+        return "must list whole numbers only."
+    return 'must be {"start": …, "stop": …, "step": …} or a list of whole numbers.'
+
+
+def _read_range(source: Mapping[str, object]) -> range | str:
+    if "stop" not in source:
+        return "has no `stop`."
+    start, stop, step = source.get("start", 0), source["stop"], source.get("step", 1)
+    for name, value in (("start", start), ("stop", stop), ("step", step)):
+        if type(value) is not int:
+            return f"needs a whole number as `{name}`."
+    if step == 0:
+        return "has a `step` of 0, which never ends."
+    assert isinstance(start, int)
+    assert isinstance(stop, int)
+    assert isinstance(step, int)
+    return range(start, stop, step)

@@ -1,0 +1,247 @@
+"""From a generated key back to its dimensions, without making the other keys.
+
+The template of a key is read as text and whole numbers. Each number is a sum of atoms: a
+dimension ``i``, or the parts ``i // n`` and ``i % n`` that code like ``{{t // 24}}.{{t % 24}}``
+writes. A dimension of few values may also pass through any expression: its texts are listed.
+What cannot be inverted for certain is not inverted at all, so an answer is never a guess.
+
+Where one part of a key ends and the next begins is plain from the letters alone: no listed text
+holds a letter of the literal ones, and between two numbers stands something else than digits. So
+a key is read in the time that it takes to look at its letters, whatever it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from jinja2 import nodes
+
+from refexplorer.spec.gen.digits import Atom, Solver, span
+from refexplorer.spec.gen.dimensions import Dimension
+from refexplorer.spec.templates.formatted_integers import read_printf
+from refexplorer.spec.templates.template import Expression, Template
+
+LISTED_VALUES = 65_536
+LONGEST = 400
+"""Digits of a number in a key; Python reads few thousands."""
+
+Linear = tuple[dict[Atom, int], int]
+"""Coefficients and a constant."""
+_PADDED = re.compile(r"%(?:0(\d+))?d")
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A whole number in the key: a sum of atoms."""
+
+    terms: dict[Atom, int]
+    constant: int
+    digits: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A dimension of few values behind an expression: each text and its value."""
+
+    dimension: str
+    values: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Inverter:
+    """Finds the dimensions of a key.
+
+    Attributes
+    ----------
+    pattern
+        A regular expression of all keys that it may find, and of others; RE2 reads it, too.
+    """
+
+    pattern: str
+    groups: tuple[_Number | _Listed, ...]
+    _solver: Solver
+    _regex: re.Pattern[str]
+
+    def solve(self, key: str) -> dict[str, int] | None:
+        """Return the dimensions that could have made the key, or None.
+
+        The caller renders the key again and compares: padding and signs are not checked here.
+        """
+        match = self._regex.fullmatch(key)
+        if match is None:
+            return None
+        values: dict[str, int] = {}
+        numbers: list[int] = []
+        for group, text in zip(self.groups, match.groups(), strict=True):
+            if isinstance(group, _Number):
+                numbers.append(int(text) - group.constant)
+            elif text in group.values:
+                values[group.dimension] = group.values[text]
+            else:
+                return None
+        return self._solver.solve(numbers, values)
+
+
+def invert(
+    template: Template,
+    dimensions: Mapping[str, Dimension],
+    render: Callable[[Expression, Dimension | None], list[str]],
+) -> Inverter | None:
+    """Make an inverter for a key template, or None if two combinations might make one key.
+
+    Parameters
+    ----------
+    template
+        The template of the key.
+    dimensions
+        The dimensions that it uses.
+    render
+        Gives the texts of an expression for all values of the one dimension that it uses, or its
+        one text if it uses none.
+    """
+    if any(dimension.repeats for dimension in dimensions.values()):
+        return None
+    parts: list[str | _Number | _Listed] = []
+    separated = True
+    for part in template.parts:
+        used = [] if isinstance(part, str) else sorted(part.names & dimensions.keys())
+        if isinstance(part, str) or not used:
+            text = part if isinstance(part, str) else render(part, None)[0]
+            separated = separated or any(not c.isdigit() for c in text)
+            parts.append(text)
+            continue
+        group = _group(part, used, dimensions, render)
+        if group is None or not separated:
+            return None
+        parts.append(group)
+        separated = False
+    groups = tuple(part for part in parts if not isinstance(part, str))
+    literal = {letter for part in parts if isinstance(part, str) for letter in part}
+    solver = _solver(groups, literal, dimensions)
+    if solver is None:
+        return None
+    pattern, bounded = (_pattern(parts, literal, is_bounded) for is_bounded in (False, True))
+    return Inverter(pattern, groups, solver, re.compile(bounded, re.DOTALL))
+
+
+def _pattern(parts: list[str | _Number | _Listed], literal: set[str], is_bounded: bool) -> str:
+    """Return a regular expression of the key, with as many digits as numbers have or any."""
+    others = f"[^{''.join(map(re.escape, sorted(literal)))}]*" if literal else ".*"
+    patterns = []
+    for part in parts:
+        if isinstance(part, str):
+            patterns.append(re.escape(part))
+        elif isinstance(part, _Listed):
+            patterns.append(f"({others})")
+        else:
+            patterns.append(f"(-?[0-9]{{1,{part.digits}}})" if is_bounded else "(-?[0-9]+)")
+    return "".join(patterns)
+
+
+def _group(
+    part: Expression,
+    used: list[str],
+    dimensions: Mapping[str, Dimension],
+    render: Callable[[Expression, Dimension | None], list[str]],
+) -> _Number | _Listed | None:
+    number = _number(part.node, dimensions)
+    if number is not None:
+        return number
+    dimension = dimensions[used[0]]
+    if len(used) > 1 or dimension.size > LISTED_VALUES:
+        return None
+    texts = dict(zip(render(part, dimension), dimension.values, strict=True))
+    if len(texts) < dimension.size:
+        return None
+    return _Listed(dimension.name, texts)
+
+
+def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> _Number | None:
+    """Read ``{{ sum }}``, ``{{ '%03d' % sum }}`` or ``{{ '%03d' | format(sum) }}``."""
+    pattern, node = read_printf(node) or ("%d", node)
+    match = _PADDED.fullmatch(pattern)
+    linear = None if match is None else _linear(node, dimensions)
+    if match is None or linear is None:
+        return None
+    digits = max(int(match[1] or 0), _most_digits(linear, dimensions))
+    return _Number(*linear, digits) if digits <= LONGEST else None
+
+
+def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
+    """Return a number of digits that no value of a sum exceeds."""
+    terms, constant = linear
+    spans = [span(atom, factor, dimensions) for atom, factor in terms.items()]
+    largest: int = max(abs(constant + sum(ends)) for ends in zip((0, 0), *spans, strict=True))
+    return largest.bit_length() * 30103 // 100000 + 1  # its logarithm to the base of 10
+
+
+def _linear(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> Linear | None:
+    """Read an expression as a sum of atoms with whole coefficients."""
+    if isinstance(node, nodes.Const) and type(node.value) is int:
+        return {}, node.value
+    if isinstance(node, nodes.Name):
+        return ({(node.name, 1, None): 1}, 0) if node.name in dimensions else None
+    if isinstance(node, nodes.Neg | nodes.Pos):
+        inner = _linear(node.node, dimensions)
+        return _scaled(inner, -1 if isinstance(node, nodes.Neg) else 1) if inner else None
+    if not isinstance(node, nodes.BinExpr):
+        return None
+    left, right = _linear(node.left, dimensions), _linear(node.right, dimensions)
+    if left is None or right is None:
+        return None
+    return _combine(node, left, right, dimensions)
+
+
+def _combine(
+    node: nodes.BinExpr, left: Linear, right: Linear, dimensions: Mapping[str, Dimension]
+) -> Linear | None:
+    if isinstance(node, nodes.Add):
+        return _sum(left, right)
+    if isinstance(node, nodes.Sub):
+        return _sum(left, _scaled(right, -1))
+    if isinstance(node, nodes.Mul) and not right[0]:
+        return _scaled(left, right[1])
+    if isinstance(node, nodes.Mul) and not left[0]:
+        return _scaled(right, left[1])
+    if isinstance(node, nodes.FloorDiv | nodes.Mod) and not right[0] and right[1] > 0:
+        return _divided(left, right[1], isinstance(node, nodes.Mod), dimensions)
+    return None
+
+
+def _sum(left: Linear, right: Linear) -> Linear:
+    terms = dict(left[0])
+    for atom, factor in right[0].items():
+        terms[atom] = terms.get(atom, 0) + factor
+    return {atom: factor for atom, factor in terms.items() if factor}, left[1] + right[1]
+
+
+def _scaled(linear: Linear, by: int) -> Linear:
+    return {atom: factor * by for atom, factor in linear[0].items() if by}, linear[1] * by
+
+
+def _divided(
+    linear: Linear, by: int, modulo: bool, dimensions: Mapping[str, Dimension]
+) -> Linear | None:
+    """Read ``i // a // b`` and ``i // a % b`` of a dimension that is never negative."""
+    terms, constant = linear
+    if constant or len(terms) != 1:
+        return None
+    ((atom, factor),) = terms.items()
+    name, divisor, modulus = atom
+    if factor != 1 or modulus is not None or dimensions[name].bounds[0] < 0:
+        return None
+    return {(name, divisor, by) if modulo else (name, divisor * by, None): 1}, 0
+
+
+def _solver(
+    groups: tuple[_Number | _Listed, ...], literal: set[str], dimensions: Mapping[str, Dimension]
+) -> Solver | None:
+    """Return what finds every dimension of a key, in the only way; None if nothing does."""
+    listed = [group for group in groups if isinstance(group, _Listed)]
+    if any(not literal.isdisjoint(text) for group in listed for text in group.values):
+        return None
+    sums = [group.terms for group in groups if isinstance(group, _Number)]
+    solver = Solver(sums, (group.dimension for group in listed), dimensions)
+    return solver if solver.is_certain else None

@@ -1,0 +1,120 @@
+"""Templates of a source that the person trusts: what the whitelist refuses, jinja2's sandbox runs.
+
+The sandbox keeps Python's internals out of reach, but it cannot stop a template that loops for
+long, so it is used for trusted sources alone (``open_references(…, trusted=True)``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache, partial
+
+import jinja2
+from jinja2 import meta, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from refexplorer.spec.templates.compiler import compile_template, unnamed_arguments
+from refexplorer.spec.templates.formatted_integers import read_printf
+from refexplorer.spec.templates.operations import TemplateProblem, Value, too_big
+from refexplorer.spec.templates.template import (
+    Compile,
+    Expression,
+    Scope,
+    Template,
+    UndefinedName,
+    syntax_told,
+)
+
+_SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
+_UNDEFINED = re.compile(r"'(.+)' is undefined")
+_UNREAD_FORMAT = re.compile(r"%[^%]*?[(*]")
+
+
+def compiler_for(trusted: bool) -> Compile:
+    """Return how templates are compiled of a source that is trusted, or is not."""
+    return compile_trusted if trusted else compile_template
+
+
+@lru_cache(maxsize=4096)
+def compile_trusted(text: str) -> Template:
+    """Compile a jinja-str; what is not read by the whitelist is left to jinja2's sandbox.
+
+    Raises
+    ------
+    TemplateProblem
+        ``bad-template`` for what jinja2 cannot parse either, ``template-limit`` for a text that
+        is too long or too deep.
+    """
+    try:
+        template = compile_template(text)
+    except TemplateProblem as problem:
+        if problem.code == "template-limit":
+            raise
+    else:
+        if not any(_may_be_refused(part) for part in template.parts):
+            return template
+    return _compile_in_sandbox(text)
+
+
+def _may_be_refused(part: str | Expression) -> bool:
+    """Say whether an expression that was compiled uses what is refused when it is rendered."""
+    if isinstance(part, str):
+        return False
+    inner = part.node.find_all((nodes.Getattr, nodes.Name, nodes.Mod, nodes.Filter))
+    return any(map(_is_left_to_jinja2, (part.node, *inner)))
+
+
+def _is_left_to_jinja2(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.Name):
+        return node.name in _SANDBOX.globals
+    pattern, _ = read_printf(node) or ("", None)
+    return isinstance(node, nodes.Getattr) or bool(_UNREAD_FORMAT.search(pattern))
+
+
+def _compile_in_sandbox(text: str) -> Template:
+    with syntax_told():
+        used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
+        compiled = _SANDBOX.from_string(text)
+    names = used - _SANDBOX.globals.keys()
+    part = Expression(nodes.Const(text), partial(_render, compiled, used), names)
+    return Template(text, (part,), names, recipe=(compile_trusted, text))
+
+
+def _render(compiled: jinja2.Template, used: Collection[str], scope: Scope) -> Value:
+    pieces: list[str] = []
+    total = 0
+    try:
+        for piece in compiled.generate(_names(used, scope)):
+            total += len(piece)
+            if total > scope.limits.template_chars:
+                raise too_big(scope.limits, "The rendered text")
+            pieces.append(piece)
+    except jinja2.UndefinedError as error:
+        raise _undefined(str(error), scope) from None
+    return "".join(pieces)
+
+
+def _undefined(said: str, scope: Scope) -> TemplateProblem:
+    name = _UNDEFINED.fullmatch(said)
+    if name is not None:
+        return UndefinedName(name[1], scope.values, scope.templates)
+    message = f"This template cannot be computed: {said.rstrip('.')}."
+    return TemplateProblem("undefined-name", message)
+
+
+def _names(used: Collection[str], scope: Scope) -> dict[str, Value]:
+    """Return what the template names: numbers, texts, and templates that take arguments."""
+    names: dict[str, Value] = {}
+    for name in used:
+        if name in scope.templates and scope.templates[name].names:
+            names[name] = partial(_call, scope, name)
+        elif name in scope.templates or name in scope.values:
+            names[name] = scope.lookup(name)
+    return names
+
+
+def _call(scope: Scope, template: str, /, *unnamed: Value, **arguments: Value) -> str:
+    if unnamed:
+        raise unnamed_arguments(template)
+    return scope.call(template, arguments)

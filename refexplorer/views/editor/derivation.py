@@ -1,0 +1,74 @@
+"""The derivation of a row, with the places in the document that each step comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from refexplorer.spec.document.explanation import Explanation, Step
+from refexplorer.views.editor.editor_rows import EditorRows
+from refexplorer.views.editor.trying import places_of
+from refexplorer.views.text.text_positions import Places
+from refexplorer.views.wire.editor_models import Derivation, Derived, Piece
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+TEXT_SHOWN = 600
+"""Characters of a source or a result that one step carries."""
+_PIECES_SHOWN = 100
+
+
+def derive(refs: ReferenceSet, key: str, places: Places | None, rows: EditorRows) -> Derivation:
+    """Explain a key of a set.
+
+    Parameters
+    ----------
+    places
+        Of the text that the set was read from; None where another text is shown by now.
+    rows
+        The table that shows the set.
+
+    Raises
+    ------
+    KeyError
+        If there is no such key.
+    """
+    explanation = refs.explain(key)
+    steps = steps_of(explanation, places)
+    number = refs.number(key)
+    made_at = places_of(refs, key)
+    return Derivation(key, number, rows.index(number), explanation.origin, steps, made_at)
+
+
+def steps_of(explanation: Explanation, places: Places | None = None) -> tuple[Derived, ...]:
+    """Return the steps of an explanation as they are shown; `places` as in `derive`."""
+    return tuple(_derived(step, places) for step in explanation.steps)
+
+
+def _derived(step: Step, places: Places | None) -> Derived:
+    place = None if places is None else places.value(step.pointer)
+    first, last = place or (None, None)
+    variables = tuple((name, _cut(str(value))) for name, value in step.variables.items())
+    pieces = tuple(_pieces(step, places))
+    return Derived(step.name, step.pointer, variables, pieces, _cut(step.result), first, last)
+
+
+def _pieces(step: Step, places: Places | None) -> Iterator[Piece]:
+    """Yield the source of a step in pieces, each expression one of its own."""
+    shown = step.substitutions[:_PIECES_SHOWN]
+    parts = [(one.start, one.end) for one in shown]
+    found = None if places is None or not parts else places.inside(step.pointer, parts)
+    done = 0
+    for number, one in enumerate(shown):
+        if one.start > done:
+            yield Piece(_cut(step.source[done : one.start]), None, None, None)
+        first, last = found[number] if found else (None, None)
+        yield Piece(_cut(one.text), _cut(one.result), first, last)
+        done = one.end
+    if done < len(step.source):
+        yield Piece(_cut(step.source[done:]), None, None, None)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_SHOWN else text[:TEXT_SHOWN] + "…"

@@ -1,0 +1,315 @@
+"""The controller of the template editor: V1 text in, the V0 table of the last good text out."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.limits import Limits
+from refexplorer.markup import counted
+from refexplorer.opening import open_references, renditions
+from refexplorer.referenceset import ReferenceSet
+from refexplorer.spec.dialects import Rendition
+from refexplorer.views.editor.derivation import derive
+from refexplorer.views.editor.editor_rows import EditorRows
+from refexplorer.views.editor.exporting import seek, write_v0
+from refexplorer.views.editor.other_readers import readers
+from refexplorer.views.editor.shortening import Shortening
+from refexplorer.views.editor.trying import generators, key_of, template_fields
+from refexplorer.views.editor.uses import uses
+from refexplorer.views.text.editor_diagnostics import (
+    mark_of_error,
+    marks_of_set,
+    sentence_of,
+    wrapping,
+)
+from refexplorer.views.text.help import FILTER_HELP, PART_HELP
+from refexplorer.views.text.text_positions import Places
+from refexplorer.views.text.windows import window_of
+from refexplorer.views.wire.answering import Buffers, Message, Operation, Post, answer, nowhere
+from refexplorer.views.wire.editor_models import Entry, Fix, Mark
+
+ROWS = 1000
+"""Most rows that one answer carries."""
+
+
+class EditorController:
+    """Follows a text as it is typed.
+
+    A text that cannot be opened leaves the last good set in place, so that the table never
+    goes blank under the hands.
+
+    Parameters
+    ----------
+    document
+        The first text, or a document that is written as JSON.
+    templates
+        Tried in place of templates of the text, by name, as `open_references` takes them.
+    limits
+        What a document may cost.
+
+    Attributes
+    ----------
+    post
+        Called with messages that come unasked; set by the host.
+    """
+
+    def __init__(
+        self,
+        document: str | Mapping[str, object] = "{}",
+        *,
+        templates: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.post: Post = nowhere
+        self.version = 0
+        self._limits = limits
+        self._lock = threading.RLock()
+        self._templates = dict(templates or {})
+        self._good: ReferenceSet | None = None
+        self._table: EditorRows | None = None
+        self._error: RefexplorerError | None = None
+        self._renditions: dict[str, Rendition] = {}
+        self._follow(as_text(document))
+        self._operations: dict[str, Operation] = {
+            "hello": self._hello,
+            "edit": self._edit,
+            "try": self._try,
+            "rows": self._rows,
+            "notes": self._notes,
+            "explain": self._explain,
+            "uses": self._uses,
+            "readers": self._readers,
+            "seek": self._seek,
+            "at": self._at,
+            "v0": self._v0,
+            "window": self._look,
+            **Shortening(self).operations,
+        }
+
+    @property
+    def document(self) -> str:
+        """The text as it stands, good or not."""
+        return self._places.text
+
+    @document.setter
+    def document(self, document: str | Mapping[str, object]) -> None:
+        with self._lock:
+            if as_text(document) != self.document:
+                self._replace(as_text(document))
+
+    @property
+    def references(self) -> ReferenceSet | None:
+        """The set of the last good text; None before there was one."""
+        return self._good
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """What is tried in place of templates of the text."""
+        return dict(self._templates)
+
+    @templates.setter
+    def templates(self, templates: Mapping[str, str]) -> None:
+        with self._lock:
+            if dict(templates) != self._templates:
+                self._templates = {str(name): str(text) for name, text in templates.items()}
+                self._followed(self.document)
+                self.post({"ev": "tried"}, [])
+
+    @property
+    def sentence(self) -> str:
+        """How many keys there are and what is wrong first, or why the text cannot be read."""
+        if self._error is not None:
+            return sentence_of(self._error)
+        errors = [note for note in self._marks() if note.severity == "error"]
+        keys = counted(self._total, "key")
+        return f"{keys}; {errors[0].message}" if errors else keys
+
+    def window(self, start: int, stop: int, reader: str = "") -> list[Entry]:
+        """Return some rows, as the specification or another reader has them."""
+        if self._table is None:
+            return []
+        return self._table.window(start, stop, self._rendition(reader))
+
+    def handle(
+        self, message: Message, buffers: Buffers | None = None
+    ) -> list[tuple[Message, Buffers]]:
+        """Answer one message."""
+        with self._lock:
+            return answer(self._operations, message)
+
+    def _hello(self, message: Message) -> Message:
+        help_ = {"parts": PART_HELP, "filters": FILTER_HELP}
+        return {"document": self._visible(), "help": help_, **self._state()}
+
+    def _look(self, message: Message) -> Message:
+        """Show another part of a large document."""
+        self._see(self.document, int(message["line"]))
+        return {"document": self._visible(), **self._state()}
+
+    def _visible(self) -> str:
+        window = self._window
+        return self.document if window is None else self.document[window.start : window.stop]
+
+    def _edit(self, message: Message) -> Message:
+        if self._window is not None:
+            return self._state()
+        text = str(message["document"])
+        if text != self.document:
+            self._followed(text)
+        return self._state()
+
+    def _try(self, message: Message) -> Message:
+        self._templates = {str(k): str(v) for k, v in dict(message["templates"]).items()}
+        self._followed(self.document)
+        return self._state()
+
+    def _rows(self, message: Message) -> Message:
+        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
+        rows = self.window(start, start + n, str(message.get("reader") or ""))
+        return {"version": self.version, "start": start, "total": self._shown, "rows": rows}
+
+    def _notes(self, message: Message) -> Message:
+        """Say what is wrong or odd, which takes longer than the rows."""
+        good, marks, is_good = self._good, self._marks(), self._error is None
+        return {
+            "version": self.version,
+            "good": is_good,
+            "notes": marks,
+            "note_count": len(good.diagnostics) if good is not None and is_good else len(marks),
+            "sentence": self.sentence,
+        }
+
+    def _explain(self, message: Message) -> Message:
+        refs, key = self._opened(), str(message["key"])
+        assert self._table is not None
+        # places are those of the good text, so they fit no other
+        places = self._places if self._error is None else None
+        try:
+            return {"version": self.version, "derivation": derive(refs, key, places, self._table)}
+        except KeyError:
+            raise RefexplorerError(f"`{key}` is no key of the last good text.") from None
+
+    def _uses(self, message: Message) -> Message:
+        found = uses(self._opened(), str(message["pointer"]))
+        ranges = [(self._index(first), self._index(end - 1) + 1) for first, end in found.ranges]
+        return {"version": self.version, "uses": {"what": found.what, "ranges": ranges}}
+
+    def _readers(self, message: Message) -> Message:
+        return {"version": self.version, "readers": readers(self._opened(), self._templates)}
+
+    def _seek(self, message: Message) -> Message:
+        return {"index": self._index(seek(self._opened(), str(message["text"])))}
+
+    def _at(self, message: Message) -> Message:
+        refs = self._opened()
+        key = key_of(refs, int(message["gen"]), message["places"])
+        if key not in refs:
+            raise RefexplorerError(f"`{key}` is no key: its templates fail there.")
+        return {"index": self._index(refs.number(key))}
+
+    def _v0(self, message: Message) -> Message:
+        return {"v0": write_v0(self._opened(), sure=message.get("sure") is True)}
+
+    def _opened(self) -> ReferenceSet:
+        if self._good is None:
+            raise RefexplorerError("There was no text yet that makes keys.")
+        return self._good
+
+    def _index(self, number: int) -> int:
+        return number if self._table is None else self._table.index(number)
+
+    def _rendition(self, reader: str) -> Rendition | None:
+        """Return what a reader makes of the last good text; None for the specification."""
+        if not reader or self._good is None:
+            return None
+        if not self._renditions:
+            text = (self._good.source.text or "").encode()
+            self._renditions = renditions(text, templates=self._templates)
+        return self._renditions.get(reader)
+
+    def _replace(self, text: str) -> None:
+        """Put another text in place of the one that is edited."""
+        was_large = self._window is not None
+        self._follow(text)
+        if was_large or self._window is not None:
+            self.post({"ev": "opened"}, [])
+        else:
+            self.post({"ev": "document", "document": text}, [])
+        self._changed()
+
+    def _followed(self, text: str) -> None:
+        version = self.version
+        self._follow(text)
+        if self.version != version:
+            self._changed()
+
+    def _follow(self, text: str) -> None:
+        """Open the text; keep the set before it as what the rows are compared with."""
+        self._see(text)
+        try:
+            # as bytes, since a short text could also be a path
+            opened = open_references(
+                text.encode("utf-8", "replace"), templates=self._templates, limits=self._limits
+            )
+        except RefexplorerError as error:
+            self._error = error
+            return
+        self._table = EditorRows(opened, self._good)
+        self._good, self._error, self._renditions = opened, None, {}
+        self.version += 1
+
+    def _see(self, text: str, line: int = 1) -> None:
+        self._window = window_of(text, line)
+        self._places = Places(text, self._window)
+        self._found_marks: list[Mark] | None = None
+
+    def _changed(self) -> None:
+        self.post({"ev": "changed", "version": self.version, "total": self._shown}, [])
+
+    @property
+    def _total(self) -> int:
+        return 0 if self._good is None else self._good.count
+
+    @property
+    def _shown(self) -> int:
+        return 0 if self._table is None else self._table.total
+
+    def _state(self) -> Message:
+        """Return what is known before anything is looked at more closely: rows come first."""
+        good, table = self._good, self._table
+        return {
+            "version": self.version,
+            "good": self._error is None,
+            "total": self._total,
+            "shown": self._shown,
+            "removed": 0 if table is None else table.removed,
+            "removed_exactly": table is None or table.is_exact,
+            "window": self._window,
+            "wrap": self._wrap(),
+            "templates": template_fields(self._places, self._templates),
+            "generators": () if good is None else generators(good),
+        }
+
+    def _wrap(self) -> Fix | None:
+        is_v0 = self._good is not None and self._good.source.form == "V0"
+        return wrapping(self._places) if is_v0 and self._window is None else None
+
+    def _marks(self) -> list[Mark]:
+        """Return the marks of the text; found once for each text."""
+        if self._found_marks is None:
+            if self._error is not None:
+                self._found_marks = [mark_of_error(self._places, self._error)]
+            else:
+                good = self._good
+                self._found_marks = [] if good is None else marks_of_set(self._places, good)
+        return self._found_marks
+
+
+def as_text(document: str | Mapping[str, object]) -> str:
+    """Return the text of a document that may be given as a value."""
+    if isinstance(document, str):
+        return document
+    return json.dumps(document, indent=2, ensure_ascii=False)

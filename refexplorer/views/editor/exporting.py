@@ -1,0 +1,68 @@
+"""The rows of the editor as a V0 text, and the way to one of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.markup import size_text
+from refexplorer.spec.document.expansion import check_expandable
+from refexplorer.views.wire.editor_models import V0Text
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+_LARGE = 5_000_000
+_SAMPLES = 50
+
+
+def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:
+    """Write a set as V0, one key a line.
+
+    Parameters
+    ----------
+    sure
+        Whether to write also what is large; without it, its size is said instead.
+
+    Raises
+    ------
+    LimitError
+        If there are more keys than may be written out.
+    """
+    check_expandable(refs.count, refs.limits)
+    size = _estimate(refs)
+    if size > _LARGE and not sure:
+        sentence = f"{refs.count:,} keys are about {size_text(size)} of V0."
+        return V0Text(None, sentence)
+    lines = (_line(key, value) for key, value in refs.to_v0().items())
+    return V0Text("{\n" + ",\n".join(lines) + "\n}\n", None)
+
+
+def seek(refs: ReferenceSet, text: str) -> int:
+    """Return the number of the row that a person asks for by its key or its number.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is no such row.
+    """
+    if text in refs:
+        return refs.number(text)
+    digits = text.strip().replace(",", "")
+    if digits.isdecimal() and len(digits) < 100 and int(digits) < refs.count:
+        return int(digits)
+    last = f"; the numbers end at {refs.count - 1:,}" if digits.isdecimal() and refs.count else ""
+    raise RefexplorerError(f"There is no key `{text[:100]}`{last}.")
+
+
+def _estimate(refs: ReferenceSet) -> int:
+    """Return about how many bytes the V0 text has, from a sample of the keys."""
+    step = max(1, refs.count // _SAMPLES)
+    keys = [key for at in range(0, refs.count, step) for key in refs.keys_at(at, at + 1)]
+    sampled = sum(len(_line(key, refs[key].to_v0())) + 2 for key in keys)
+    return sampled * refs.count // max(1, len(keys))
+
+
+def _line(key: str, value: object) -> str:
+    return f" {json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"

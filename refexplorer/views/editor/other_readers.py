@@ -1,0 +1,35 @@
+"""What other readers make of the text in the editor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from refexplorer.opening import dialects
+from refexplorer.views.wire.editor_models import Reader
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+_EXAMPLES = 5
+
+
+def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[Reader, ...]:
+    """Judge the text of a set by the rules of each reader, the specification first.
+
+    Parameters
+    ----------
+    templates
+        What is tried in place of templates of the text.
+    """
+    text = (refs.source.text or "").encode()
+    return tuple(
+        Reader(
+            verdict.reader,
+            verdict.outcome,
+            verdict.summary,
+            (*map(str, verdict.reasons), *verdict.notes),
+            tuple(map(str, verdict.examples[:_EXAMPLES])),
+        )
+        for verdict in dialects(text, templates=templates)
+    )

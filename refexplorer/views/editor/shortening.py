@@ -1,0 +1,162 @@
+"""A shorter version 1 for the text of the editor: found on a thread, put there when asked to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from refexplorer.display.inference import part_rows, parts_sentence, size_sentence
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.json.writer import json_text
+from refexplorer.inferring import Inference, infer
+from refexplorer.limits import DEFAULT_LIMITS
+from refexplorer.markup import counted
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.views.wire.answering import Buffers, Message, Operation
+from refexplorer.views.wire.jobs import Jobs, Report, go_on
+
+if TYPE_CHECKING:
+    from refexplorer.views.editor.editor_controller import EditorController
+
+LISTED = 50
+"""Keys that stay explicit, of which so many are named."""
+_UNREAD = ("unknown-field", "unknown-top-level-key")
+_SECTIONS = ("templates", "gen", "refs")
+
+
+@dataclass(frozen=True, slots=True)
+class Shorter:
+    """What was found for a text.
+
+    Attributes
+    ----------
+    found
+        Whether there is a shorter one.
+    sizes, parts
+        The sizes, and what the document consists of, in a sentence each.
+    rows
+        The gen items and templates: what it is, key or name, URL.
+    explicit, explicit_count
+        The first of the keys that are written out, and how many there are.
+    """
+
+    found: bool
+    sizes: str
+    parts: str
+    rows: tuple[tuple[str, str, str], ...]
+    explicit: tuple[str, ...]
+    explicit_count: int
+
+
+class Shortening:
+    """Answers what the editor asks about a shorter text.
+
+    Parameters
+    ----------
+    editor
+        Whose text it is.
+    """
+
+    def __init__(self, editor: EditorController) -> None:
+        self._editor = editor
+        self._jobs = Jobs(lambda *posted: editor.post(*posted))
+        self._pair: tuple[str, str] | None = None
+        self.operations: dict[str, Operation] = {
+            "shorten": self._find,
+            "shorten.take": lambda message: self._put(*self._found()),
+            "shorten.back": lambda message: self._put(*reversed(self._found())),
+            "cancel": self._jobs.cancel,
+        }
+
+    def _find(self, message: Message) -> None:
+        text, references = self._editor.document, self._editor.references
+        limits = DEFAULT_LIMITS if references is None else references.limits
+
+        def work(report: Report) -> tuple[Message, Buffers]:
+            # as bytes, since a short text could also be a path
+            refs = open_references(text.encode("utf-8", "replace"), limits=limits)
+            found, document = shortened(refs, text, report)
+            self._pair = None if document is None else (text, document)
+            return {"shorter": found}, []
+
+        self._jobs.start(message, work)
+
+    def _found(self) -> tuple[str, str]:
+        if self._pair is None:
+            raise RefexplorerError("No shorter text was found yet.")
+        return self._pair
+
+    def _put(self, old: str, new: str) -> Message:
+        """Put one text in place of another, unless that is no longer there."""
+        if self._editor.document != old:
+            raise RefexplorerError("The text was changed meanwhile; it stays as it is.")
+        self._editor.document = new
+        return {"document": new}
+
+
+def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, str | None]:
+    """Find a shorter text for a set that was read from a text; None if there is none.
+
+    Raises
+    ------
+    RefexplorerError
+        If something of the text would be lost, or `report` says to stop.
+    """
+    errors = sum(note.count for note in refs.diagnostics if note.severity is Severity.ERROR)
+    if errors:
+        raise RefexplorerError(
+            f"{counted(errors, 'mistake')} in the text would be left out: mend the text first."
+        )
+
+    def tell(done: int, of: int) -> None:
+        go_on(report, done, of, f"{100 * done // max(of, 1)} % looked at and proved")
+
+    found = infer(refs, progress=tell)
+    document = _shorter_text(found, text)
+    size = found.size_before if document is None else len(document.encode("utf-8", "replace"))
+    unread = sum(note.count for note in refs.diagnostics if note.code in _UNREAD)
+    return _told(replace(found, size_after=size), document is not None, unread), document
+
+
+def _told(found: Inference, better: bool, unread: int) -> Shorter:
+    left_out = f" What is in {counted(unread, 'field')} that no reader knows is left out."
+    return Shorter(
+        better,
+        size_sentence(found),
+        parts_sentence(found) + left_out * bool(unread) if better else "",
+        tuple(part_rows(found)) if better else (),
+        tuple(found.explicit_keys(0, LISTED)) if better else (),
+        found.kept_explicit,
+    )
+
+
+def _shorter_text(found: Inference, text: str) -> str | None:
+    """Write the document, over lines if that is still shorter; spaces alone are nothing to save."""
+    if not found.templates and not found.gen:
+        return None
+    compact, by_lines = json_text(found.document), "".join(_lines(found.document))
+    if len(compact) >= len(json_text(json.loads(text))):
+        return None
+    return by_lines if len(by_lines) < len(text) else compact
+
+
+def _lines(document: dict[str, object]) -> Iterator[str]:
+    """Write a document with a line for each template, gen item and reference."""
+    sections = [name for name in _SECTIONS if document.get(name)]
+    yield '{\n "version": 1'
+    for name in sections:
+        part = document[name]
+        assert isinstance(part, dict | list)
+        opening, closing = "{}" if isinstance(part, dict) else "[]"
+        yield f',\n "{name}": {opening}\n  '
+        if isinstance(part, dict):
+            entries = [f"{json_text(key)}: {json_text(value)}" for key, value in part.items()]
+        else:
+            entries = [json_text(value) for value in part]
+        yield ",\n  ".join(entries)
+        yield f"\n {closing}"
+    yield "\n}\n"

@@ -1,0 +1,49 @@
+"""The set as xarray shows it, from metadata alone."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.markup import counted
+from refexplorer.views.wire.answering import Message, sentence
+from refexplorer.views.wire.jobs import Report, go_on, unheard
+from refexplorer.views.wire.libraries import load_array_libraries
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+LONGEST = 300_000
+"""Most characters of HTML that are shown."""
+_ARRAYS = 500
+
+
+def overview(refs: ReferenceSet, report: Report = unheard) -> Message:
+    """Return ``html``, xarray's own of the dataset, or None and the ``sentence`` that says why.
+
+    Neither opening nor showing it reads a target: no index is made, and no time decoded.
+    """
+    go_on(report, 0, 2, "Loading xarray")
+    load_array_libraries()
+    go_on(report, 1, 2, f"Opening the metadata of {counted(len(refs.arrays()), 'array')}")
+    try:
+        html = _dataset_html(refs)
+    except Exception as error:
+        return {"html": None, "sentence": f"xarray cannot show this set. {sentence(error)}"}
+    if len(html) > LONGEST:
+        return {"html": None, "sentence": "There is more metadata than this page can show."}
+    return {"html": html, "sentence": None}
+
+
+def _dataset_html(refs: ReferenceSet) -> str:
+    arrays = refs.arrays()
+    if not arrays:
+        raise RefexplorerError("It has no arrays.")
+    if len(arrays) > _ARRAYS:
+        raise RefexplorerError(f"Its {len(arrays):,} arrays are too many for one page.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is odd about the set is among its notes
+        dataset = refs.to_xarray(create_default_indexes=False, decode_times=False)
+        html: str = dataset._repr_html_()
+    return html

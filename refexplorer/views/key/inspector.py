@@ -1,0 +1,122 @@
+"""One path of a set with everything that is known of it without a request."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.decode.chunk_arithmetic import is_small, region
+from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
+from refexplorer.views.preview.preview import estimate
+from refexplorer.views.wire.code import code
+from refexplorer.views.wire.models import Array, Chunk, Item
+from refexplorer.views.wire.notes import notes_about
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+TEXT_SHOWN = 64 * 1024
+RAW_SHOWN = 4096
+ATTRIBUTES = 300
+"""Attributes that are listed; how many there are is said."""
+_ATTRIBUTE_SHOWN = 2000
+
+
+def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> Item:
+    """Describe a path.
+
+    Raises
+    ------
+    KeyError
+        If there is no such path.
+    """
+    node = refs.node(path)
+    reference = refs[path] if node.kind is not None else None
+    url = reference.url if isinstance(reference, Url | Range) else None
+    text = reference.text if isinstance(reference, Inline | Base64) else None
+    meta, chunk = _array_and_chunk(refs, path)
+    return Item(
+        path,
+        node.name,
+        node.type,
+        code(refs, path, policy.granted),
+        node.kind,
+        None if reference is None else _raw(reference),
+        url,
+        reference.offset if isinstance(reference, Range) else None,
+        reference.length if isinstance(reference, Range) else None,
+        _resolved(policy, url),
+        None if text is None else text[:TEXT_SHOWN],
+        0 if text is None else len(text),
+        node.origin,
+        node.size,
+        notes_about(refs, path, node.origin),
+        None if meta is None else describe_array(refs, meta),
+        chunk,
+    )
+
+
+def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> Array:
+    """Return the model of an array."""
+    summary = refs.summary(meta.path)
+    small = is_small(meta)
+    return Array(
+        meta.path,
+        meta.shape,
+        meta.chunks,
+        meta.grid,
+        meta.dtype,
+        meta.codecs,
+        _plain(meta.fill_value),
+        meta.dimensions,
+        meta.zarr_format,
+        tuple((name, _json(value)) for name, value in islice(meta.attributes.items(), ATTRIBUTES)),
+        len(meta.attributes),
+        meta.chunk_count,
+        max(meta.chunk_count - summary.missing - summary.left_out, 0),
+        summary.left_out,
+        summary.size,
+        small,
+        estimate(refs, meta) if small else None,
+    )
+
+
+def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, Chunk | None]:
+    """Return the array that a path is or belongs to, and the chunk if it is one."""
+    owner = refs.array_of(path)
+    if owner is None:
+        return (refs.array(path) if path in refs.arrays() else None), None
+    meta, index = refs.array(owner[0]), owner[1]
+    if not meta.contains(index):
+        return meta, None
+    shape = tuple(part.stop - part.start for part in region(meta, index))
+    return meta, Chunk(meta.path, index, shape, estimate(refs, meta, index))
+
+
+def _resolved(policy: AccessPolicy, url: str | None) -> str | None:
+    """Say where a relative URL leads; folders of a server are nobody else's business."""
+    if url is None or (place := policy.resolve(url)) == url:
+        return None
+    return None if policy.served and "://" not in place else place
+
+
+def _raw(reference: Reference) -> str:
+    value = reference.to_v0()
+    if isinstance(value, str):
+        value = value[:RAW_SHOWN]
+    return json.dumps(value, ensure_ascii=False)[:RAW_SHOWN]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)[:_ATTRIBUTE_SHOWN]
+
+
+def _plain(fill: object) -> object:
+    """Return a fill value as JSON has it; what JSON has no number for is text."""
+    if isinstance(fill, float) and not math.isfinite(fill):
+        return str(fill)
+    return fill if fill is None or isinstance(fill, str | int | float | bool) else _json(fill)

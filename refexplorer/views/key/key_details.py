@@ -1,0 +1,153 @@
+"""What an inspector asks of one key: its derivation, its bytes, how it decodes, its code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from refexplorer.data.fetch.background import wait_for
+from refexplorer.data.fetch.failures import said_of
+from refexplorer.data.fetch.fetch_many import Advance, FetchProgress, fetch_many
+from refexplorer.data.fetch.target_reader import Targets, held
+from refexplorer.data.read.chunk_reader import State
+from refexplorer.data.read.ladder import ladder
+from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.markup import size_text
+from refexplorer.spec.core.references import Base64, Inline, Range, Url
+from refexplorer.views.editor.derivation import steps_of
+from refexplorer.views.wire.answering import Buffers, Message, Operation
+from refexplorer.views.wire.jobs import Jobs, Report
+from refexplorer.views.wire.key_models import Bytes, Ladder, Rung
+from refexplorer.views.wire.libraries import load_array_libraries
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+PAGE = 2**16
+"""Most bytes of a page."""
+_VALUES_SHOWN = 8
+_VALUE_CHARS = 40
+
+Answer = tuple[Message, Buffers]
+Ask = Callable[[Message, Advance], Answer]
+
+
+class KeyDetails:
+    """Answers questions about one key, each in a thread of its own.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    targets
+        Reads the bytes.
+    jobs
+        Runs what is asked, and tells how far a reading is.
+    """
+
+    def __init__(self, refs: ReferenceSet, targets: Targets, jobs: Jobs) -> None:
+        self._refs = refs
+        self._targets = targets
+        self._jobs = jobs
+
+    @property
+    def operations(self) -> dict[str, Operation]:
+        """What it answers, by the name of the operation."""
+        asks = {
+            "key.explain": self._explain,
+            "key.bytes": self._bytes,
+            "key.ladder": self._ladder,
+            "key.code": self._code,
+        }
+        return {name: partial(self._start, ask) for name, ask in asks.items()}
+
+    def _start(self, ask: Ask, message: Message) -> None:
+        def answered(report: Report) -> Answer:
+            def advance(now: FetchProgress) -> bool:
+                return report(now.bytes, now.byte_count, _label(now))
+
+            return ask(message, advance)
+
+        self._jobs.start(message, answered)
+
+    def _explain(self, message: Message, advance: Advance) -> Answer:
+        explanation = self._refs.explain(self._key(message))
+        return {"origin": explanation.origin, "steps": steps_of(explanation)}, []
+
+    def _code(self, message: Message, advance: Advance) -> Answer:
+        policy, location = self._targets.policy, self._refs.source.location
+        text = self._refs.code(str(message["path"]), allow=policy.granted)
+        if policy.served and location is not None and "://" not in location:
+            folder = repr(location)[1:-1]  # where the server keeps it is nobody else's business
+            text = text.replace(folder + os.sep, "").replace(folder, ".")
+        return {"code": text}, []
+
+    def _bytes(self, message: Message, advance: Advance) -> Answer:
+        key = self._key(message)
+        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 1), PAGE)
+        try:
+            total, data = self._page(key, start, n, advance)
+        except AccessError as error:
+            state = "ask" if error.grant else "failed"
+            return {"bytes": Bytes(state, start, 0, str(error), error.grant or None)}, []
+        except RefexplorerError as error:
+            return {"bytes": Bytes("failed", start, 0, str(error))}, []
+        return {"bytes": Bytes("fetched", start, total)}, [data]
+
+    def _page(self, key: str, start: int, n: int, advance: Advance) -> tuple[int, bytes]:
+        """Return how many bytes a key has, and those of a page."""
+        reference = self._refs[key]
+        if isinstance(reference, Inline | Base64):
+            data = held(key, reference)
+            return len(data), data[start : start + n]
+        first = reference.offset if isinstance(reference, Range) else 0
+        total = reference.length if isinstance(reference, Range) else self._size(key, reference)
+        page = Range(reference.url, first + start, max(min(n, total - start), 0))
+        found = fetch_many(self._targets, {key: page}, advance).get(key, b"")
+        if isinstance(found, RefexplorerError):
+            raise found
+        return total, found
+
+    def _size(self, key: str, reference: Url) -> int:
+        """Ask how large a whole file is."""
+        place = self._targets.wanted(key, reference).place
+        size = wait_for(self._targets.facts(place)).size
+        if size is None:
+            raise RefexplorerError(f"{key} is all of a file whose size its server does not tell.")
+        return size
+
+    def _ladder(self, message: Message, advance: Advance) -> Answer:
+        load_array_libraries()
+        key = str(message["path"])
+        try:
+            found = ladder(self._refs, key, self._targets, advance)
+        except KeyError:
+            raise RefexplorerError(f"The set has nothing at {key!r}.") from None
+        except AccessError as error:
+            state = "ask" if error.grant else State.FAILED
+            return {"ladder": Ladder(state, (), str(error), error.grant or None)}, []
+        rungs = tuple(
+            Rung(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
+            for each in found.rungs
+        )
+        flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
+        values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
+        return {"ladder": Ladder(found.state, rungs, found.message, None, values)}, []
+
+    def _key(self, message: Message) -> str:
+        key = str(message["path"])
+        try:
+            self._refs[key]
+        except KeyError:
+            error = self._refs.left_out(key)
+            what = f"The set has no key at {key!r}." if error is None else said_of(error)
+            raise RefexplorerError(what) from None
+        return key
+
+
+def _label(progress: FetchProgress) -> str:
+    """Say how many bytes have come; of a whole file their number is not known before."""
+    of = f" of {size_text(progress.byte_count)}" if progress.byte_count else ""
+    return f"{size_text(progress.bytes)}{of}"

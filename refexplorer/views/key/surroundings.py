@@ -1,0 +1,48 @@
+"""The text of a reference set around a place in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from refexplorer.errors import shorten
+from refexplorer.formats.json.positions import Positions
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+LONGEST_TEXT = 2_000_000
+"""Characters of a text that is read again to show a part of it."""
+_LINES = 3
+_CHARS = 200
+
+
+def surroundings(refs: ReferenceSet, pointer: str) -> list[tuple[int, str]] | None:
+    """Return the lines around a place, each with its number, from 1; long ones are cut.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    pointer
+        JSON pointer into its document, which may be cut as in a note.
+
+    Returns
+    -------
+    list of (int, str) or None
+        None where there is no text, it is too long, or it has no such place.
+    """
+    source = refs.source
+    if source.is_large or source.content is None or not (text := source.text):
+        return None
+    if len(text) > LONGEST_TEXT:
+        return None
+    whole = (found.pointer for found in refs.diagnostics if shorten(found.pointer) == pointer)
+    place = Positions(text).locate(source.base + next(whole, pointer))
+    if place is None:
+        return None
+    lines = text.splitlines()
+    first = max(0, place.line - _LINES)
+    shown = lines[first : place.line + _LINES - 1]
+    start = max(0, place.column - _CHARS // 2)
+    cut = [line[start : start + _CHARS] if len(line) > _CHARS else line for line in shown]
+    return list(enumerate(cut, first + 1))

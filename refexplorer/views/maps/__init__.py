@@ -1,0 +1,4 @@
+"""The maps: chunks of an array, bytes of a target, and what changed since another set.
+
+`chunk_map`, `target_map` and `map_changes`, a view each.
+"""

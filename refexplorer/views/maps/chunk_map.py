@@ -1,0 +1,181 @@
+"""The map of chunks: one array's grid as cells that a screen can show."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refexplorer.data.audit.plan.states import DECODED
+from refexplorer.data.decode.chunk_arithmetic import Index
+from refexplorer.errors import RefexplorerError
+from refexplorer.markup import counted
+from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS, STATES, ChunkGrid
+from refexplorer.refset.grids.grid_view import GridView, reduce
+from refexplorer.views.wire.answering import Buffers, Message, floats
+from refexplorer.views.wire.failure_log import Outcomes
+from refexplorer.views.wire.jobs import Report, go_on, unheard
+from refexplorer.views.wire.map_models import Grid, MapTarget
+
+if TYPE_CHECKING:
+    from refexplorer.data.audit.report.audit_report import Audit
+    from refexplorer.referenceset import ReferenceSet
+
+CELLS = 120
+"""Most rows and most columns of a picture."""
+ARRAYS_LISTED = 500
+_STEPS = 3
+
+
+class ChunkMap:
+    """Answers what a map of chunks asks; keeps the grid of the last array.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    outcomes
+        Which chunks failed in this session.
+
+    Attributes
+    ----------
+    last
+        The last answer, for a host that shows it without a front end.
+    """
+
+    def __init__(self, refs: ReferenceSet, outcomes: Outcomes) -> None:
+        self._refs = refs
+        self._outcomes = outcomes
+        self.last: tuple[Grid, Buffers] | None = None
+        self._kept: tuple[str, ChunkGrid] | None = None
+        self._audit: tuple[Audit, str, np.ndarray] | None = None
+
+    def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
+        """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
+        go_on(report, 0, _STEPS, "Looking for the array of most chunks")
+        path = message["array"]
+        if path is None:
+            path = self._largest()
+        if path is None:
+            return {"map": None}, []
+        grid = self._grid(str(path))
+        present = counted(grid.array.chunk_count, "chunk")
+        go_on(report, 1, _STEPS, f"Looking up {present}")
+        outside = len(grid.outside)
+        go_on(report, 2, _STEPS, f"Counting {present}")
+        window = message["window"]
+        windows = None if window is None else [(int(a), int(b)) for a, b in window]
+        view = grid.view(message["axes"], windows, CELLS)
+        codes, places = np.unique(view.targets, return_inverse=True)
+        places = places.reshape(view.shape) - int(-1 in codes)
+        counts = self._counts(grid, view)
+        buffers = [floats(each) for each in (counts, places, view.offsets, view.sizes)]
+        go_on(report, _STEPS, _STEPS, "Drawing")
+        model = self._model(grid, view, counts, codes[codes >= 0].tolist(), outside)
+        self.last = model, buffers
+        return {"map": model}, buffers
+
+    def _largest(self) -> str | None:
+        """Return the array of most chunks, the first look at a set."""
+        paths = self._refs.arrays()
+        return max(paths, key=lambda path: self._refs.array(path).chunk_count, default=None)
+
+    def _grid(self, path: str) -> ChunkGrid:
+        if self._kept is None or self._kept[0] != path:
+            try:
+                self._kept = path, self._refs.chunk_grid(path)
+            except KeyError:
+                raise RefexplorerError(f"There is no array at {path!r}.") from None
+        return self._kept[1]
+
+    def _counts(self, grid: ChunkGrid, view: GridView) -> np.ndarray:
+        """Return the chunks of each state, those that failed taken out of their own."""
+        audited = self._audited(grid)
+        counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
+        if audited is not None:
+            bad = grid.chunks.select(audited[tuple(grid.chunks.indices.T)] > DECODED)
+            failed = reduce(bad, view.sides, view.window, len(STATES)).counts
+            counts[:-1] -= failed
+            counts[-1] += failed.sum(axis=0)
+        left_out = reduce(grid.left_out, view.sides, view.window, 1).counts[0]
+        left_out = np.minimum(left_out, counts[0])  # of a sample not all were looked at
+        counts[0] -= left_out
+        counts[-1] += left_out
+        self._count_outcomes(grid, view, counts, audited)
+        return counts
+
+    def _count_outcomes(
+        self, grid: ChunkGrid, view: GridView, counts: np.ndarray, audited: np.ndarray | None
+    ) -> None:
+        """Count what failed in this session, unless it is counted already."""
+        failed = self._outcomes.failed(grid.array.path)
+        known = {tuple(index) for index in grid.left_out.indices.tolist()} if failed else set()
+        for index in failed:
+            if index in known or (audited is not None and audited[index] > DECODED):
+                continue
+            reference = self._refs.get(grid.array.chunk_key(index))
+            state = STATES.index("absent" if reference is None else reference.kind)
+            cell = _cell(view, index)
+            if cell is not None and counts[state][cell] > 0:
+                counts[state][cell] -= 1
+                counts[-1][cell] += 1
+
+    def _audited(self, grid: ChunkGrid) -> np.ndarray | None:
+        """Return the state of each chunk in the last audit, as `Audit.grid`; None without one."""
+        audit, array = self._refs.audited, grid.array
+        if audit is None or not grid.complete or array.chunk_count > DENSE_CHUNKS:
+            return None
+        if self._audit is None or self._audit[:2] != (audit, array.path):
+            self._audit = audit, array.path, audit.grid(array.path)
+        return self._audit[2]
+
+    def _model(
+        self,
+        grid: ChunkGrid,
+        view: GridView,
+        counts: np.ndarray,
+        codes: list[int],
+        outside: int,
+    ) -> Grid:
+        array, urls = grid.array, grid.urls
+        rank = len(array.grid)
+        rows, columns = view.shape
+        return Grid(
+            array.path,
+            self._refs.arrays()[:ARRAYS_LISTED],
+            array.grid,
+            tuple(
+                (array.dimensions or ("",) * rank)[axis] or f"axis {axis}" for axis in range(rank)
+            ),
+            array.folder + array.prefix if rank else array.chunk_key(()),
+            array.separator,
+            tuple(side.axis for side in view.sides),
+            view.window,
+            tuple(side.step for side in view.sides),
+            rows,
+            columns,
+            (*STATES, "failed"),
+            _totals(view, counts),
+            tuple(MapTarget(urls[code], code) for code in codes),
+            len(urls),
+            outside,
+            view.sampled,
+        )
+
+
+def _totals(view: GridView, counts: np.ndarray) -> tuple[int, ...]:
+    """Return the chunks of each state; float64 does not count all that may be absent."""
+    absent, *others = (int(count) for count in counts.sum(axis=(1, 2)))
+    if not view.sampled:
+        absent = math.prod(stop - start for start, stop in view.window) - sum(others)
+    return absent, *others
+
+
+def _cell(view: GridView, index: Index) -> tuple[int, int] | None:
+    """Return the row and the column of the cell that a chunk is in; None outside the window."""
+    if any(not a <= at < b for at, (a, b) in zip(index, view.window, strict=True)):
+        return None
+    places = [(index[side.axis] - side.start) // side.step for side in view.sides]
+    row, column = [0] * (2 - len(places)) + places
+    return row, column

@@ -1,0 +1,210 @@
+"""What became of the chunks of an array since another set, for the map of chunks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from refexplorer.differing import Difference, diff
+from refexplorer.display.difference import MARKS, SHOWN, reference_text, sentences, title
+from refexplorer.errors import RefexplorerError
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.differences.comparing import CHANGES
+from refexplorer.spec.core.references import Reference
+from refexplorer.views.wire.answering import Buffers, Message, Operation, floats
+from refexplorer.views.wire.jobs import Jobs, Report, go_on
+
+WORDS = {
+    "same": "the same",
+    "removed": "removed",
+    "added": "added",
+    "moved": "moved to another target",
+    "shifted": "shifted offset",
+    "resized": "changed length",
+    "inlined": "text on one side only",
+    "embedded": "text on one side, of equal bytes",
+    "content": "other content",
+    "metadata": "changed fields",
+}
+_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeKind:
+    """One change: its letter, what it is called, and how many keys of the set it became of."""
+
+    name: str
+    mark: str
+    words: str
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A key that differs, and its references in a few words."""
+
+    mark: str
+    key: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Two sets beside each other; the chunks of a picture by their change travel as a buffer."""
+
+    title: str
+    array: str
+    window: tuple[tuple[int, int], ...]
+    kinds: tuple[ChangeKind, ...]
+    sentences: tuple[str, ...]
+    rows: tuple[ChangeRow, ...]
+    more: int
+
+
+class Comparison:
+    """Answers how the set of an explorer differs from another one.
+
+    Parameters
+    ----------
+    refs
+        The set that is shown.
+    other
+        What it is compared with: the set as it was before; None for nothing yet.
+    jobs
+        Runs what takes long.
+    named_here
+        Whether the person may name the other set; its source is opened as any other.
+    """
+
+    def __init__(
+        self, refs: ReferenceSet, other: ReferenceSet | None, jobs: Jobs, *, named_here: bool
+    ) -> None:
+        self._refs = refs
+        self._other = other
+        self._jobs = jobs
+        self._named_here = named_here
+        self._lock = threading.Lock()
+        self._found: Difference | None = None
+        self._kept: tuple[str, np.ndarray] | None = None
+        self.operations: dict[str, Operation] = {
+            "changes.show": lambda message: self._jobs.start(
+                message, lambda report: self._show(message, report)
+            ),
+            "changes.with": lambda message: self._jobs.start(
+                message, lambda report: self._compare(str(message["source"]), report)
+            ),
+        }
+
+    @property
+    def other(self) -> ReferenceSet | None:
+        """What the set is compared with."""
+        return self._other
+
+    @property
+    def found(self) -> Difference | None:
+        """What differs, if it was looked for already."""
+        return self._found
+
+    def difference(self) -> Difference | None:
+        """Return what differs; None if there is nothing to compare with."""
+        with self._lock:
+            if self._found is None and self._other is not None:
+                self._found = diff(self._other, self._refs)
+            return self._found
+
+    def _compare(self, source: str, report: Report) -> tuple[Message, Buffers]:
+        if not self._named_here:
+            raise RefexplorerError("Another set cannot be named here.")
+
+        def tell(done: int, size: int) -> None:
+            go_on(report, done, size, f"Opening {source[:_TEXT]}")
+
+        other = open_references(source, progress=tell) if source else None
+        with self._lock:
+            self._other, self._found, self._kept = other, None, None
+        return {}, []
+
+    def _show(self, message: Message, report: Report) -> tuple[Message, Buffers]:
+        report(0, 0, f"Comparing {self._refs.count:,} keys")
+        found = self.difference()
+        if found is None:
+            return {"comparable": self._named_here, "changes": None}, []
+        path, window = str(message["array"]), [(int(a), int(b)) for a, b in message["window"]]
+        kinds = [name for name in CHANGES if name in found.counts]
+        codes = [CHANGES.index(name) for name in kinds]
+        cells = changes_in_cells(
+            self._grid(found, path), window, message["axes"], message["steps"], codes
+        )
+        model = _model(found, path, window, kinds)
+        return {"comparable": self._named_here, "changes": model}, [floats(cells)]
+
+    def _grid(self, found: Difference, path: str) -> np.ndarray:
+        with self._lock:
+            if self._kept is None or self._kept[0] != path:
+                self._kept = path, found.grid(path)
+            return self._kept[1]
+
+
+def changes_in_cells(
+    grid: np.ndarray,
+    window: Sequence[tuple[int, int]],
+    axes: Sequence[int],
+    steps: Sequence[int],
+    codes: Sequence[int],
+) -> np.ndarray:
+    """Count the chunks of a window by cell and change.
+
+    Parameters
+    ----------
+    grid
+        As of `Difference.grid`.
+    window, axes, steps
+        Of a picture; see `refexplorer.views.wire.map_models.Grid`.
+    codes
+        The changes, places in `CHANGES`.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape ``(changes, rows, columns)``.
+    """
+    part = grid[tuple(slice(*span) for span in window)]
+    others = [axis for axis in range(part.ndim) if axis not in axes]
+    drawn = [1] * (2 - len(axes)) + [part.shape[axis] for axis in axes]
+    part = part.transpose([*others, *axes]).reshape(-1, *drawn)
+    widths = [1] * (2 - len(axes)) + list(steps)
+    starts = [np.arange(0, size, step) for size, step in zip(drawn, widths, strict=True)]
+    if not part.size:
+        return np.zeros((len(codes), *map(len, starts)))
+    counted = [np.count_nonzero(part == code, axis=0) for code in codes]
+    return np.array(
+        [np.add.reduceat(np.add.reduceat(each, starts[0], 0), starts[1], 1) for each in counted],
+        np.float64,
+    )
+
+
+def _model(
+    found: Difference, path: str, window: Sequence[tuple[int, int]], kinds: Sequence[str]
+) -> Changes:
+    rows = (
+        ChangeRow(MARKS[row.change], row.key, _cut(row.before), _cut(row.after))
+        for row in found.rows(0, SHOWN)
+    )
+    return Changes(
+        title(found),
+        path,
+        tuple(window),
+        tuple(ChangeKind(name, MARKS[name], WORDS[name], found.counts[name]) for name in kinds),
+        tuple(sentences(found)),
+        tuple(rows),
+        max(0, found.total - SHOWN),
+    )
+
+
+def _cut(reference: Reference | None) -> str:
+    return reference_text(reference)[:_TEXT]

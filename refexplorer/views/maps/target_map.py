@@ -1,0 +1,158 @@
+"""The map of a target: which of its bytes are referenced, and the table of all targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from refexplorer.data.check.check_results import TargetCheck
+from refexplorer.data.check.checking import check_targets
+from refexplorer.data.check.journal import Journal
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.errors import RefexplorerError
+from refexplorer.markup import counted
+from refexplorer.refset.targets.layout import TargetLayout, TargetRange, TargetSummary
+from refexplorer.views.wire.answering import Buffers, Message, floats
+from refexplorer.views.wire.jobs import Report, go_on, unheard
+from refexplorer.views.wire.map_models import Layout, MapArray, MapRange, TargetRow
+
+if TYPE_CHECKING:
+    from refexplorer.data.audit.report.audit_report import Audit
+    from refexplorer.referenceset import ReferenceSet
+
+ROWS = 1000
+"""Most rows that one answer carries."""
+BINS = 400
+RANGES_SHOWN = 400
+WHOLE_KEYS_SHOWN = 20
+_ARRAYS_NAMED = 4
+_GRANTS_NAMED = 8
+
+
+class Known(NamedTuple):
+    """What a check or an audit found of a target."""
+
+    size: int | None
+    state: str
+    message: str | None
+
+
+class TargetMap:
+    """Answers what the table and the map of targets ask.
+
+    Attributes
+    ----------
+    last
+        The last answer, for a host that shows it without a front end.
+    """
+
+    def __init__(self, refs: ReferenceSet, targets: Targets) -> None:
+        self._refs = refs
+        self._targets = targets
+        self._checked: dict[str | None, TargetCheck] = {}
+        self._audit: tuple[Audit, dict[str | None, Known]] | None = None
+        self.last: tuple[Layout, Buffers] | None = None
+
+    def rows(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
+        """Answer ``targets.rows``."""
+        self._sort(report)
+        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
+        index = self._refs.target_index
+        rows = list(map(self._row, index.targets(start, start + n)))
+        return {"start": start, "total": index.count, "rows": rows}, []
+
+    def _row(self, target: TargetSummary) -> TargetRow:
+        known = self._checked.get(target.url) or self._audited().get(target.url)
+        return TargetRow(
+            target.url,
+            target.ranges,
+            target.whole,
+            target.bytes,
+            target.end,
+            target.arrays[:_ARRAYS_NAMED],
+            len(target.arrays),
+            None if known is None else known.size,
+            "unknown" if known is None else known.state,
+            None if known is None else known.message,
+        )
+
+    def _audited(self) -> Mapping[str | None, Known]:
+        """Return what the last audit found of each target."""
+        audit = self._refs.audited
+        if audit is not None and (self._audit is None or self._audit[0] is not audit):
+            columns = ("target", "target_size", "state", "message")
+            urls, *facts = (audit.targets()[name].to_pylist() for name in columns)
+            self._audit = audit, dict(zip(urls, map(Known, *facts), strict=True))
+        return {} if self._audit is None else self._audit[1]
+
+    def check(self, report: Report) -> tuple[Message, Buffers]:
+        """Answer ``targets.check``: ask each target that may be read for its size."""
+
+        def checked(done: int, of: int) -> bool:
+            return report(done, of, f"{done:,} of {of:,} targets")
+
+        index, name = self._refs.target_index, self._refs.source.name
+        checks = check_targets(name, index, self._targets, Journal(None), checked)
+        self._checked |= {record.url: record for record in checks}
+        grants = dict.fromkeys(record.grant for record in checks if record.grant)
+        return {"summary": checks.summary, "grants": list(grants)[:_GRANTS_NAMED]}, []
+
+    def _sort(self, report: Report) -> None:
+        """Put all references in the order of their targets, if that was not done before."""
+        references = counted(self._refs.count, "reference")
+        go_on(report, 0, 2, f"Sorting {references} by their targets")
+        self._refs.target_index  # noqa: B018  sorted when first asked for
+        go_on(report, 1, 2, "Sorted")
+
+    def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
+        """Answer ``target.show``; ``layout`` is None if the set has no targets."""
+        self._sort(report)
+        first = self._refs.targets(0, 1)
+        if not first:
+            return {"layout": None}, []
+        layout = self._layout(message.get("url", first[0].url))
+        start, stop = _window(message["window"], layout.end)
+        bins = layout.bins(start, stop, BINS)
+        arrays = (bins.edges, bins.covered, bins.shared, bins.ranges, bins.arrays)
+        self.last = self._model(layout, start, stop), [floats(each) for each in arrays]
+        return {"layout": self.last[0]}, self.last[1]
+
+    def _layout(self, url: str | None) -> TargetLayout:
+        try:
+            return self._refs.layout(url)
+        except KeyError:
+            raise RefexplorerError(f"No reference names the target {url!r}.") from None
+
+    def _model(self, layout: TargetLayout, start: int, stop: int) -> Layout:
+        shown = layout.ranges(start, stop, RANGES_SHOWN)
+        return Layout(
+            layout.url,
+            start,
+            stop,
+            layout.end,
+            len(layout),
+            layout.whole,
+            tuple(layout.whole_keys(WHOLE_KEYS_SHOWN)),
+            layout.covered.total,
+            len(layout.gaps.starts),
+            layout.gaps.total,
+            len(layout.shared.starts),
+            layout.shared.total,
+            tuple(map(MapArray, layout.arrays, layout.numbers)),
+            None if shown is None else tuple(_range(each, layout) for each in shown),
+            self._refs.target_index.unlisted,
+        )
+
+
+def _range(found: TargetRange, layout: TargetLayout) -> MapRange:
+    return MapRange(found.key, layout.arrays.index(found.array), found.offset, found.length)
+
+
+def _window(window: list[int] | None, end: int) -> tuple[int, int]:
+    """Return the window within the target; all of it by default."""
+    if window is None:
+        return 0, max(end, 1)
+    start, stop = (int(each) for each in window)
+    if not 0 <= start < stop:
+        raise RefexplorerError(f"There are no bytes from {start:,} to {stop:,}.")
+    return start, stop

@@ -1,0 +1,4 @@
+"""Values for a picture: which part, what it costs, read, scaled, thinned.
+
+`reader` answers the requests, `region_reader` reads chunk by chunk. Begin with `reader`.
+"""

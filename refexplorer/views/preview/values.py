@@ -1,0 +1,108 @@
+"""From decoded values to what a picture shows: CF decoding, numbers or texts, thinning."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.data.read.chunk_reader import Reading
+from refexplorer.markup import escape
+
+if TYPE_CHECKING:
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+VALUES_SHOWN = 1_000_000
+TEXTS_SHOWN = 1_000
+_TEXT_SHOWN = 200
+
+Values = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """What of the CF conventions is applied: scale, offset and missing values; times."""
+
+    scale: bool = True
+    times: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Physical:
+    """Values with a meaning.
+
+    Attributes
+    ----------
+    decoded
+        As xarray decodes them.
+    numbers
+        The same as float64, times as milliseconds since 1970; None where they are no numbers.
+    times
+        Whether they are times.
+    """
+
+    decoded: Values
+    numbers: Values | None
+    times: bool = False
+
+
+def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
+    """Apply what the attributes say of scale, offset, missing values and times.
+
+    Attributes that do not fit are left aside, as is a fill value of Zarr format 3, which is no
+    missing value there. Times of a calendar that numpy does not know stay numbers.
+    """
+    values = np.asarray(found.values)
+    if decoding.times and "since" in str(array.attributes.get("units", "")):
+        decoded = _decoded(array, found, values, decoding)
+        if decoded.dtype.kind == "M":
+            stamps = decoded.astype("datetime64[ms]")
+            numbers = np.where(np.isnat(stamps), np.nan, stamps.astype("<f8"))
+            return Physical(decoded, numbers, times=True)
+    decoded = _decoded(array, found, values, Decoding(decoding.scale, times=False))
+    return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
+
+
+def _decoded(array: ArrayMeta, found: Reading, values: Values, decoding: Decoding) -> Values:
+    import xarray
+
+    attributes = dict(array.attributes)
+    if array.zarr_format == 2 and found.fill is not None:
+        attributes.setdefault("_FillValue", found.fill)
+    names = tuple(f"dim_{axis}" for axis in range(values.ndim))
+    variable = xarray.Variable(names, values, attributes)
+    try:
+        decoded = xarray.conventions.decode_cf_variable(
+            array.path,
+            variable,
+            mask_and_scale=decoding.scale,
+            decode_times=decoding.times,
+            decode_timedelta=False,
+            concat_characters=False,
+        )
+        return np.asarray(decoded.values)
+    except Exception:
+        return values
+
+
+def texts(values: Values) -> tuple[str, ...]:
+    """Return the first values as text."""
+    first = values.reshape(-1)[:TEXTS_SHOWN]
+    return tuple(escape(_text(value), _TEXT_SHOWN) for value in first)
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def thinning(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the step along each dimension that leaves at most `VALUES_SHOWN` values."""
+    steps = [1] * len(shape)
+    left = list(shape)
+    while math.prod(left) > VALUES_SHOWN:
+        axis = left.index(max(left))
+        steps[axis] += 1
+        left[axis] = -(-shape[axis] // steps[axis])
+    return tuple(steps)

@@ -1,0 +1,4 @@
+"""Views as HTML and text for where no script runs, such as a saved notebook.
+
+`explorer_snapshot` and `editor_snapshot`, with the images of `pictures`.
+"""

@@ -1,0 +1,289 @@
+"""The state of a view as HTML and text for where no script runs: a saved notebook on a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refexplorer.display.difference import difference_html
+from refexplorer.display.html import notes_html
+from refexplorer.display.text import facts_text
+from refexplorer.errors import RefexplorerError
+from refexplorer.markup import code, counted, escape, shown, size_text, table
+from refexplorer.views.key.inspector import item
+from refexplorer.views.snapshots import pictures
+from refexplorer.views.wire.models import Reading, Row
+from refexplorer.views.wire.notes import SOON, known
+
+if TYPE_CHECKING:
+    from refexplorer.views.explorer.explorer_controller import ExplorerController
+
+LONGEST = 300_000
+"""Most characters of the HTML of one widget."""
+ROWS = 60
+_TARGETS = 20
+_NAME = 160
+_TEXT = 2_000
+
+Section = Callable[["ExplorerController"], str]
+
+
+def still_html(controller: ExplorerController, part: str) -> str:
+    """Return a view as it is now; at most `LONGEST` characters, no script, no style needed.
+
+    Parameters
+    ----------
+    controller
+        Holds the state.
+    part
+        ``"explorer"``, or the name of one of its parts: tree, key, data, chunks, targets.
+    """
+    html = _title(controller)
+    for section in _PARTS[part]:
+        try:
+            more = section(controller)
+        except RefexplorerError as error:
+            more = f"<p>{shown(str(error))}</p>"
+        if len(html) + len(more) < LONGEST - 100:
+            html += more
+    return f'<div class="refexplorer">{html}</div>'
+
+
+def still_text(controller: ExplorerController, part: str) -> str:
+    """Return a view as one line of text."""
+    refs = controller.references
+    chosen = f", {controller.selection} chosen" if controller.selection else ""
+    name = "explorer" if part == "explorer" else f"{part} view"
+    return escape(f"{name} of {refs.source.name}: {facts_text(refs.summary())}{chosen}")
+
+
+def _title(controller: ExplorerController) -> str:
+    refs = controller.references
+    facts = shown(facts_text(refs.summary()))
+    return f"<p><b>{shown(refs.source.name, _NAME)}</b> ({refs.source.form}): {facts}</p>"
+
+
+def complete(controller: ExplorerController) -> None:
+    """Find what `still_html` leaves out of a large set, which would hold up its first look."""
+    refs = controller.references
+    _ = refs.diagnostics
+    with suppress(RefexplorerError):
+        controller.comparison.difference()
+    with suppress(RefexplorerError):
+        _draw_chunks(controller)
+    with suppress(RefexplorerError):
+        controller.target_map.show({"window": None})
+
+
+def _notes(controller: ExplorerController) -> str:
+    found = known(controller.references)
+    if found is None:
+        return "<p>Whether something is odd about this set was not looked for yet.</p>"
+    return notes_html(found)
+
+
+def _tree(controller: ExplorerController) -> str:
+    rows, total = controller.window(0, ROWS)
+    cells = [_row_cells(row) for row in rows]
+    if total > len(rows):
+        cells.append([f"… {total - len(rows):,} more", "", "", "", ""])
+    return table(("Key", "Kind", "Size", "Target", "Origin"), cells)
+
+
+def _row_cells(row: Row) -> list[str]:
+    indent = "&nbsp;" * 4 * row.depth
+    mark = "" if row.type == "key" else "▾ " if row.open else "▸ "
+    inside = "" if row.type == "key" else counted(row.children, "child", "children")
+    return [
+        f"{indent}{mark}{code(row.name or '/', _NAME)}",
+        row.kind or row.type,
+        "" if row.size is None else size_text(row.size),
+        code(row.target, _NAME) if row.target else inside,
+        shown(row.origin or ""),
+    ]
+
+
+def _key(controller: ExplorerController) -> str:
+    path = controller.selection
+    if not path:
+        return ""
+    try:
+        found = item(controller.references, path, controller.policy)
+    except KeyError:
+        return f"<p>The set has nothing at {code(path, _NAME)}.</p>"
+    facts = [
+        ("key", code(found.path, _NAME)),
+        ("kind", found.kind or found.type),
+        ("reference", code(found.raw, _TEXT) if found.raw else ""),
+        ("range", "" if found.offset is None else f"{found.offset:,} + {found.length:,} bytes"),
+        ("size", "" if found.size is None else size_text(found.size)),
+        ("from", shown(found.origin or "")),
+        ("shape", "" if found.array is None else _shape(found.array.shape)),
+        ("type", "" if found.array is None else shown(found.array.dtype, _NAME)),
+    ]
+    text = "" if found.text is None else f"<pre>{shown(found.text, _TEXT)}</pre>"
+    return table(("", "Selected"), [fact for fact in facts if fact[1]]) + text
+
+
+def _data(controller: ExplorerController) -> str:
+    if controller.reader.last is None:
+        return "<p>No values were read.</p>"
+    reading, buffer = controller.reader.last
+    parts = [_caption(reading)]
+    if buffer is not None and reading.minimum is not None and reading.maximum is not None:
+        values = np.frombuffer(buffer, "<f8").reshape(reading.shape)
+        parts += _picture(reading, values, reading.minimum, reading.maximum)
+    elif reading.texts:
+        lines = [[str(at), shown(text)] for at, text in enumerate(reading.texts[:ROWS])]
+        parts.append(table(("Index", "Value"), lines))
+    return "".join(parts)
+
+
+def _caption(reading: Reading) -> str:
+    units = f" {shown(reading.units, _NAME)}" if reading.units and not reading.times else ""
+    span = ""
+    if reading.minimum is not None and reading.maximum is not None:
+        span = f", {reading.minimum:.6g} to {reading.maximum:.6g}{units}"
+    missing = f", {reading.missing:,} missing" if reading.missing else ""
+    failed = f", {counted(reading.chunks.failed, 'chunk')} failed" if reading.chunks.failed else ""
+    place = f"{shown(reading.array, _NAME)}[{shown(', '.join(reading.slices))}]"
+    said = f" {shown(reading.message, _TEXT)}" if reading.message else ""
+    return (
+        f"<p><b>{shown(reading.name, _NAME)}</b> <code>{place}</code>: {_shape(reading.shape)} of "
+        f"{shown(reading.dtype, _NAME)}, {reading.state}{span}{missing}{failed}.{said}</p>"
+    )
+
+
+def _picture(reading: Reading, values: np.ndarray, low: float, high: float) -> Iterator[str]:
+    """Yield the picture of the last two long dimensions, at the first place of the others."""
+    drawn = [axis for axis, size in enumerate(values.shape) if size > 1][-2:]
+    if not drawn:
+        return
+    first = tuple(slice(None) if axis in drawn else 0 for axis in range(values.ndim))
+    part = values[first]
+    names = [_along(reading, axis) for axis in drawn]
+    words = f"{reading.name}, {low:.6g} to {high:.6g}"
+    if len(drawn) == 1:
+        yield f"<p>{pictures.element(pictures.line(part, low, high), words)}<br>{names[0]}</p>"
+        return
+    upward = _rises(reading, drawn[0])
+    picture = pictures.heatmap(part, low, high, upward)
+    place = "bottom to top" if upward else "top to bottom"
+    yield f"<p>{pictures.element(picture, words)}<br>{names[0]} {place}, {names[1]} across</p>"
+
+
+def _rises(reading: Reading, axis: int) -> bool:
+    places = reading.coordinates[axis].values if axis < len(reading.coordinates) else None
+    return places is not None and len(places) > 1 and places[-1] > places[0]
+
+
+def _along(reading: Reading, axis: int) -> str:
+    name = shown(reading.dimensions[axis], _NAME)
+    known = reading.coordinates[axis] if axis < len(reading.coordinates) else None
+    if known is None or not known.values:
+        return f"{name} (0 to {reading.shape[axis] - 1:,})"
+    first, last = (_place(value, known.times) for value in (known.values[0], known.values[-1]))
+    return f"{name} ({first} to {last})"
+
+
+def _place(value: float, is_time: bool) -> str:
+    if is_time and math.isfinite(value):
+        return str(np.datetime64(int(value), "ms"))
+    return f"{value:.6g}"
+
+
+def _chunks(controller: ExplorerController) -> str:
+    if controller.chunk_map.last is None and controller.references.count <= SOON:
+        _draw_chunks(controller)
+    if controller.chunk_map.last is None:
+        return ""
+    grid, buffers = controller.chunk_map.last
+    states = [f"{n:,} {state}" for state, n in zip(grid.states, grid.counts, strict=True) if n]
+    size = " \N{MULTIPLICATION SIGN} ".join(f"{n:,}" for n in grid.grid) or "1"
+    words = f"{size} chunks of {grid.array or '/'}: {', '.join(states)}"
+    if grid.rows * grid.columns == 0:
+        return f"<p>{shown(words)}</p>"
+    picture = pictures.element(pictures.chunk_map(grid, buffers), words)
+    names = " across, ".join(reversed([grid.dimensions[axis] for axis in grid.axes]))
+    down = f" ({shown(names)} {'down' if len(grid.axes) > 1 else 'across'})" if names else ""
+    legend = [
+        f"{pictures.swatch(target.number)} {shown(target.url or 'the target of the reader', _NAME)}"
+        for target in grid.targets[:_TARGETS]
+    ]
+    return f"<p>{shown(words)}{down}<br>{picture}<br>{'<br>'.join(legend)}</p>"
+
+
+def _draw_chunks(controller: ExplorerController) -> None:
+    array = _array_of(controller)
+    controller.chunk_map.show({"array": array, "axes": None, "window": None})
+
+
+def _array_of(controller: ExplorerController) -> str | None:
+    """Return the array that the selection is or belongs to."""
+    refs, path = controller.references, controller.selection
+    if path in refs.arrays():
+        return path
+    owner = refs.array_of(path)
+    return None if owner is None else owner[0]
+
+
+def _changes(controller: ExplorerController) -> str:
+    comparison, count = controller.comparison, controller.references.count
+    found = comparison.difference() if count <= SOON else comparison.found
+    return "" if found is None else difference_html(found)
+
+
+def _targets(controller: ExplorerController) -> str:
+    refs = controller.references
+    if refs.count > SOON and controller.target_map.last is None:
+        return ""
+    found = refs.targets(0, _TARGETS)
+    rows = [
+        [
+            code(target.url or "the target of the reader", _NAME),
+            f"{target.ranges:,}",
+            size_text(target.bytes),
+            f"{target.bytes / target.end:.1%}" if target.end else "whole",
+        ]
+        for target in found
+    ]
+    if not rows:
+        return "<p>No key refers to a target.</p>"
+    return table(("Target", "Ranges", "Referenced", "Share"), rows) + _strip(controller)
+
+
+def _strip(controller: ExplorerController) -> str:
+    if controller.target_map.last is None:
+        controller.target_map.show({"window": None})
+    if controller.target_map.last is None:
+        return ""
+    layout, buffers = controller.target_map.last
+    if not layout.ranges:
+        return ""
+    overlaps = f", {counted(layout.shared, 'overlap')}" if layout.shared else ""
+    words = f"{layout.url}: {counted(layout.ranges, 'range')}, {layout.gaps:,} gaps{overlaps}"
+    picture = pictures.element(pictures.strip(layout, buffers), words)
+    legend = [
+        f"{pictures.swatch(array.number)} {shown(array.path or 'other keys', _NAME)}"
+        for array in layout.arrays[:_TARGETS]
+    ]
+    span = f"bytes {layout.start:,} to {layout.stop:,}"
+    return f"<p>{shown(words, _TEXT)}<br>{picture}<br>{span}<br>{' '.join(legend)}</p>"
+
+
+def _shape(sizes: tuple[int, ...]) -> str:
+    return " \N{MULTIPLICATION SIGN} ".join(f"{size:,}" for size in sizes) or "one value"
+
+
+_PARTS: dict[str, tuple[Section, ...]] = {
+    "explorer": (_notes, _tree, _key, _data, _chunks, _changes, _targets),
+    "tree": (_tree,),
+    "key": (_key,),
+    "data": (_data,),
+    "chunks": (_chunks, _changes),
+    "targets": (_targets,),
+}

@@ -1,0 +1,68 @@
+"""Diagnostics as marks in a text, and the mark of an error that refuses the whole text."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from refexplorer.errors import RefexplorerError, SpecError
+from refexplorer.views.text.fixes import Edit, fixes, wrap
+from refexplorer.views.text.text_positions import Places
+from refexplorer.views.wire.editor_models import Change, Fix, Mark
+from refexplorer.views.wire.models import Note
+from refexplorer.views.wire.notes import SHOWN, note
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+
+def marks_of_set(places: Places, refs: ReferenceSet) -> list[Mark]:
+    """Place the first notes of a set in the text that it was read from."""
+    return [_mark(note(refs, found), places, found.pointer) for found in refs.diagnostics[:SHOWN]]
+
+
+def mark_of_error(places: Places, error: RefexplorerError) -> Mark:
+    """Place an error that refuses the whole text: at its pointer, else at its line."""
+    said, text = sentence_of(error), places.text
+    if not isinstance(error, SpecError):
+        return _placed(Note("not-json", "error", said, None, "", None, None, 1, None), places)
+    refusal = Note(
+        error.code, "error", said, None, error.pointer, error.line, error.column, 1, None
+    )
+    if error.pointer or error.line is None or error.column is None:
+        return _mark(refusal, places, error.pointer)
+    lines = text.splitlines(keepends=True)
+    start = min(sum(map(len, lines[: error.line - 1])) + error.column - 1, max(len(text) - 1, 0))
+    return _placed(refusal, places, start, min(start + 1, len(text)))
+
+
+def wrapping(places: Places) -> Fix:
+    """Return what makes a version 0 document one of version 1."""
+    label, edits = wrap(places.text)
+    return Fix(label, tuple(_change(edit, places) for edit in edits))
+
+
+def sentence_of(error: RefexplorerError) -> str:
+    """Leave out the name of the source: there is only one text."""
+    return str(error).removeprefix("bytes: ")
+
+
+def _mark(noted: Note, places: Places, pointer: str) -> Mark:
+    span = places.span(pointer)
+    return _placed(noted, places, *((span.start, span.end) if span else (0, 0)))
+
+
+def _placed(noted: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
+    """Place a note between two offsets of characters."""
+    mends = tuple(
+        Fix(label, tuple(_change(edit, places) for edit in edits))
+        for label, edits in fixes(places, noted, start, end)
+    )
+    said = {field.name: getattr(noted, field.name) for field in fields(Note)}
+    first, last = places.units(start), places.units(end)
+    return Mark(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
+
+
+def _change(edit: Edit, places: Places) -> Change:
+    start, end, insert = edit
+    return Change(places.units(start), places.units(end), insert)

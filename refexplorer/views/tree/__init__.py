@@ -1,0 +1,4 @@
+"""The tree as rows on a screen, and a search that may be stopped.
+
+`visible_rows` finds the rows by arithmetic, `timed_search` those that match.
+"""

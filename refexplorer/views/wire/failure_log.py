@@ -1,0 +1,58 @@
+"""How reading went, known to all views of one set: what failed in one is marked in the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakMethod
+
+from refexplorer.data.decode.chunk_arithmetic import Index
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+
+class Outcomes:
+    """Which chunks of one set could not be read or decoded when they were tried last."""
+
+    def __init__(self) -> None:
+        self._failed: dict[str, dict[Index, str]] = {}
+        self._watchers: list[WeakMethod[Callable[[str], None]]] = []
+        self._lock = threading.Lock()
+
+    def failed(self, array: str) -> dict[Index, str]:
+        """Return why chunks of an array failed, by index."""
+        with self._lock:
+            return dict(self._failed.get(array, {}))
+
+    def note(self, array: str, index: Index, reason: str | None) -> bool:
+        """Keep how a chunk came out, None if it did not fail; say whether that is new."""
+        with self._lock:
+            known = self._failed.setdefault(array, {})
+            is_new = (index in known) != (reason is not None)
+            if reason is None:
+                known.pop(index, None)
+            else:
+                known[index] = reason
+        return is_new
+
+    def watch(self, watcher: Callable[[str], None]) -> None:
+        """Call a bound method with the array of what is new, for as long as its object lives."""
+        with self._lock:
+            living = [each for each in self._watchers if each() is not None]
+            self._watchers = [*living, WeakMethod(watcher)]
+
+    def tell(self, array: str) -> None:
+        """Tell all who watch that something of an array is new."""
+        for each in self._watchers:
+            if (watcher := each()) is not None:
+                watcher(array)
+
+
+_KNOWN: WeakKeyDictionary[ReferenceSet, Outcomes] = WeakKeyDictionary()
+
+
+def outcomes_of(refs: ReferenceSet) -> Outcomes:
+    """Return what all views of a set share."""
+    return _KNOWN.setdefault(refs, Outcomes())

@@ -1,0 +1,95 @@
+"""Diagnostics as notes, and which key each is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from refexplorer.errors import shorten
+from refexplorer.spec.core.paths import folders_above
+from refexplorer.views.wire.models import Note
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.spec.core.diagnostics import Diagnostic
+
+SHOWN = 200
+"""Notes that one answer carries; their full number travels beside them."""
+SOON = 100_000
+"""Keys of a set that is gone through at once; what is odd about a larger one is said later."""
+
+
+def known(refs: ReferenceSet) -> tuple[Diagnostic, ...] | None:
+    """Return the diagnostics of a set, or None where finding them would hold up the first look."""
+    is_known = refs.count <= SOON or "diagnostics" in vars(refs)
+    return refs.diagnostics if is_known else None
+
+
+def notes(refs: ReferenceSet) -> tuple[Note, ...]:
+    """Return the first notes of a set."""
+    return tuple(note(refs, diagnostic) for diagnostic in refs.diagnostics[:SHOWN])
+
+
+def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:
+    """Return the notes about a key, about the metadata of an array, or about the item that made it.
+
+    None as long as those of the whole set are not known.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    path
+        A key, or the path of an array or group.
+    origin
+        ``"gen[0]"`` for a generated key.
+    """
+    inside = {
+        f"{path}/{name}".lstrip("/") for name in (".zarray", ".zattrs", ".zgroup", "zarr.json")
+    }
+    item = f"/{origin.replace('[', '/').rstrip(']')}" if origin and "[" in origin else None
+    found = []
+    if (diagnostics := known(refs)) is None:
+        return None
+    for diagnostic in diagnostics:
+        is_item = item is not None and f"{diagnostic.pointer}/".startswith(f"{item}/")
+        if is_item or diagnostic.key == path or diagnostic.key in inside:
+            found.append(note(refs, diagnostic))
+    return tuple(found[:SHOWN])
+
+
+def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
+    """Return the model of a diagnostic, with what the tree has that is nearest to its place."""
+    return Note(
+        diagnostic.code,
+        diagnostic.severity,
+        diagnostic.message,
+        diagnostic.hint or None,
+        shorten(diagnostic.pointer),
+        diagnostic.line,
+        diagnostic.column,
+        diagnostic.count,
+        _nearest(refs, diagnostic),
+    )
+
+
+def _nearest(refs: ReferenceSet, diagnostic: Diagnostic) -> str | None:
+    """Return the key that a diagnostic is about, the first of its gen item, or what it is below."""
+    key = diagnostic.key
+    if key in refs:
+        return key
+    if key is None:
+        return _first_of_item(refs, diagnostic.pointer)
+    for folder in filter(None, folders_above(key)):
+        try:
+            return refs.node(folder).path
+        except KeyError:
+            continue
+    return None
+
+
+def _first_of_item(refs: ReferenceSet, pointer: str) -> str | None:
+    _, *parts = pointer.split("/")
+    if len(parts) < 2 or parts[0] != "gen":
+        return None
+    numbers = refs.numbers(f"gen[{parts[1]}]")
+    return next(iter(refs.keys_at(numbers.start, numbers.start + 1)), None) if numbers else None

@@ -53,7 +53,9 @@ def facts_text(summary: Summary) -> str:
         counted(summary.targets, "target"),
         bytes_text(summary),
     ]
-    if summary.missing:
+    if summary.missing is None:
+        parts.append("chunks without a reference not counted")
+    elif summary.missing:
         parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
     if summary.left_out:
         parts.append(f"{counted(summary.left_out, 'chunk')} left out by errors")

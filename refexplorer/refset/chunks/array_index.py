@@ -9,6 +9,7 @@ import numpy as np
 
 from refexplorer.formats.buffers.arrow import number_column
 from refexplorer.refset.chunks.array_metadata import ArrayReader
+from refexplorer.refset.chunks.generated_counts import count_by_arithmetic
 from refexplorer.refset.chunks.grid_counting import (
     count_in_folder,
     count_in_folders,
@@ -19,6 +20,7 @@ from refexplorer.refset.chunks.grid_counting import (
 from refexplorer.refset.chunks.grid_patterns import pattern_of_names
 from refexplorer.refset.columns.chunk_names import chunk_indices
 from refexplorer.refset.segments.generated_columns import generated_tables
+from refexplorer.refset.segments.listing import EVALUATED_KEYS
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.segment import Generated, Segment
 from refexplorer.refset.tree.folders import Folder, Tree
@@ -37,7 +39,7 @@ class ArrayIndex:
         self._tree = tree
         self._reader = ArrayReader(tree.table)
         self._read: dict[str, ArrayMeta | None] = {}
-        self._present: dict[str, int] = {}
+        self._present: dict[str, int | None] = {}
         self._counted: dict[str, int] = {}
 
     @cached_property
@@ -80,13 +82,19 @@ class ArrayIndex:
         places, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
         return rows[places], indices
 
-    def present(self, array: ArrayMeta) -> int:
-        """Count the chunks inside the grid that have a reference; record files are read."""
+    def present(self, array: ArrayMeta) -> int | None:
+        """Count the chunks inside the grid that have a reference; record files are read.
+
+        None if too many generated keys would have to be made to tell. References of large gen
+        items are counted whether or not their templates fail.
+        """
         if array.path not in self._present:
             below, above = self._segments(array)
             found = [_present_in(segment, array) for segment in below]
             found += [_present_among(segment, array) for segment in above]
-            self._present[array.path] = self._explicit(array) + sum(found)
+            known = [count for count in found if count is not None]
+            is_known = len(known) == len(found)
+            self._present[array.path] = self._explicit(array) + sum(known) if is_known else None
         return self._present[array.path]
 
     def segments(self, array: ArrayMeta) -> list[Segment]:
@@ -148,14 +156,16 @@ class ArrayIndex:
         return [array for array in found if array is not None]
 
 
-def _present_in(segment: Segment, array: ArrayMeta) -> int:
-    """Count the chunks of an array in a segment; of very many, all are taken to be inside."""
+def _present_in(segment: Segment, array: ArrayMeta) -> int | None:
+    """Count the chunks of an array in a segment; None if they are too many to be told."""
     if isinstance(segment, Records):
         return segment.present
-    if segment.count > LISTED_CHUNKS:
-        return segment.count
     if isinstance(segment, Generated) and is_counted(array):
-        return sum(count_inside(table.keys, array) for table in generated_tables(segment))
+        if segment.count <= EVALUATED_KEYS:
+            return sum(count_inside(table.keys, array) for table in generated_tables(segment))
+        return count_by_arithmetic(segment, array)
+    if segment.count > LISTED_CHUNKS:
+        return None
     indices = (array.chunk_index(key) for key, _ in segment.iterate())
     return sum(index is not None and array.contains(index) for index in indices)
 
@@ -169,11 +179,9 @@ def _segments_above(folder: Folder | None) -> list[Segment]:
     return found
 
 
-def _present_among(segment: Segment, array: ArrayMeta) -> int:
-    """Count the chunks of one array among keys of several; of very many, at most the grid."""
-    if segment.count <= LISTED_CHUNKS:
-        return _present_in(segment, array)
-    if array.chunk_count <= LISTED_CHUNKS:
+def _present_among(segment: Segment, array: ArrayMeta) -> int | None:
+    """Count the chunks of one array among keys of several; None if they are too many."""
+    if array.chunk_count <= LISTED_CHUNKS < segment.count:
         keys = (array.chunk_key(array.index_at(number)) for number in range(array.chunk_count))
         return sum(segment.find(key) is not None for key in keys)
-    return min(segment.count, array.chunk_count)
+    return _present_in(segment, array) if segment.count <= EVALUATED_KEYS else None

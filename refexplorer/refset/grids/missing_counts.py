@@ -4,41 +4,46 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from refexplorer.refset.chunks.array_index import LISTED_CHUNKS
 from refexplorer.refset.grids.chunk_grid import ChunkGrid
 from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.segments.listing import EVALUATED_KEYS
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.segment import Generated, Segment
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
 class Lacking(NamedTuple):
-    """Counts of chunks: `missing` ones read as the fill value, those `left_out` cannot be read."""
+    """Counts of chunks: `missing` ones read as the fill value, those `left_out` cannot be read.
 
-    missing: int
-    left_out: int
+    Both are None where too many generated keys would have to be made to tell them apart.
+    """
+
+    missing: int | None
+    left_out: int | None
+
+
+_UNKNOWN = Lacking(None, None)
 
 
 def lacking(opened: OpenedSet, array: ArrayMeta) -> Lacking:
     """Count the chunks of an array that have no reference; record files are read."""
-    without = max(0, array.chunk_count - opened.arrays.present(array))
-    if without == 0 or not _may_leave_out(opened, array):
+    present = opened.arrays.present(array)
+    leaving = [_leaves_out(segment) for segment in opened.arrays.segments(array)]
+    if present is None or None in leaving or opened.refused.is_uncounted(array.path):
+        return _UNKNOWN
+    without = max(0, array.chunk_count - present)
+    if without == 0 or not (any(leaving) or opened.refused.touches(array.path)):
         return Lacking(without, 0)
     left_out = min(len(ChunkGrid(opened, array).left_out), without)
     return Lacking(without - left_out, left_out)
 
 
-def _may_leave_out(opened: OpenedSet, array: ArrayMeta) -> bool:
-    """Say whether an error may have left out chunks of an array, without listing its chunks."""
-    return opened.refused.touches(array.path) or any(
-        map(_leaves_out, opened.arrays.segments(array))
-    )
-
-
-def _leaves_out(segment: Segment) -> bool:
-    """Say whether a segment leaves out keys; those of very many all count as present."""
+def _leaves_out(segment: Segment) -> bool | None:
+    """Say whether a segment leaves out keys; None if it has too many to know."""
     if isinstance(segment, Records):
         return len(segment.left_out_numbers()) > 0
-    if isinstance(segment, Generated) and segment.count <= LISTED_CHUNKS:
+    if not isinstance(segment, Generated):
+        return False
+    if segment.count <= EVALUATED_KEYS:
         return next(segment.failing(), None) is not None
-    return False
+    return None if segment.item.failing or not segment.item.is_tried else False

@@ -33,7 +33,7 @@ def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
 
 def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
     missing = lacking(opened, array).missing
-    if missing > 0:
+    if missing:
         key = array.metadata_key
         findings.add(
             "missing-chunks",

@@ -37,7 +37,8 @@ class Summary:
     missing
         Chunks of arrays that have no reference and read as the fill value.
     left_out
-        Chunks of arrays that an error left out: reading them fails.
+        Chunks of arrays that an error left out: reading them fails. Both are None where too many
+        generated keys would have to be made to count them.
     """
 
     path: str
@@ -47,8 +48,8 @@ class Summary:
     kinds: Mapping[Kind, int]
     bytes: int | None
     targets: int
-    missing: int
-    left_out: int
+    missing: int | None
+    left_out: int | None
 
     @property
     def size(self) -> int | None:
@@ -111,9 +112,15 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
         tally.kinds,
         tally.bytes,
         len(tally.urls) + tally.more_urls,
-        sum(each.missing for each in lack),
-        sum(each.left_out for each in lack),
+        _sum_of_known([each.missing for each in lack]),
+        _sum_of_known([each.left_out for each in lack]),
     )
+
+
+def _sum_of_known(counts: list[int | None]) -> int | None:
+    """Return the sum; None if one of them is not known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _tally_segment(segment: Segment, tally: _Tally) -> None:

@@ -69,11 +69,12 @@ class LeftOut(PickledByFields):
 
     def touches(self, path: str) -> bool:
         """Say whether keys below a path may be among them."""
-        folder = f"{path}/" if path else ""
-        made = (item.folder for item in self.items)
-        return path in self._folders or any(
-            each.startswith(folder) or folder.startswith(each) for each in made
-        )
+        return path in self._folders or any(_may_make(item, path) for item in self.items)
+
+    def is_uncounted(self, path: str) -> bool:
+        """Say whether a refused gen item has so many keys, maybe of a path, that none is listed."""
+        large = (item for item in self.items if item.varying.count > _WRITTEN_KEYS)
+        return any(_may_make(item, path) for item in large)
 
     @cached_property
     def _folders(self) -> frozenset[str]:
@@ -90,6 +91,12 @@ class LeftOut(PickledByFields):
         _, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
         found: np.ndarray = indices[array.inside(indices)]
         return found
+
+
+def _may_make(item: GenItem, path: str) -> bool:
+    """Say whether a gen item may make keys below a path."""
+    folder = f"{path}/" if path else ""
+    return item.folder.startswith(folder) or folder.startswith(item.folder)
 
 
 def _refusal(item: GenItem, key: str) -> Diagnostic | None:

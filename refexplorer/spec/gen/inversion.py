@@ -33,7 +33,7 @@ _PADDED = re.compile(r"%(?:0(\d+))?d")
 
 
 @dataclass(frozen=True, slots=True)
-class _Number:
+class Number:
     """A whole number in the key: a sum of atoms."""
 
     terms: dict[Atom, int]
@@ -60,22 +60,26 @@ class Inverter:
     """
 
     pattern: str
-    groups: tuple[_Number | _Listed, ...]
+    groups: tuple[Number | _Listed, ...]
     _solver: Solver
     _regex: re.Pattern[str]
+
+    def match(self, key: str) -> re.Match[str] | None:
+        """Return the texts of the `groups` in a key; None if it has another form."""
+        return self._regex.fullmatch(key)
 
     def solve(self, key: str) -> dict[str, int] | None:
         """Return the dimensions that could have made the key, or None.
 
         The caller renders the key again and compares: padding and signs are not checked here.
         """
-        match = self._regex.fullmatch(key)
+        match = self.match(key)
         if match is None:
             return None
         values: dict[str, int] = {}
         numbers: list[int] = []
         for group, text in zip(self.groups, match.groups(), strict=True):
-            if isinstance(group, _Number):
+            if isinstance(group, Number):
                 numbers.append(int(text) - group.constant)
             elif text in group.values:
                 values[group.dimension] = group.values[text]
@@ -103,7 +107,7 @@ def invert(
     """
     if any(dimension.repeats for dimension in dimensions.values()):
         return None
-    parts: list[str | _Number | _Listed] = []
+    parts: list[str | Number | _Listed] = []
     separated = True
     for part in template.parts:
         used = [] if isinstance(part, str) else sorted(part.names & dimensions.keys())
@@ -126,7 +130,7 @@ def invert(
     return Inverter(pattern, groups, solver, re.compile(bounded, re.DOTALL))
 
 
-def _pattern(parts: list[str | _Number | _Listed], literal: set[str], is_bounded: bool) -> str:
+def _pattern(parts: list[str | Number | _Listed], literal: set[str], is_bounded: bool) -> str:
     """Return a regular expression of the key, with as many digits as numbers have or any."""
     others = f"[^{''.join(map(re.escape, sorted(literal)))}]*" if literal else ".*"
     patterns = []
@@ -145,7 +149,7 @@ def _group(
     used: list[str],
     dimensions: Mapping[str, Dimension],
     render: Callable[[Expression, Dimension | None], list[str]],
-) -> _Number | _Listed | None:
+) -> Number | _Listed | None:
     number = _number(part.node, dimensions)
     if number is not None:
         return number
@@ -158,7 +162,7 @@ def _group(
     return _Listed(dimension.name, texts)
 
 
-def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> _Number | None:
+def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> Number | None:
     """Read ``{{ sum }}``, ``{{ '%03d' % sum }}`` or ``{{ '%03d' | format(sum) }}``."""
     pattern, node = read_printf(node) or ("%d", node)
     match = _PADDED.fullmatch(pattern)
@@ -166,7 +170,7 @@ def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> _Number | 
     if match is None or linear is None:
         return None
     digits = max(int(match[1] or 0), _most_digits(linear, dimensions))
-    return _Number(*linear, digits) if digits <= LONGEST else None
+    return Number(*linear, digits) if digits <= LONGEST else None
 
 
 def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
@@ -236,12 +240,12 @@ def _divided(
 
 
 def _solver(
-    groups: tuple[_Number | _Listed, ...], literal: set[str], dimensions: Mapping[str, Dimension]
+    groups: tuple[Number | _Listed, ...], literal: set[str], dimensions: Mapping[str, Dimension]
 ) -> Solver | None:
     """Return what finds every dimension of a key, in the only way; None if nothing does."""
     listed = [group for group in groups if isinstance(group, _Listed)]
     if any(not literal.isdisjoint(text) for group in listed for text in group.values):
         return None
-    sums = [group.terms for group in groups if isinstance(group, _Number)]
+    sums = [group.terms for group in groups if isinstance(group, Number)]
     solver = Solver(sums, (group.dimension for group in listed), dimensions)
     return solver if solver.is_certain else None

@@ -77,7 +77,9 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> Array:
         tuple((name, _json(value)) for name, value in islice(meta.attributes.items(), ATTRIBUTES)),
         len(meta.attributes),
         meta.chunk_count,
-        max(meta.chunk_count - summary.missing - summary.left_out, 0),
+        None
+        if summary.missing is None or summary.left_out is None
+        else max(meta.chunk_count - summary.missing - summary.left_out, 0),
         summary.left_out,
         summary.size,
         small,

@@ -63,8 +63,8 @@ class Array:
     attributes: tuple[tuple[str, str], ...]
     attribute_count: int
     chunk_count: int
-    present: int
-    left_out: int
+    present: int | None
+    left_out: int | None
     bytes: int | None
     small: bool
     estimate: Estimate | None

@@ -204,8 +204,10 @@ function Text({ text, total }: { text: string; total: number }) {
 }
 
 function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null }) {
-  const leftOut = Number(array.left_out);
-  const missing = less(less(array.chunk_count, array.present).toString(), array.left_out);
+  const { present, left_out } = array;
+  const isCounted = present !== null && left_out !== null;
+  const leftOut = Number(left_out);
+  const missing = isCounted ? less(less(array.chunk_count, present).toString(), left_out) : 0;
   return (
     <section>
       <h3>Array {array.path || "/"}</h3>
@@ -215,6 +217,7 @@ function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null
         <Line name="type">{array.dtype}</Line>
         <Line name="chunks">
           {by(array.chunks)}, {count(array.chunk_count)} in all
+          {!isCounted && <span class="quiet">; how many have a reference is not known</span>}
           {missing > 0 && <span class="absent"> {count(missing)} without a reference</span>}
           {leftOut > 0 && <span class="bad"> {count(leftOut)} left out by errors</span>}
         </Line>

@@ -78,9 +78,9 @@ export interface ArrayItem {
   attributes: [string, string][];
   attribute_count: number;
   chunk_count: Count;
-  present: Count;
+  present: Count | null;
   /** Chunks that an error left out. */
-  left_out: Count;
+  left_out: Count | null;
   /** Null where it is not known. */
   bytes: Count | null;
   small: boolean;

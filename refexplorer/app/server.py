@@ -111,7 +111,7 @@ def serve(
     _use_own_handlers()
     known = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
     sessions = Sessions(lambda: page(references, library), bounds.sessions)
-    server = _listening(sessions, port, address, known, prefix)
+    server = _listening(sessions.page, port, address, known, prefix)
     url = f"http://{_shown(address)}:{server.port}{server.prefix}/"
     server._tornado.add_transform(Headers)
     server.start()

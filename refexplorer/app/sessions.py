@@ -36,7 +36,7 @@ class Sessions:
         self._most = most
         self._open = 0
 
-    def __call__(self) -> panel.Template:
+    def page(self) -> panel.Template:
         """Return a page, or what says that there is no room; in the loop of the server."""
         if self._open >= self._most:
             return panel.Template(_FULL.format(self._open))

@@ -31,7 +31,7 @@ def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
     names = {
         node.value
         for room in ("spec", "formats", "refset")
-        for path in (PACKAGE / room).glob("*.py")
+        for path in (PACKAGE / room).rglob("*.py")
         if path.name != "catalogue.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)

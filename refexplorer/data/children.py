@@ -23,6 +23,8 @@ from refexplorer.errors import RefexplorerError
 Head = dict[str, Any]
 OWN_MEMORY = 2**30
 """Bytes that Python with numpy, pyarrow and a codec takes, or reserves, for itself."""
+STARTING = 60
+"""Seconds that a child has to start: on a busy machine its imports take longer than its work."""
 POLL = 0.2
 """Seconds between two looks at a child that works."""
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -57,6 +59,7 @@ class Child:
     def __init__(self, module: str) -> None:
         # What it leaves there when it is ended goes with it.
         self.is_spent = False
+        self._is_ready = False
         self._folder = TemporaryDirectory(prefix="refexplorer-", ignore_cleanup_errors=True)
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
         self._process = subprocess.Popen(
@@ -82,7 +85,7 @@ class Child:
         head, data
             What it is asked.
         seconds
-            How long it may take.
+            How long it may take, once it has started.
         hear
             Is given what it says before its answer.
         check
@@ -101,31 +104,37 @@ class Child:
         with self._watched(seconds, check):
             with suppress(BrokenPipeError):
                 _write(given, head, data)
-            while True:
-                line = answers.readline()
-                if not line.endswith(b"\n"):
-                    raise LostError
-                said = json.loads(line)
-                if "size" in said:
-                    break
-                hear(said)
+            while "size" not in (said := self._heard(answers)):
+                if self._is_ready:
+                    hear(said)
+                else:
+                    self._is_ready, self._until = True, time.monotonic() + seconds
             found = answers.read(said["size"])
             if len(found) != said["size"]:
                 raise LostError
         self.is_spent = bool(said.get("spent"))
         return said, found
 
+    def _heard(self, answers: IO[bytes]) -> Head:
+        """Return the next line of the child."""
+        line = answers.readline()
+        if not line.endswith(b"\n"):
+            raise LostError
+        said: Head = json.loads(line)
+        return said
+
     @contextmanager
     def _watched(self, seconds: float, check: Callable[[], None]) -> Iterator[None]:
         """End the child if it takes too long or nobody waits for it, and say so."""
-        done, until = threading.Event(), time.monotonic() + seconds
+        done = threading.Event()
+        self._until = time.monotonic() + (seconds if self._is_ready else STARTING)
         why: list[Exception] = []
 
         def watch() -> None:
-            while not done.wait(max(0, min(POLL, until - time.monotonic()))):
+            while not done.wait(max(0, min(POLL, self._until - time.monotonic()))):
                 try:
                     check()
-                    if time.monotonic() >= until:
+                    if time.monotonic() >= self._until:
                         raise LateError
                 except (RefexplorerError, LateError) as error:
                     why.append(error)
@@ -224,6 +233,7 @@ def serve(work: Callable[[Head, bytes, Answering], None]) -> None:
     """Do what comes on stdin until it ends; without memory for it, end."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    Answering(answers).tell({})  # it has started
     while line := sys.stdin.buffer.readline():
         head = json.loads(line)
         try:

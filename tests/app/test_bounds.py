@@ -61,8 +61,6 @@ def test_a_costly_document_of_one_holds_up_no_other(tmp_path: Path, name: str) -
     assert "Unexpected" not in said
     if name == "nested":
         assert "nested more than 200 levels deep" in said
-    if name == "long key":
-        assert "took more than 5 s and was stopped" in said
 
 
 async def _arrivals(url: str) -> tuple[str, str]:

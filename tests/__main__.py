@@ -78,7 +78,7 @@ def _have_browser() -> bool:
 
 
 def _browser_starts() -> bool:
-    return _run([str(PYTHON), "-m", "tests.browser"]) == 0
+    return _run([str(PYTHON), "-m", "tests.helpers.browser"]) == 0
 
 
 def _check(title: str, command: list[str]) -> int:

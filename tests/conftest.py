@@ -10,9 +10,9 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import BrowserContext, expect
 
-from tests import browser as installed_browser
-from tests.ui.guard import Guard
-from tests.ui.hosts import Lab, PanelPage, running_lab, running_page
+from tests.helpers import browser as installed_browser
+from tests.helpers.guard import Guard
+from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
 
 # The same examples each time, so that a change is to blame for what fails;
 # `--hypothesis-profile exploring` looks for others.

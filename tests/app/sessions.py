@@ -20,7 +20,7 @@ from typing import Any
 from tornado.httpclient import AsyncHTTPClient
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from tests.ui.hosts import running_page
+from tests.helpers.hosts import running_page
 
 NUMBER = 20
 PAGES = 10

@@ -13,7 +13,7 @@ import pytest
 
 from tests.app.sessions import PATIENCE, Visitor
 from tests.app.test_opening import COSTLY
-from tests.ui.hosts import running_page
+from tests.helpers.hosts import running_page
 
 
 class Hopeful(Visitor):

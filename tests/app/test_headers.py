@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from tests.ui.hosts import running_page
+from tests.helpers.hosts import running_page
 
 PATHS = (
     "",

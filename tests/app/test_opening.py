@@ -21,7 +21,7 @@ from refexplorer.errors import AccessError, LimitError, RefexplorerError, Source
 from refexplorer.limits import Bounds
 from refexplorer.opening import open_references
 from tests.app.test_page import choose, hear
-from tests.servers import RangeServer, range_server
+from tests.helpers.servers import RangeServer, range_server
 
 SMALL = 1_000_000
 """Bytes that a small set takes beside Python."""

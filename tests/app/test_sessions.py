@@ -8,7 +8,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.app.sessions import NUMBER, visit_together
-from tests.ui.hosts import running_page
+from tests.helpers.hosts import running_page
 
 SOURCES = ("demo/sst.v1.json", "demo/spec.v1.json")
 

@@ -16,8 +16,8 @@ from statistics import median
 
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
-from tests.browser import launch_options
-from tests.ui.hosts import running_page
+from tests.helpers.browser import launch_options
+from tests.helpers.hosts import running_page
 
 KEYS = "abcdefghijklmnopqrst"
 PAUSE = 150

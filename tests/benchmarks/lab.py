@@ -20,8 +20,8 @@ from statistics import median
 from playwright.sync_api import Page, sync_playwright
 
 from tests.benchmarks.sets import NAMES, made
-from tests.browser import launch_options
-from tests.ui.hosts import Lab, running_lab
+from tests.helpers.browser import launch_options
+from tests.helpers.hosts import Lab, running_lab
 
 CALLS, JUMPS = 7, 30
 REST = 600

@@ -18,7 +18,7 @@ import urllib.request
 import venv
 from pathlib import Path
 
-from tests.ui.hosts import running_lab
+from tests.helpers.hosts import running_lab
 
 ROOT = Path(__file__).parents[2]
 TOUR = "lab/tree/notebooks/tour.ipynb"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.test_check_targets import written
 from tests.cli.test_commands import run, start
-from tests.servers import RangeServer, range_server
+from tests.helpers.servers import RangeServer, range_server
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import run, start
-from tests.servers import RangeServer, range_server
+from tests.helpers.servers import RangeServer, range_server
 
 
 @pytest.fixture

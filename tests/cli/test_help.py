@@ -16,7 +16,7 @@ import pytest
 from refexplorer.cli import load_app
 from refexplorer.cli.examples import EXAMPLES
 from tests.cli.test_commands import run
-from tests.ui.hosts import running_page
+from tests.helpers.hosts import running_page
 
 PAGES = ("serve", "demo")
 LINES = [line for command, lines in EXAMPLES.items() if command not in PAGES for line in lines]

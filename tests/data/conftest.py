@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers import RangeServer, range_server
+from tests.helpers.servers import RangeServer, range_server
 
 
 @pytest.fixture

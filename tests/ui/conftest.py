@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tests.ui.hosts import Lab, PanelPage
+from tests.helpers.hosts import Lab, PanelPage
 
 EXPLORE = """
 import refexplorer as rx

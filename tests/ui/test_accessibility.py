@@ -6,8 +6,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.helpers.hosts import Lab, PanelPage
 from tests.ui.conftest import EDIT, EXPLORE, open_on_page
-from tests.ui.hosts import Lab, PanelPage
 
 GRAVE = {"serious", "critical"}
 

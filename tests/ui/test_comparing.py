@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.ui.hosts import Lab
+from tests.helpers.hosts import Lab
 from tests.ui.test_accessibility import violations
 
 SETS = """

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.cases import hostile
-from tests.ui.hosts import Lab, PanelPage
+from tests.helpers.hosts import Lab, PanelPage
 from tests.ui.test_editor import GOOD, replace_text
 
 EXERCISES = """

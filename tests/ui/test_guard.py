@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser
 
-from tests.ui.guard import Guard
+from tests.helpers.guard import Guard
 
 
 def findings_of(browser: Browser, html: str) -> list[str]:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.data.test_filesystem import raw_set
-from tests.servers import range_server
-from tests.ui.hosts import running_page
+from tests.data.open.test_filesystem import raw_set
+from tests.helpers.hosts import running_page
+from tests.helpers.servers import range_server
 from tests.ui.test_accessibility import violations
 from tests.ui.test_explorer import row
 

@@ -7,7 +7,7 @@ import sys
 
 from playwright.sync_api import Page, expect
 
-from tests.ui.hosts import Lab
+from tests.helpers.hosts import Lab
 
 OBSERVE = """
 import ipywidgets, refexplorer as rx

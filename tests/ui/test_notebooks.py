@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.helpers.hosts import Lab
 from tests.notebooks.running import NOTEBOOKS, Notebook, code_cells, read
-from tests.ui.hosts import Lab
 
 SHOWN: dict[str, dict[str, str]] = {
     "compare_and_convert": {"Chunks of dict": "1 without a reference"},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.ui.hosts import running_page
+from tests.helpers.hosts import running_page
 
 WIDTH = 600
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.hosts import Lab
+from tests.helpers.hosts import Lab
 
 SLOWLY = """
 import time

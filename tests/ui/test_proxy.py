@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from refexplorer.app.proxy import setup
-from tests.ui.hosts import Lab
+from tests.helpers.hosts import Lab
 
 pytest.importorskip("jupyter_server_proxy", reason="no jupyter-server-proxy")
 

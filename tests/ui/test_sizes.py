@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.cases.sizes import PAST, VARYING, VAST, WHOLE, text
-from tests.ui.hosts import running_page
+from tests.helpers.hosts import running_page
 
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "varying": (VARYING, "size not known", "How many bytes is not known"),

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import Lab
+from tests.helpers.hosts import Lab
 from tests.ui.test_accessibility import violations
 from tests.ui.test_explorer import row
 

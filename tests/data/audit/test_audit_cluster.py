@@ -1,0 +1,229 @@
+"""Audits by the processes of a real Dask cluster on this machine, with what goes wrong there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import refexplorer as rx
+from refexplorer.data.audit.auditing import AuditProgress
+from refexplorer.data.audit.plan import audit_parts
+from refexplorer.data.audit.plan.audit_parts import Part
+from refexplorer.data.audit.work import running
+from refexplorer.data.audit.work.auditor import Auditor
+from refexplorer.errors import RefexplorerError
+from refexplorer.limits import Limits
+from tests.data.audit.test_audit import many, table
+from tests.helpers.servers import RangeServer
+
+distributed: Any = pytest.importorskip("distributed")
+POLLS = 1200
+"""How often a watch is asked before a test gives up waiting: about a minute."""
+
+
+@contextmanager
+def cluster_of(workers: int, **settings: Any) -> Iterator[Any]:
+    """Start worker processes; those that end are started again."""
+    import dask
+
+    with warnings.catch_warnings(), dask.config.set(settings):
+        warnings.simplefilter("ignore")  # what Dask does on its own account
+        with distributed.LocalCluster(
+            n_workers=workers,
+            processes=True,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            silence_logs="CRITICAL",
+        ) as cluster:
+            yield cluster
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with cluster_of(4) as cluster:
+        yield cluster
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_parts, "PART_COST", 400)
+
+
+def pid_of(cluster: Any, address: str) -> int:
+    return next(int(n.pid) for n in cluster.workers.values() if n.worker_address == address)
+
+
+def test_a_cluster_gives_the_same_results(cluster: Any, demo: Path) -> None:
+    refs = rx.open_references(demo / "broken.json")
+    there = refs.audit(decode="all", scheduler=cluster.scheduler_address)
+    here = refs.audit(decode="all", workers=1)
+    assert len(list(there.tables())) > 4
+    assert table(there).equals(table(here))
+    assert there.summary == here.summary
+
+
+def test_a_client_is_used_and_left_open(cluster: Any, server: RangeServer) -> None:
+    options = {server.url: {"headers": {"Authorization": "open sesame"}}}
+    with distributed.Client(cluster, set_as_default=False) as client:
+        refs = many(server, 6)
+        assert refs.audit(allow=[server.url], scheduler=client, storage_options=options).good
+        assert client.submit(sum, [1, 2]).result() == 3
+    assert {headers.get("Authorization") for headers in server.seen_headers} == {"open sesame"}
+
+
+def test_an_audit_outlives_a_worker_that_is_killed(cluster: Any, server: RangeServer) -> None:
+    refs, killed = many(server, 40), list[int]()
+    address = cluster.scheduler_address
+
+    def watch(progress: AuditProgress) -> bool:
+        if progress.audited and not killed:
+            killed.append(int(next(iter(cluster.workers.values())).pid))
+            os.kill(killed[0], signal.SIGKILL)
+        return True
+
+    audit = refs.audit(decode="all", allow=[server.url], scheduler=address, watch=watch)
+    assert killed
+    assert audit.good
+    assert table(audit).equals(table(refs.audit(decode="all", allow=[server.url])))
+
+
+def test_a_part_of_a_worker_that_stands_still_is_done_by_another(
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "PATIENCE", 1.0)
+    refs, stopped, asked = many(server, 8), list[int](), iter(range(POLLS))
+    server.stalled.add("/0")  # keeps the first part with its worker until that is stopped
+
+    def watch(progress: AuditProgress) -> bool:
+        busy = [worker for worker, tasks in client.processing().items() if tasks]
+        if not stopped and progress.audited and len(busy) == 1:
+            stopped.append(pid_of(cluster, busy[0]))
+            os.kill(stopped[0], signal.SIGSTOP)
+            server.stalled.clear()
+        return next(asked, None) is not None
+
+    with cluster_of(2) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        try:
+            audit = refs.audit(allow=[server.url], scheduler=client, watch=watch)
+        finally:
+            server.closing.set()  # answers what still waits, so that the worker can end
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+    assert stopped
+    assert audit.good
+
+
+def test_a_stopped_audit_goes_on(cluster: Any, server: RangeServer, tmp_path: Path) -> None:
+    refs, folder, address = many(server, 40), tmp_path / "kept", cluster.scheduler_address
+
+    def audit(watch: Callable[[AuditProgress], bool], resume: bool) -> Any:
+        return refs.audit(
+            allow=[server.url], scheduler=address, results=folder, watch=watch, resume=resume
+        )
+
+    half = audit(lambda progress: progress.audited < 4, resume=False)
+    assert 4 <= half.summary.audited < 40
+    done = {row["target"].rpartition("/")[2] for row in table(half).to_pylist()}
+    assert not [path for path in folder.iterdir() if not path.name.startswith("part-")]
+    with distributed.Client(cluster, set_as_default=False) as client:
+        while any(client.processing().values()):  # what workers had begun when it was stopped
+            time.sleep(0.05)
+    server.requests.clear()
+    assert audit(lambda progress: True, resume=True).good
+    assert not done & {path[1:] for path in server.requests}
+
+
+class Deadly(Auditor):
+    """Ends the process that does a part."""
+
+    def audit(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
+        os._exit(1)
+
+
+def test_a_part_that_ends_its_worker_is_given_up() -> None:
+    ended: list[tuple[int, str]] = []
+    with (
+        cluster_of(1, **{"distributed.scheduler.allowed-failures": 0}) as cluster,
+        running.workers_of(Deadly(None, (), Limits(), {}), cluster.scheduler_address) as crew,
+    ):
+        running.run(
+            crew,
+            iter([Part(0, 0, b"", {})]),
+            lambda part, found: ended.append((part.number, type(found).__name__)),
+            lambda: True,
+        )
+    assert ended == [(0, "KilledWorker")]
+
+
+@contextmanager
+def scheduler_of_its_own(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Start a scheduler and a worker as programs, the way they are started by hand."""
+    place = folder / "scheduler.json"
+    options = ["--no-dashboard", "--scheduler-file", str(place)]
+    parts = {"scheduler": ["--host", "127.0.0.1", "--port", "0"], "worker": ["--nthreads", "1"]}
+    started = []
+    try:
+        for name, more in parts.items():
+            command = [sys.executable, "-m", f"distributed.cli.dask_{name}", *options, *more]
+            started.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+            while not place.exists():
+                assert started[0].poll() is None
+                time.sleep(0.05)
+        address = json.loads(place.read_text())["address"]
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1)  # on a busy machine it starts long after the scheduler
+        yield started[0], address
+    finally:
+        for program in started:
+            program.kill()
+            program.wait()
+
+
+def test_a_scheduler_that_goes_away_leaves_what_is_finished(
+    server: RangeServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refs, folder, asked = many(server, 40), tmp_path / "kept", iter(range(POLLS))
+    with scheduler_of_its_own(tmp_path) as (scheduler, address):
+
+        def watch(progress: AuditProgress) -> bool:
+            if progress.audited:
+                scheduler.kill()
+            return next(asked, None) is not None
+
+        with pytest.raises(RefexplorerError, match=f"The scheduler at {address} went away"):
+            refs.audit(allow=[server.url], scheduler=address, results=folder, watch=watch)
+    assert "Traceback" not in capfd.readouterr().err
+    server.requests.clear()
+    assert refs.audit(allow=[server.url], results=folder, resume=True).good
+    assert "/0" not in server.requests
+
+
+def test_no_scheduler_is_one_sentence(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    refs = rx.open_references(demo / "sst.v0.json")
+    with pytest.raises(RefexplorerError, match=f"No Dask scheduler answers at {address}"):
+        refs.audit(scheduler=address)
+
+
+def test_no_workers_is_one_sentence(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
+    refs = rx.open_references(demo / "sst.v0.json")
+    with cluster_of(0) as cluster, pytest.raises(RefexplorerError, match="has no worker"):
+        refs.audit(scheduler=cluster.scheduler_address)

@@ -1,0 +1,425 @@
+"""What servers do to their readers: each failure is one sentence with URL, range and cause."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import fsspec
+import pytest
+import trustme
+
+import refexplorer as rx
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.fetch.fetch_many import fetch_many
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.errors import AccessError, FetchError, LimitError
+from refexplorer.limits import Limits
+from refexplorer.spec.core.references import Range, Url
+from tests.helpers.servers import RangeServer, range_server, size_of
+
+BODY = bytes(range(256)) * 8
+
+
+def targets(*allow: str, options: dict[str, Any] | None = None, limit: int = 10**6) -> Targets:
+    return Targets(AccessPolicy(None, allow), options, Limits(fetch_bytes=limit))
+
+
+def refusal(reader: Targets, url: str, kind: type[Exception] = FetchError) -> str:
+    with pytest.raises(kind) as caught:
+        reader.fetch("x/0", Range(url, 10, 4))
+    sentence = str(caught.value)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.fixture
+def file(server: RangeServer) -> str:
+    server.files["/f"] = BODY
+    return f"{server.url}/f"
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        (404, "there is no such file (404)"),
+        (410, "the file is gone (410)"),
+        (403, "the server denies access (403)"),
+        (401, "the server wants a login (401)"),
+        (418, "the server answered 418 I'm a Teapot"),
+    ],
+)
+def test_a_refusal_is_asked_once(server: RangeServer, file: str, status: int, cause: str) -> None:
+    server.statuses["/f"] = status
+    said = refusal(targets(server.url), file)
+    assert said.startswith(f"x/0 could not be read from {file}, bytes 10 to 14: {cause}")
+    assert len(server.requests) == 1
+
+
+def test_a_refused_access_names_the_option_that_would_help(server: RangeServer, file: str) -> None:
+    server.statuses["/f"] = 403
+    said = refusal(targets(server.url), file)
+    assert f'storage_options={{"{server.url}": {{"headers": {{"Authorization": …}}}}}}' in said
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_a_failure_of_the_moment_is_tried_again(
+    server: RangeServer, file: str, status: int
+) -> None:
+    server.statuses["/f"], server.failures["/f"] = status, 2
+    assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    assert len(server.requests) == 3
+
+
+def test_a_server_that_goes_on_failing(server: RangeServer, file: str) -> None:
+    server.statuses["/f"] = 500
+    assert "the server answered 500" in refusal(targets(server.url), file)
+    assert len(server.requests) == 4
+
+
+def test_a_body_that_ends_too_early(server: RangeServer, file: str) -> None:
+    server.truncated.add("/f")
+    assert "the connection ended before all bytes came" in refusal(targets(server.url), file)
+
+
+def test_a_server_without_ranges_gives_the_right_bytes(server: RangeServer, file: str) -> None:
+    server.ignores_ranges = True
+    assert targets(server.url).fetch("x/0", Range(file, 1500, 500)) == BODY[1500:2000]
+
+
+def test_a_server_without_ranges_is_read_only_so_far(server: RangeServer, file: str) -> None:
+    server.ignores_ranges = True
+    with pytest.raises(LimitError, match=r"does not know byte ranges .* 1,504 bytes up to here"):
+        targets(server.url, limit=1000).fetch("x/0", Range(file, 1500, 4))
+
+
+def test_a_server_that_says_nothing_for_long() -> None:
+    timeout = aiohttp.ClientTimeout(sock_read=0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        options = {"http": {"client_kwargs": {"timeout": timeout}}}
+        assert "no answer came in time" in refusal(targets(url, options=options), f"{url}/f")
+
+
+def test_a_server_that_never_goes_on(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("refexplorer.data.fetch.http.SILENCE", 0.05)
+    server.files["/f"] = BODY
+    server.stalled.add("/f")
+    assert "no answer came in time" in refusal(targets(server.url), f"{server.url}/f")
+    assert len(server.requests) == 4
+
+
+def test_a_slow_server_may_take_as_long_as_it_needs(
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("refexplorer.data.fetch.http.SILENCE", 1)
+    server.files["/f"] = BODY * 40
+    server.dripping.add("/f")
+    assert targets(server.url).fetch("x/0", Url(f"{server.url}/f")) == BODY * 40
+    assert len(server.requests) == 1
+
+
+PAGE = b"<!DOCTYPE html><title>Log in</title>"
+SPAN = {"Content-Range": f"bytes 10-13/{len(BODY)}"}
+CHUNKED = {"Transfer-Encoding": "chunked"}
+FOREIGN = {
+    "gzip": (206, SPAN | {"Content-Encoding": "gzip"}, "(Content-Encoding: gzip)"),
+    "x-gzip": (206, SPAN | {"Content-Encoding": "X-GZip"}, "(Content-Encoding: X-GZip)"),
+    "deflate": (206, SPAN | {"Content-Encoding": "deflate"}, "(Content-Encoding: deflate)"),
+    "br": (206, SPAN | {"Content-Encoding": "br"}, "(Content-Encoding: br)"),
+    "zstd": (206, SPAN | {"Content-Encoding": "zstd"}, "(Content-Encoding: zstd)"),
+    "two encodings": (
+        206,
+        SPAN | {"Content-Encoding": "identity, gzip"},
+        "(Content-Encoding: identity, gzip)",
+    ),
+    "no known encoding": (206, SPAN | {"Content-Encoding": "x-own"}, "(Content-Encoding: x-own)"),
+    "the whole file in gzip": (200, {"Content-Encoding": "gzip"}, "(Content-Encoding: gzip)"),
+    "gzip on the way": (
+        206,
+        SPAN | {"Transfer-Encoding": "gzip, chunked"},
+        "(Transfer-Encoding: gzip, chunked)",
+    ),
+    "a page": (200, {"Content-Type": "text/html"}, "a web page (Content-Type: text/html)"),
+    "part of a page": (
+        206,
+        SPAN | {"Content-Type": "Text/HTML; charset=utf-8"},
+        "a web page (Content-Type: Text/HTML; charset=utf-8)",
+    ),
+    "a strict page": (
+        200,
+        {"Content-Type": "application/xhtml+xml"},
+        "a web page (Content-Type: application/xhtml+xml)",
+    ),
+    "several parts": (
+        206,
+        {"Content-Type": "multipart/byteranges; boundary=x"},
+        "several parts at once (Content-Type: multipart/byteranges; boundary=x)",
+    ),
+    "a part without a place": (206, {}, "does not say which: there is no Content-Range"),
+    "a place that is none": (206, {"Content-Range": "lines 1-4/9"}, "(Content-Range: lines 1-4/9)"),
+    "a later part": (
+        206,
+        {"Content-Range": "bytes 11-14/2048"},
+        "another range than was asked for (Content-Range: bytes 11-14/2048)",
+    ),
+    "less than there is": (
+        206,
+        {"Content-Range": "bytes 10-11/2048"},
+        "another range than was asked for (Content-Range: bytes 10-11/2048)",
+    ),
+    "an end before the start": (206, {"Content-Range": "bytes 10-9/2048"}, "that no file can have"),
+    "an end past the file": (206, {"Content-Range": "bytes 10-13/12"}, "that no file can have"),
+    "part of a whole": (200, SPAN, "which stands for the whole file, and named a part of it"),
+}
+"""Status, headers and what is said of answers with a status of success that are not the bytes."""
+
+
+@pytest.mark.parametrize(("status", "headers", "said"), FOREIGN.values(), ids=FOREIGN)
+def test_an_answer_that_is_not_the_bytes_asked_for(
+    server: RangeServer, status: int, headers: dict[str, str], said: str
+) -> None:
+    size = 2 if said.endswith("10-11/2048)") else 4
+    server.answers["/f"] = status, headers, BODY[:size] if status == 206 else BODY
+    url = f"{server.url}/f"
+    assert said in refusal(targets(server.url), url)
+    assert len(server.requests) == 1
+    batch = fetch_many(targets(server.url), {"x/0": Range(url, 10, 4), "x/1": Range(url, 20, 4)})
+    assert all(isinstance(found, FetchError) for found in batch.values())
+
+
+@pytest.mark.parametrize("name", [each for each in FOREIGN if FOREIGN[each][0] == 200])
+def test_a_whole_file_that_is_none(server: RangeServer, name: str) -> None:
+    status, headers, said = FOREIGN[name]
+    server.answers["/f"] = status, headers, BODY
+    with pytest.raises(FetchError) as caught:
+        targets(server.url).fetch("x/0", Url(f"{server.url}/f"))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "said"),
+    [
+        (SPAN, BODY[10:20], "sent 10 bytes, and its Content-Range names 4 (10 to 14)"),
+        (SPAN, BODY[10:12], "sent 2 bytes, and its Content-Range names 4 (10 to 14)"),
+        (SPAN | CHUNKED, BODY, "sent 2,048 bytes, and its Content-Range names 4 (10 to 14)"),
+        (SPAN | CHUNKED, BODY[10:12], "sent 2 bytes, and its Content-Range names 4 (10 to 14)"),
+        (
+            {"Content-Range": "bytes 0-99/2048"} | CHUNKED,
+            BODY[:12],
+            "sent 12 bytes, and its Content-Range names 100 (0 to 100)",
+        ),
+    ],
+    ids=size_of,
+)
+def test_a_body_of_another_length_than_its_headers_say(
+    server: RangeServer, headers: dict[str, str], body: bytes, said: str
+) -> None:
+    server.answers["/f"] = 206, headers, body
+    assert said in refusal(targets(server.url), f"{server.url}/f")
+
+
+def test_a_whole_file_of_which_a_part_comes(server: RangeServer) -> None:
+    server.answers["/f"] = 206, {"Content-Range": "bytes 0-99/2048"}, BODY[:100]
+    with pytest.raises(FetchError, match=r"another range .*bytes 0-99/2048"):
+        targets(server.url).fetch("x/0", Url(f"{server.url}/f"))
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body"),
+    [
+        (206, SPAN, BODY[10:14]),
+        (206, SPAN | CHUNKED, BODY[10:14]),
+        (206, {"Content-Range": "bytes 10-13/*"}, BODY[10:14]),
+        (206, {"Content-Range": "Bytes 8-99/2048"}, BODY[8:100]),
+        (206, {"Content-Range": "bytes 0-2047/2048"} | CHUNKED, BODY),
+        (206, SPAN | {"Content-Encoding": "identity"}, BODY[10:14]),
+        (206, SPAN | {"Content-Encoding": "aws-chunked"}, BODY[10:14]),
+        (206, SPAN | {"Content-Type": "text/plain"}, BODY[10:14]),
+        (206, SPAN | {"Content-Type": "application/octet-stream"}, BODY[10:14]),
+        (200, CHUNKED, BODY),
+        (200, {"Content-Range": "bytes 0-2047/2048"}, BODY),
+    ],
+    ids=size_of,
+)
+def test_odd_answers_that_have_the_bytes(
+    server: RangeServer, status: int, headers: dict[str, str], body: bytes
+) -> None:
+    server.answers["/f"] = status, headers, body
+    assert targets(server.url).fetch("x/0", Range(f"{server.url}/f", 10, 4)) == BODY[10:14]
+
+
+@pytest.mark.parametrize("name", ["/page.html", "/PAGE.HTM", "/page.html?v=1"])
+def test_a_target_that_is_a_page_by_its_name(server: RangeServer, name: str) -> None:
+    server.answers[name] = 200, {"Content-Type": "text/html"}, PAGE
+    reader = targets(server.url)
+    assert reader.fetch("x/0", Url(f"{server.url}{name}")) == PAGE
+    assert reader.fetch("x/0", Range(f"{server.url}{name}", 2, 7)) == b"DOCTYPE"
+
+
+def test_a_redirect_to_a_login_page(server: RangeServer) -> None:
+    server.redirects["/f"] = "/login.html"
+    server.answers["/login.html"] = 200, {"Content-Type": "text/html"}, PAGE
+    assert "a web page (Content-Type: text/html)" in refusal(targets(server.url), f"{server.url}/f")
+
+
+def test_a_size_that_changes_between_two_reads(server: RangeServer, file: str) -> None:
+    reader = targets(server.url)
+    assert reader.fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    server.files["/f"] = BODY * 2
+    assert "the file changed while it was read (it had 2,048 bytes and has 4,096)" in refusal(
+        reader, file
+    )
+
+
+def test_a_store_that_ignores_ranges() -> None:
+    fsspec.register_implementation("whole", WholeFiles)
+    url = "whole://127.0.0.1/f"
+    reader = targets("whole://127.0.0.1")
+    with pytest.raises(FetchError, match=r"the store sent 2,048 bytes where 4 were asked for"):
+        reader.fetch("x/0", Range(url, 10, 4))
+    batch = fetch_many(reader, {"x/0": Range(url, 10, 4), "x/1": Range(url, 20, 4)})
+    assert all(isinstance(found, FetchError) for found in batch.values())
+    assert reader.fetch("x/0", Url(url)) == BODY
+
+
+class WholeFiles(fsspec.AbstractFileSystem):  # type: ignore[misc]
+    """A file system that gives whole files whatever is asked for, as some do."""
+
+    protocol = "whole"
+
+    def cat_file(self, path: str, start: object = None, end: object = None, **_: object) -> bytes:
+        return BODY
+
+
+def test_a_redirect_inside_is_named_and_not_followed(
+    server: RangeServer, other_server: RangeServer
+) -> None:
+    server.redirects["/f"] = f"{other_server.url}/f"
+    assert f'allow=["{other_server.url}"]' in refusal(
+        targets(server.url), f"{server.url}/f", AccessError
+    )
+    assert other_server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("location", "cause"),
+    [
+        (
+            "file://{folder}/f",
+            "redirects to file://{folder}/f, and only http and https are followed.",
+        ),
+        ("javascript:1", "redirects to javascript:1, and only http and https are followed."),
+        ("s3://bucket/f", "redirects to s3://bucket/f, and only http and https are followed."),
+        ("http://[zz/", "redirects to an address that is no URL."),
+        ("http://host:99999/", "redirects to an address that is no URL."),
+    ],
+)
+def test_a_redirect_elsewhere_is_said_and_grants_nothing(
+    server: RangeServer, tmp_path: Path, location: str, cause: str
+) -> None:
+    (tmp_path / "f").write_bytes(BODY)
+    server.redirects["/f"] = location.format(folder=tmp_path)
+    said = refusal(targets(server.url, str(tmp_path), "s3://bucket"), f"{server.url}/f")
+    assert said.endswith(cause.format(folder=tmp_path))
+    assert len(server.requests) == 1
+
+
+def test_a_range_past_64_bits_of_a_local_file(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(BODY)
+    with pytest.raises(FetchError, match="reaches past the end of the file"):
+        targets(str(tmp_path)).fetch("x/0", Range(f"{tmp_path}/f", 10**19, 4))
+
+
+def test_a_redirect_takes_no_credentials_along(
+    server: RangeServer, other_server: RangeServer
+) -> None:
+    server.redirects["/f"] = f"{other_server.url}/f"
+    other_server.files["/f"] = BODY
+    personal = {"headers": {"X-Key": "secret"}, "client_kwargs": {"headers": {"X-Me": "secret"}}}
+    reader = targets(server.url, other_server.url, options={"http": personal})
+    assert reader.fetch("x/0", Range(f"{server.url}/f", 0, 4)) == BODY[:4]
+    assert {"X-Key", "X-Me"} <= server.seen_headers[0].keys()
+    assert not {"X-Key", "X-Me"} & other_server.seen_headers[0].keys()
+
+
+def test_options_of_a_place_are_for_that_place(
+    server: RangeServer, other_server: RangeServer
+) -> None:
+    server.files["/f"] = other_server.files["/f"] = BODY
+    reader = targets(
+        server.url, other_server.url, options={server.url: {"headers": {"X-Key": "secret"}}}
+    )
+    for each in (server, other_server):
+        reader.fetch("x/0", Range(f"{each.url}/f", 0, 4))
+    assert "X-Key" in server.seen_headers[0]
+    assert "X-Key" not in other_server.seen_headers[0]
+
+
+def test_a_file_that_changes_between_two_reads(server: RangeServer, file: str) -> None:
+    reader = targets(server.url)
+    server.etags["/f"] = '"one"'
+    assert reader.fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    server.etags["/f"] = '"two"'
+    assert "the file changed while it was read (its version was one and is two)" in refusal(
+        reader, file
+    )
+
+
+def test_a_local_file_that_changes_between_two_reads(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(BODY)
+    reader = targets(str(tmp_path))
+    reader.fetch("x/0", Range(f"{tmp_path}/f", 10, 4))
+    (tmp_path / "f").write_bytes(BODY + b"more")
+    assert "the file changed while it was read" in refusal(reader, f"{tmp_path}/f")
+
+
+def test_no_connection_and_no_host() -> None:
+    refused = refusal(targets("http://127.0.0.1:1"), "http://127.0.0.1:1/f")
+    assert "no connection to 127.0.0.1:1 could be made" in refused
+    unknown = refusal(targets("http://nowhere.invalid"), "http://nowhere.invalid/f")
+    assert "the host nowhere.invalid cannot be found" in unknown
+
+
+@pytest.mark.parametrize("host", ["x..y", "a" * 70 + ".com"])
+def test_a_host_that_cannot_be(host: str) -> None:
+    said = refusal(targets(f"http://{host}"), f"http://{host}/f")
+    assert said.endswith(f": {host} is no name that a host can have.")
+
+
+def test_a_certificate_that_nobody_vouches_for() -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    with range_server(context) as server:
+        server.files["/f"] = BODY
+        said = refusal(targets(server.url), f"{server.url}/f")
+        assert f"no safe connection to 127.0.0.1:{server.port} could be made" in said
+        assert "certificate" in said
+        trusting = ssl.create_default_context()
+        authority.configure_trust(trusting)
+        reader = targets(server.url, options={"https": {"ssl": trusting}})
+        assert reader.fetch("x/0", Range(f"{server.url}/f", 10, 4)) == BODY[10:14]
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    said = refusal(targets("az://box"), "az://box/f")
+    assert "the package adlfs is not installed" in said
+
+
+def test_a_failure_is_no_fill_value(server: RangeServer) -> None:
+    metadata = (
+        '{"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "|i1", "compressor": null, '
+        '"filters": null, "order": "C", "fill_value": 7}'
+    )
+    refs = rx.open_references({".zarray": metadata, "0": [f"{server.url}/gone", 0, 2]})
+    array: Any = refs.to_zarr(allow=[server.url])
+    assert array[2:].tolist() == [7, 7]
+    with pytest.raises(FetchError, match="there is no such file"):
+        array[:2]

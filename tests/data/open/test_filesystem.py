@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+import zarr
+
+import refexplorer as rx
+from refexplorer.data.open.filesystem import filesystem
+from refexplorer.data.open.stores import to_xarray, to_zarr
+from refexplorer.errors import AccessError, DecodeError, FetchError
+from tests.helpers.servers import RangeServer
+
+DEMO = Path(rx.__file__).parent / "demo"
+ZARRAY = {
+    "zarr_format": 2,
+    "shape": [5],
+    "chunks": [2],
+    "dtype": "<i2",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": -1,
+}
+
+
+def raw_set(*chunks: Any, **metadata: Any) -> dict[str, Any]:
+    keys = {f"x/{number}": chunk for number, chunk in enumerate(chunks) if chunk}
+    return {
+        ".zgroup": '{"zarr_format": 2}',
+        "x/.zarray": json.dumps(ZARRAY | metadata),
+        "x/.zattrs": '{"_ARRAY_DIMENSIONS": ["x"]}',
+        **keys,
+    }
+
+
+def bytes_at(*urls: str) -> dict[str, Any]:
+    """An array of bytes, of which each URL has four, at their own place."""
+    chunks = ([url, number * 4, 4] for number, url in enumerate(urls))
+    return raw_set(*chunks, shape=[4 * len(urls)], chunks=[4], dtype="|u1", fill_value=0)
+
+
+def x_of(refs: rx.ReferenceSet, *allow: str) -> Any:
+    group: Any = to_zarr(refs, allow=allow)
+    return group["x"]
+
+
+def test_the_keys_as_files() -> None:
+    view = filesystem(rx.open_references(DEMO / "sst.v0.json"))
+    assert "sst" in view.ls("", detail=False)
+    assert "sst/0.0.1" in view.ls("/sst/", detail=False)
+    assert view.isdir("sst")
+    assert view.isfile("sst/.zarray")
+    assert not view.exists("sst/nothing")
+    assert json.loads(view.cat_file("sst/.zarray"))["dtype"] == "<i2"
+    whole = view.cat_file("sst/0.0.1")
+    assert len(whole) == view.info("sst/0.0.1")["size"]
+    assert view.cat_file("sst/0.0.1", 3, 9) == whole[3:9]
+    assert view.cat_file("sst/0.0.1", -4) == whole[-4:]
+    with view.open("sst/0.0.1") as file:
+        assert file.read() == whole
+    with pytest.raises(FileNotFoundError):
+        view.cat_file("sst/nothing")
+    with pytest.raises(FileNotFoundError):
+        view.ls("nothing")
+    with pytest.raises(OSError, match="read-only"):
+        view.open("sst/0.0.1", "wb")
+
+
+def test_a_level_of_a_trillion_keys_is_not_listed_to_open_a_file() -> None:
+    dimensions = {"i": {"stop": 10**6}, "j": {"stop": 10**6}}
+    gen = {"key": "v/{{i}}.{{j}}", "url": "http://h", "dimensions": dimensions}
+    view = filesystem(rx.open_references({"version": 1, "gen": [gen], "refs": {"a": "text"}}))
+    assert view.cat_file("a") == b"text"
+    assert view.isdir("v")
+    assert view.info("v/7.8")["size"] is None
+
+
+@pytest.mark.parametrize("name", ["sst.v0.json", "sst.v1.json", "sst.parq"])
+def test_every_form_gives_the_values_of_the_files(name: str) -> None:
+    refs = rx.open_references(DEMO / name)
+    files = [xarray.open_dataset(path, engine="h5netcdf") for path in sorted(DEMO.glob("*.nc"))]
+    expected = np.concatenate([each["sst"].values for each in files])
+    with to_xarray(refs, coordinates=True) as dataset:
+        np.testing.assert_array_equal(dataset["sst"].values, expected)
+        assert dataset["time"].dtype.kind == "M"
+    for each in files:
+        each.close()
+
+
+def test_opening_makes_no_request(server: RangeServer) -> None:
+    refs = rx.open_references(raw_set([f"{server.url}/f", 0, 4]))
+    group = to_zarr(refs, allow=[server.url])
+    with to_xarray(refs, allow=[server.url]) as dataset:
+        assert repr(dataset)
+    assert isinstance(group, zarr.Group)
+    assert repr(group.tree())
+    assert server.requests == []
+
+
+def test_a_chunk_without_a_reference_is_the_fill_value(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(np.arange(2, dtype="<i2").tobytes())
+    refs = rx.open_references(raw_set([f"{tmp_path}/f"], None, "base64:BwAIAA=="))
+    array = x_of(refs, str(tmp_path))
+    assert list(array[:]) == [0, 1, -1, -1, 7]
+
+
+def test_a_chunk_that_may_not_be_read_is_no_fill_value(tmp_path: Path) -> None:
+    refs = rx.open_references(raw_set([f"{tmp_path}/f"]))
+    with pytest.raises(AccessError):
+        x_of(refs)[:2]
+    with (
+        to_xarray(refs) as dataset,
+        pytest.raises(AccessError),
+    ):
+        dataset["x"].load()
+
+
+def test_a_chunk_that_cannot_be_read_is_no_fill_value(tmp_path: Path) -> None:
+    refs = rx.open_references(raw_set([f"{tmp_path}/missing"], [f"{tmp_path}/short", 0, 4]))
+    (tmp_path / "short").write_bytes(b"123")
+    array = x_of(refs, str(tmp_path))
+    with pytest.raises(FetchError, match="no such file"):
+        array[:2]
+    with pytest.raises(FetchError, match="3 of 4 bytes"):
+        array[2:4]
+
+
+def test_a_template_that_fails_late_is_no_fill_value() -> None:
+    dimensions = {"i": {"stop": 10**6}}
+    gen = {"key": "x/{{i}}", "url": "{{1 // (i - 70007)}}", "dimensions": dimensions}
+    refs = rx.open_references({"version": 1, "gen": [gen], "refs": raw_set(shape=[2 * 10**6])})
+    with pytest.raises(FetchError, match="x/70007 has a reference that cannot be used"):
+        x_of(refs, "/")[140014:140016]
+
+
+def test_arrays_that_xarray_cannot_place_are_named() -> None:
+    refs = rx.open_references(raw_set() | {"x/.zattrs": "{}"})
+    with pytest.raises(DecodeError, match="x has no _ARRAY_DIMENSIONS"):
+        to_xarray(refs)
+
+
+def test_pickle_is_never_run() -> None:
+    for metadata in ({"compressor": {"id": "pickle"}}, {"filters": [{"id": "pickle"}]}):
+        refs = rx.open_references(raw_set("base64:gASVAAAA", **metadata))
+        with pytest.raises(DecodeError, match="pickle"):
+            x_of(refs)[:]
+
+
+@pytest.mark.parametrize("form", [2, 3])
+def test_stores_that_zarr_wrote(tmp_path: Path, form: int) -> None:
+    root = zarr.open_group(tmp_path / "store", mode="w", zarr_format=3 if form == 3 else 2)
+    values = np.arange(35, dtype="f4").reshape(5, 7)
+    root.create_array("a/b", shape=(5, 7), chunks=(2, 3), dtype="f4")[...] = values
+    files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    keys = {str(path.relative_to(tmp_path / "store")): path for path in files}
+    metadata = (".zarray", ".zgroup", ".zattrs", "zarr.json")
+    refs = rx.open_references(
+        {
+            key: path.read_text() if key.endswith(metadata) else [str(path)]
+            for key, path in keys.items()
+        }
+    )
+    group: Any = to_zarr(refs, allow=[str(tmp_path)])
+    np.testing.assert_array_equal(group["a/b"][...], values)
+
+
+def test_the_root_may_be_an_array() -> None:
+    refs = rx.open_references({".zarray": json.dumps(ZARRAY), "0": "base64:BwAIAA=="})
+    array = to_zarr(refs)
+    assert isinstance(array, zarr.Array)
+    assert np.array_equal(np.asarray(array[:3]), [7, 8, -1])
+
+
+def test_a_set_with_errors_warns_before_it_reads_as_fill_values() -> None:
+    refs = rx.open_references({".zgroup": {"zarr_format": 2}, "x/0": "base64:!"})
+    for read in (refs.to_zarr, refs.filesystem):
+        with pytest.warns(rx.LeftOutWarning, match="1 errors. A chunk that they left out"):
+            read()

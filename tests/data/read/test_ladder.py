@@ -1,0 +1,340 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import google_crc32c
+import msgpack
+import numcodecs
+import numpy as np
+import pytest
+import zarr
+import zstandard
+from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
+
+import refexplorer as rx
+from refexplorer.data.decode.inflating import check_inflation
+from refexplorer.data.read.chunk_reader import State
+from refexplorer.data.read.ladder import Ladder
+from refexplorer.limits import Limits
+from tests.data.open.test_filesystem import DEMO, raw_set
+from tests.helpers.servers import RangeServer
+
+ZEROS = bytes(64 * 2**20)
+
+
+def streamed(data: bytes) -> bytes:
+    """A zstd frame that does not declare its size."""
+    out = io.BytesIO()
+    with zstandard.ZstdCompressor().stream_writer(out, closefd=False) as writer:
+        writer.write(data)
+    return out.getvalue()
+
+
+BOMBS: dict[str, tuple[dict[str, Any], bytes]] = {
+    "zlib": ({"id": "zlib"}, zlib.compress(ZEROS)),
+    "gzip": ({"id": "gzip"}, gzip.compress(ZEROS)),
+    "gzip of many members": ({"id": "gzip"}, gzip.compress(ZEROS[: 2**18]) * 300),
+    "bz2": ({"id": "bz2"}, bz2.compress(ZEROS)),
+    "lzma": ({"id": "lzma"}, lzma.compress(ZEROS)),
+    "zstd": ({"id": "zstd"}, zstandard.compress(ZEROS)),
+    "zstd without a size": ({"id": "zstd"}, streamed(ZEROS)),
+    "blosc": ({"id": "blosc"}, numcodecs.Blosc().encode(ZEROS)),
+    "lz4": ({"id": "lz4"}, numcodecs.LZ4().encode(ZEROS)),
+}
+
+
+def stored(folder: Path, data: bytes, **metadata: Any) -> rx.ReferenceSet:
+    """A set of one array whose first chunk is a file."""
+    (folder / "f").write_bytes(data)
+    return rx.open_references(raw_set([f"{folder}/f"], **metadata))
+
+
+def climb(folder: Path, data: bytes, **metadata: Any) -> Ladder:
+    return stored(folder, data, **metadata).ladder("x/0", allow=[str(folder)])
+
+
+def test_each_step_of_a_chunk_of_a_netcdf_file() -> None:
+    refs = rx.open_references(DEMO / "sst.v0.json")
+    found = refs.ladder("sst/0.0.1")
+    assert [rung.name for rung in found.rungs] == [
+        "reference", "raw bytes", "zlib(level=6)", "shuffle(elementsize=2)", "values",
+    ]  # fmt: skip
+    _, raw, inflated, shuffled, values = found.rungs
+    assert raw.size == refs["sst/0.0.1"].size
+    assert inflated.size == shuffled.size == values.size == 2 * 96 * 96 * 2
+    assert raw.head == refs.filesystem().cat("sst/0.0.1")[:64]
+    assert values.form == "<i2 [2, 96, 96]"
+    chunk = refs.chunk("sst", (0, 0, 1))
+    np.testing.assert_array_equal(found.values, chunk.values)
+    assert found.state is chunk.state is State.FETCHED
+    assert found.message is None
+
+
+def test_a_key_that_is_no_chunk_has_its_bytes_and_a_missing_chunk_its_fill_value() -> None:
+    refs = rx.open_references(raw_set(None, "abcd"))
+    assert [rung.name for rung in refs.ladder("x/.zarray").rungs] == ["reference", "raw bytes"]
+    missing = refs.ladder("x/0")
+    assert missing.state is State.FILL
+    assert "fill value" in str(missing)
+    for key in ("nothing", "x/7", "x/0.0"):
+        with pytest.raises(KeyError):
+            refs.ladder(key)
+
+
+def test_it_asks_before_it_reads(server: RangeServer) -> None:
+    refs = rx.open_references(raw_set([f"{server.url}/f", 0, 4]))
+    with pytest.raises(rx.AccessError):
+        refs.ladder("x/0")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("data", "metadata", "step", "sentence"),
+    [
+        (b"123", {}, "values", "3 bytes) came, and 2 elements of <i2 take 4, and 3 is no multiple"),
+        (bytes(8), {}, "values", "elements of 4 bytes would fit"),
+        (b"not zlib", {"compressor": {"id": "zlib"}}, "zlib", "refuses the bytes"),
+        (b"abcd1234", {"filters": [{"id": "crc32"}]}, "crc32", "checksum is wrong"),
+        (b"abcd", {"compressor": {"id": "zfpy"}}, "zfpy", "`pip install zfpy` brings it"),
+        (b"abcd", {"compressor": {"id": "imagecodecs_jpeg"}}, "imagecodecs_jpeg", "imagecodecs`"),
+        (b"abcd", {"dtype": "<q9"}, "values", "no data type"),
+        (b"\x02\x01\x21\x04" + bytes(4), {"compressor": {"id": "blosc"}}, "blosc", "cut off"),
+    ],
+)
+def test_the_step_that_fails_says_why(
+    tmp_path: Path, data: bytes, metadata: dict[str, Any], step: str, sentence: str
+) -> None:
+    found = climb(tmp_path, data, **metadata)
+    assert found.state is State.FAILED
+    assert found.rungs[-1].name == step
+    assert sentence in (found.message or "")
+    assert found.message is not None
+    assert found.message.endswith(".")
+
+
+def test_a_target_that_fails_is_a_step_too(tmp_path: Path) -> None:
+    refs = rx.open_references(raw_set([f"{tmp_path}/gone"]))
+    found = refs.ladder("x/0", allow=[str(tmp_path)])
+    assert found.rungs[-1].name == "raw bytes"
+    assert "no such file" in (found.message or "")
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_stopped_in_the_ladder_and_in_zarr(tmp_path: Path, name: str) -> None:
+    compressor, data = BOMBS[name]
+    found = climb(tmp_path, data, compressor=compressor)
+    assert "it was stopped" in (found.message or "")
+    (tmp_path / "f").write_bytes(data * 1)
+    small = Limits(chunk_bytes=2**24)
+    refs = rx.open_references(raw_set([f"{tmp_path}/f"], compressor=compressor), limits=small)
+    group: Any = refs.to_zarr(allow=[str(tmp_path)])
+    with pytest.raises(rx.LimitError, match="x/0 could not be decoded"):
+        group["x"][:2]
+    chunk = refs.chunk("x", (0,), allow=[str(tmp_path)])
+    assert chunk.state is State.FAILED
+    assert "it was stopped" in (chunk.message or "")
+
+
+def test_a_bomb_within_a_bomb_is_stopped_too(tmp_path: Path) -> None:
+    data = zlib.compress(zlib.compress(ZEROS))
+    twice = {"filters": [{"id": "zlib"}], "compressor": {"id": "zlib"}}
+    assert "it was stopped" in (climb(tmp_path, data, **twice).message or "")
+    refs = rx.open_references(raw_set([f"{tmp_path}/f"], **twice), limits=Limits(chunk_bytes=2**24))
+    group: Any = refs.to_zarr(allow=[str(tmp_path)])
+    with pytest.raises(rx.LimitError, match="zlib inflates"):
+        group["x"][:2]
+
+
+@pytest.mark.parametrize("location", ["start", "end"])
+def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> None:
+    shards: Any = {"shape": (8,), "index_location": location}
+    array = zarr.create_array(
+        str(tmp_path / "s"),
+        shape=(8,),
+        chunks=(4,),
+        shards=shards,
+        dtype="u1",
+        compressors=GzipCodec(),
+    )
+    array[...] = 1
+    document = {"zarr.json": (tmp_path / "s/zarr.json").read_text(), "c/0": [f"{tmp_path}/s/c/0"]}
+    refs = rx.open_references(document, limits=Limits(chunk_bytes=2**24))
+    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    assert opened[:4].tolist() == opened[:].tolist()[:4] == [1] * 4
+    chunk = gzip.compress(ZEROS)
+    start = 36 if location == "start" else 0
+    index = struct.pack("<4Q", start, len(chunk), 2**64 - 1, 2**64 - 1)
+    checked = index + struct.pack("<I", google_crc32c.value(index))
+    parts = [checked, chunk] if location == "start" else [chunk, checked]
+    (tmp_path / "s/c/0").write_bytes(b"".join(parts))
+    assert refs.ladder("c/0", allow=[str(tmp_path)]).state is State.FAILED
+    opened = refs.to_zarr(allow=[str(tmp_path)])
+    for part in (slice(4), slice(8)):
+        with pytest.raises(rx.LimitError, match="gzip inflates"):
+            opened[part]
+
+
+def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_path: Path) -> None:
+    pytest.importorskip("kerchunk")  # has the codec
+    rows, size = 600, 4_000_000
+    table = np.zeros(rows, dtype=[("a", ">i4", (2,))])
+    table["a"][:, 0] = size - 1
+    codec = {
+        "id": "FITSVarBintable",
+        "dt_in": "[('a', '>i4', (2,))]",
+        "dt_out": "[('a', 'O')]",
+        "nrow": rows,
+        "types": {"a": "B"},
+    }
+    refs = stored(tmp_path, table.tobytes() + bytes(size), filters=[codec])
+    allow = [str(tmp_path)]
+    opened: Any = refs.to_zarr(allow=allow)
+    for read in (lambda: opened["x"][:], refs.to_xarray(allow=allow)["x"].to_numpy):
+        with pytest.raises(rx.LimitError, match=r"x/0 could not be decoded: .* it was stopped"):
+            read()
+
+
+def test_sizes_that_headers_declare() -> None:
+    millions = (10**6 - 1 << 24 | 10**6 - 1) << 4 | 1 << 2 | 3
+    header = b"zfp\x05" + millions.to_bytes(8, "little") + bytes(9)
+    items = msgpack.packb([1, "<f8", [10**12]])
+    for name, data in (("zfpy", header), ("msgpack2", items)):
+        with pytest.raises(rx.LimitError, match=rf"{name} inflates .* to 8\.00 TB or more"):
+            check_inflation(name, {}, data, 2**30)
+    check_inflation("zfpy", {}, header, 8 * 10**12)
+
+
+def test_items_of_varying_length_are_counted_before_they_are_made(tmp_path: Path) -> None:
+    metadata = {"dtype": "|O", "filters": [{"id": "vlen-utf8"}], "fill_value": ""}
+    found = climb(tmp_path, struct.pack("<I", 2**31) + b"abcd", **metadata)
+    assert "2,147,483,648 items are declared" in (found.message or "")
+    huge = json.dumps([1, "<f8", [10**12]]).encode()
+    json2 = {"dtype": "|O", "filters": [{"id": "json2"}], "fill_value": None}
+    assert "it was stopped" in (climb(tmp_path, huge, **json2).message or "")
+
+
+DTYPES: dict[str, np.ndarray] = {
+    "big-endian": np.arange(6, dtype=">f4"),
+    "structured": np.array([(1, 2.5)] * 6, dtype=[("a", "<i2"), ("b", ">f8")]),
+    "text": np.array(["ab", "ç", "", "d", "e", "f"], dtype="<U2"),
+    "bytes": np.array([b"a", b"bc"] * 3, dtype="|S2"),
+    "times": np.arange(6).astype("<M8[ns]"),
+}
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_data_types_of_zarr_2_come_as_zarr_reads_them(
+    tmp_path: Path, name: str, order: Any
+) -> None:
+    values = DTYPES[name].reshape(2, 3)
+    array = zarr.create_array(
+        str(tmp_path / "s"), shape=(2, 3), chunks=(2, 3), dtype=values.dtype,
+        zarr_format=2, order=order, compressors=numcodecs.Blosc(),
+    )  # fmt: skip
+    array[...] = values
+    found = written(tmp_path / "s").ladder("0.0", allow=[str(tmp_path)])
+    assert found.message is None
+    np.testing.assert_array_equal(found.values, values)
+
+
+FILTERS: list[list[Any]] = [
+    [numcodecs.Delta("i4")],
+    [numcodecs.FixedScaleOffset(0, 1, "i4", "i2")],
+    [numcodecs.AsType("i8", "i4")],
+    [numcodecs.Delta("i4"), numcodecs.Fletcher32()],
+    [numcodecs.CRC32C(), numcodecs.Adler32(), numcodecs.JenkinsLookup3()],
+    [numcodecs.Base64()],
+]
+
+
+@pytest.mark.parametrize("filters", FILTERS, ids=lambda found: "+".join(f.codec_id for f in found))
+@pytest.mark.parametrize("compressor", [c["id"] for c, _ in BOMBS.values()])
+def test_filters_and_compressors_of_numcodecs(
+    tmp_path: Path, filters: list[Any], compressor: str
+) -> None:
+    packer = numcodecs.get_codec({"id": compressor})
+    values = np.arange(200, dtype="<i4")
+    data: Any = values
+    for codec in [*filters, packer]:
+        data = codec.encode(data)
+    config = [codec.get_config() for codec in filters]
+    found = climb(
+        tmp_path, bytes(data), dtype="<i4", shape=[200], chunks=[200], filters=config,
+        compressor=packer.get_config(),
+    )  # fmt: skip
+    assert found.message is None
+    np.testing.assert_array_equal(found.values, values)
+
+
+V3: dict[str, dict[str, Any]] = {
+    "gzip": {"compressors": GzipCodec()},
+    "blosc": {"compressors": BloscCodec()},
+    "zstd and checksum": {"compressors": [ZstdCodec(), Crc32cCodec()]},
+    "big-endian": {"serializer": BytesCodec(endian="big")},
+    "transposed": {"filters": [TransposeCodec(order=(1, 0))]},
+    "shards": {"shards": (4, 6)},
+}
+
+
+@pytest.mark.parametrize("name", V3)
+def test_codecs_of_zarr_3(tmp_path: Path, name: str) -> None:
+    values = np.arange(24, dtype="i4").reshape(4, 6)
+    chunks = (2, 3) if name == "shards" else (4, 6)
+    store = str(tmp_path / "s")
+    array = zarr.create_array(store, shape=(4, 6), chunks=chunks, dtype="i4", **V3[name])
+    array[...] = values
+    found = written(tmp_path / "s").ladder("c/0/0", allow=[str(tmp_path)])
+    assert found.message is None
+    assert found.rungs[-1].name == "values"
+    np.testing.assert_array_equal(found.values, values)
+
+
+# Zarr 3.1.0 warns of a codec that the specification did not have yet.
+@pytest.mark.filterwarnings("ignore:The codec `vlen-utf8` is currently not part in the Zarr")
+def test_texts_and_single_values_of_zarr_3(tmp_path: Path) -> None:
+    array = zarr.create_array(str(tmp_path / "s"), shape=(3,), chunks=(3,), dtype=str)
+    array[...] = np.array(["ab", "ç", ""], dtype=object)
+    found = written(tmp_path / "s").ladder("c/0", allow=[str(tmp_path)])
+    assert found.values is not None
+    assert found.values.tolist() == ["ab", "ç", ""]
+    single = zarr.create_array(str(tmp_path / "t"), shape=(), dtype="f8")
+    single[...] = 2.5
+    found = written(tmp_path / "t").ladder("c", allow=[str(tmp_path)])
+    assert found.values is not None
+    assert found.values.item() == 2.5
+
+
+def test_a_missing_codec_of_zarr_3_is_named(tmp_path: Path) -> None:
+    zarr.create_array(str(tmp_path / "s"), shape=(2,), dtype="f8")[...] = 1
+    document = json.loads((tmp_path / "s/zarr.json").read_text())
+    document["codecs"].append({"name": "numcodecs.pcodec", "configuration": {}})
+    (tmp_path / "s/zarr.json").write_text(json.dumps(document))
+    refs = written(tmp_path / "s")
+    found = refs.ladder("c/0", allow=[str(tmp_path)])
+    assert found.rungs[-1].name.startswith("numcodecs.pcodec")
+    assert "`pip install pcodec` brings it" in (found.message or "")
+    with pytest.raises(rx.DecodeError, match="pip install pcodec"):
+        refs.to_zarr()
+
+
+def written(folder: Path) -> rx.ReferenceSet:
+    """The files of a store as references."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    metadata = (".zarray", ".zgroup", ".zattrs", "zarr.json")
+    return rx.open_references(
+        {
+            str(path.relative_to(folder)): path.read_text()
+            if path.name in metadata
+            else [str(path)]
+            for path in files
+        }
+    )

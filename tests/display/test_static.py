@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import math
+from html.parser import HTMLParser
+
+import pytest
+
+import refexplorer as rx
+from refexplorer.display.html import references_html
+from refexplorer.display.text import summary_text, tree_text
+from refexplorer.markup import escape, size_text
+from refexplorer.spec.core.references import Kind
+from refexplorer.views.tree.timed_search import collect
+from refexplorer.views.wire.editor_models import Mark
+from refexplorer.views.wire.models import Coordinate, to_wire
+from tests.data.open.test_filesystem import DEMO
+from tests.views.tree.test_visible_rows import GEN
+
+HOSTILE = {
+    "\x1b]0;pwned\x07\x1b[2J": "x",
+    "<script>alert(1)</script>/a": ["javascript:alert(document.domain)"],
+    '"><img src=x onerror=alert(1)>': ["http://\u202egro.elpmaxe//:ptth/f", 0, 4],
+}
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.00 kB"),
+        (57_288, "57.3 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1.00 MB"),
+        (86_100_000, "86.1 MB"),
+        (8 * 10**12, "8.00 TB"),
+        (10**30, "1,000,000,000,000 EB"),
+        (10**400, "more than 1,000,000,000,000 EB"),
+    ],
+)
+def test_sizes(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+def test_escapes() -> None:
+    assert escape("a\x1b[31m\u202e\u200b\n\ud800é😀") == "a\\x1b[31m\\u202e\\u200b\\n\\ud800é😀"
+    assert escape("x" * 300, 200) == "x" * 199 + "…"
+
+
+def test_text_of_a_set() -> None:
+    refs = rx.open_references(DEMO / "sst.v0.json")
+    assert "60 keys, 8 arrays, 4 targets" in summary_text(refs)
+    lines = tree_text(refs, children=4, levels=2).splitlines()
+    assert lines[-1] == "└── … 6 more"
+    assert any(line.startswith("│   ├── .zarray") for line in lines)
+
+
+def test_text_of_a_trillion_keys_is_short() -> None:
+    refs = rx.open_references({"version": 1, "gen": [GEN]})
+    assert "999,999,999,980 more" in tree_text(refs)
+    assert len(references_html(refs)) < 10_000
+
+
+def test_nothing_of_a_file_moves_the_cursor() -> None:
+    refs = rx.open_references(HOSTILE)
+    for text in (summary_text(refs), tree_text(refs)):
+        assert not any(ord(each) < 32 and each != "\n" for each in text)
+        assert "\u202e" not in text
+
+
+def test_html_shows_a_file_as_text() -> None:
+    seen: list[str] = []
+
+    class Parser(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            seen.append(tag)
+            assert attrs == [] or attrs == [("class", "refexplorer")]
+
+    Parser().feed(references_html(rx.open_references(HOSTILE)))
+    assert set(seen) <= {"div", "p", "b", "ul", "li", "code", "details", "summary"}
+
+
+def test_models_as_json() -> None:
+    mark = Mark("c", "error", "m", None, "", 1, 2, 3, None, 4, 5, ())
+    wire = to_wire(mark)
+    assert (wire["from"], wire["to"]) == (4, 5)
+    assert to_wire(Coordinate("x", (1.0, math.nan, math.inf))) == {
+        "name": "x",
+        "values": [1.0, None, None],
+        "times": False,
+    }
+    assert to_wire({Kind.URL: 2**53 + 1, "b": True, "c": "\ud800"}) == {
+        "url": "9007199254740993",
+        "b": True,
+        "c": "\\ud800",
+    }
+
+
+def test_a_search_keeps_what_it_found_in_time() -> None:
+    assert collect(iter("abc"), cap=5) == (["a", "b", "c"], False)
+    assert collect(iter("abc"), cap=3) == (["a", "b", "c"], False)
+    assert collect(iter("abcd"), cap=3) == (["a", "b", "c"], True)
+    with pytest.raises(ZeroDivisionError):
+        collect(str(1 // number) for number in (1, 0))

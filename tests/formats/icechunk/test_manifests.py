@@ -1,0 +1,170 @@
+"""A manifest of Icechunk is read rightly or refused: nothing in it is passed over."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+import refexplorer as rx
+from refexplorer.formats.files.local_files import OwnFiles
+from refexplorer.formats.icechunk.flatbuffer import Table
+from refexplorer.formats.icechunk.manifests import chunks_of, crockford
+from refexplorer.limits import Limits
+from tests.formats.icechunk.icechunk_two import COUNT, ZIP
+
+EXPECTED = {
+    (number,): [f"s3://bucket/some/file_{number:05}.nc", number * 100, 2] for number in range(COUNT)
+}
+HEADER = 39
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with zipfile.ZipFile(ZIP) as archive:
+        archive.extractall(tmp_path)
+    return tmp_path
+
+
+def manifest_of(repository: Path) -> Path:
+    (found,) = (repository / "manifests").iterdir()
+    return found
+
+
+def content_of(manifest: Path) -> bytes:
+    with zstandard.ZstdDecompressor().stream_reader(manifest.read_bytes()[HEADER:]) as stream:
+        return stream.read()
+
+
+def node_of(manifest: Path) -> str:
+    (array,) = Table.root(content_of(manifest)).tables(1)
+    return crockford(array.bytes_at(0, 8) or b"")
+
+
+def read(manifest: Path, node: str | None = None) -> dict[tuple[int, ...], object]:
+    return dict(chunks_of(manifest, node or node_of(manifest), Limits(), OwnFiles()))
+
+
+def refusal(manifest: Path, node: str | None = None) -> str:
+    with pytest.raises(rx.SourceError) as caught:
+        read(manifest, node)
+    sentence = str(caught.value)
+    assert sentence.startswith(f"The manifest {str(manifest)!r} (Icechunk specification ")
+    assert sentence.endswith(".")
+    return sentence
+
+
+@pytest.mark.parametrize("name", ["first", "few"])
+def test_whole_locations_of_both_versions_are_read(folder: Path, name: str) -> None:
+    assert read(manifest_of(folder / name)) == EXPECTED
+
+
+def test_compressed_locations_are_refused(folder: Path) -> None:
+    said = refusal(manifest_of(folder / "compressed"))
+    assert "(Icechunk specification 2, written by ic-2.3.0)" in said
+    assert "has compressed chunk locations, which refexplorer does not read" in said
+
+
+def test_relative_locations_are_refused(folder: Path) -> None:
+    said = refusal(manifest_of(folder / "relative"))
+    assert "has the location vcc://box/some/file_00000.nc, which is relative to" in said
+
+
+@pytest.mark.parametrize("name", ["compressed", "relative"])
+def test_nothing_of_such_a_repository_opens(folder: Path, name: str) -> None:
+    pytest.importorskip("icechunk")
+    with pytest.raises(rx.SourceError, match=r"specification 2, written by|upgrade the icechunk"):
+        rx.open_references(folder / name)
+
+
+def test_a_repository_of_version_1_by_icechunk_2_opens(folder: Path) -> None:
+    pytest.importorskip("icechunk")
+    refs = rx.open_references(folder / "first")
+    assert {key: refs.to_v0()[key] for key in refs if key != "zarr.json"}.items() >= {
+        f"x/c/{index[0]}": value for index, value in EXPECTED.items()
+    }.items()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (36, 3, "(Icechunk specification 3, written by ic-2.3.0) is of a version that refexplorer"),
+        (36, 0, "is of a version that refexplorer does not know; it reads 1 and 2."),
+        (37, 1, "is a file of another kind (1)."),
+        (38, 2, "is compressed in an unknown way (2)."),
+    ],
+)
+def test_a_header_that_is_not_known(folder: Path, place: int, value: int, said: str) -> None:
+    manifest = manifest_of(folder / "few")
+    node = node_of(manifest)
+    data = bytearray(manifest.read_bytes())
+    data[place] = value
+    manifest.write_bytes(data)
+    assert said in refusal(manifest, node)
+
+
+def _manifest(root: Table) -> Table:
+    return root
+
+
+def _array(root: Table) -> Table:
+    return next(root.tables(1))
+
+
+def _chunk(root: Table) -> Table:
+    return list(_array(root).tables(1))[-1]
+
+
+def moved(data: bytes, table: Any, fields: dict[int, int | None]) -> bytes:
+    """Return a buffer in which fields of a table have other numbers, or none."""
+    at, slots = table._at, (table._size - 4) // 2
+    places = struct.unpack_from(f"<{slots}H", data, table._fields + 4)
+    size = struct.unpack_from("<H", data, table._fields + 2)[0]
+    new = [0] * (max([slots, *(number + 1 for number in fields.values() if number)]))
+    for field, place in enumerate(places):
+        number = fields.get(field, field)
+        if number is not None and place:
+            new[number] = place
+    found = bytearray(data)
+    struct.pack_into("<i", found, at, at - len(found))  # the table of places is at the end now
+    return bytes(found) + struct.pack(f"<HH{len(new)}H", 4 + 2 * len(new), size, *new)
+
+
+@pytest.mark.parametrize(
+    ("table", "fields", "said"),
+    [
+        (_manifest, {3: 2}, "has compressed chunk locations"),
+        (_manifest, {3: 4}, "uses field 4 of Manifest, which refexplorer does not know."),
+        (_array, {1: 5}, "uses field 5 of ArrayManifest, which refexplorer does not know."),
+        (_chunk, {5: 8}, "has compressed chunk locations"),
+        (_chunk, {5: 9}, "uses field 9 of ChunkRef, which refexplorer does not know."),
+        (_chunk, {2: 31}, "uses field 31 of ChunkRef, which refexplorer does not know."),
+        (
+            _chunk,
+            {5: None},
+            f"not one of inline, in the repository, or at a location: {COUNT - 1}.",
+        ),
+        (_chunk, {2: 4}, f"not one of inline, in the repository, or at a location: {COUNT - 1}."),
+    ],
+)
+def test_a_field_that_is_not_known(
+    folder: Path, table: Callable[[Table], Table], fields: dict[int, int | None], said: str
+) -> None:
+    manifest = manifest_of(folder / "few")
+    node, data = node_of(manifest), content_of(manifest)
+    header = manifest.read_bytes()[:HEADER]
+    manifest.write_bytes(header + zstandard.compress(moved(data, table(Table.root(data)), {})))
+    assert read(manifest, node) == EXPECTED
+    changed = moved(data, table(Table.root(data)), fields)
+    manifest.write_bytes(header + zstandard.compress(changed))
+    assert said in refusal(manifest, node)
+
+
+def test_an_array_that_is_not_in_its_manifest(folder: Path) -> None:
+    said = refusal(manifest_of(folder / "few"), "7TQBFH1D1X1B8")
+    assert "lacks the array 7TQBFH1D1X1B8 that the snapshot says it has." in said

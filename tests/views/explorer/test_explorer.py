@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import json
+import queue
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refexplorer as rx
+from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.wire.answering import Buffers, Message
+from tests.data.open.test_filesystem import DEMO, raw_set
+from tests.helpers.servers import RangeServer, range_server
+from tests.views.tree.test_visible_rows import GEN
+
+
+class Host:
+    """A host that keeps what is posted, and sends everything through JSON as the real ones do."""
+
+    def __init__(self, source: Any, **options: Any) -> None:
+        refs = source if isinstance(source, rx.ReferenceSet) else rx.open_references(source)
+        self.controller = ExplorerController(refs, **options)
+        self.posted: queue.Queue[tuple[Message, Buffers]] = queue.Queue()
+        self.controller.post = lambda message, buffers: self.posted.put((message, buffers))
+        self.events: list[Message] = []
+
+    def ask(self, op: str, **fields: Any) -> Message:
+        answers = self.controller.handle({"id": "t:1", "op": op, **fields})
+        assert len(answers) == 1
+        message: Message = json.loads(json.dumps(answers[0][0], allow_nan=False))
+        assert message.pop("id") == "t:1"
+        return message
+
+    def answer(self) -> tuple[Message, Buffers]:
+        """What is answered later."""
+        while True:
+            message, buffers = self.posted.get(timeout=30)
+            json.dumps(message, allow_nan=False)
+            if "ev" not in message:
+                return message, buffers
+            if message["ev"] != "code":
+                self.events.append(message)
+
+    def read(self, array: str, index: list[int] | None, **fields: Any) -> tuple[Message, Any]:
+        request = {"id": "t:2", "op": "chunk.read", "array": array, "index": index, **fields}
+        for answered in self.controller.handle(request):
+            return answered[0], None
+        message, buffers = self.answer()
+        values = np.frombuffer(buffers[0], "<f8") if buffers else None
+        return message.get("reading", message), values
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+def test_the_first_look() -> None:
+    hello = Host(DEMO / "sst.v0.json").ask("hello")
+    assert hello["title"] == "sst.v0.json"
+    assert hello["form"] == "V0"
+    assert hello["facts"]["arrays"] == 8
+    assert sum(hello["facts"]["kinds"].values()) == hello["facts"]["keys"]
+    assert hello["notes"][0]["severity"] == "info"
+    assert hello["note_count"] == len(hello["notes"])
+
+
+def test_a_trillion_keys_travel_as_text_where_numbers_would_be_rounded() -> None:
+    dimensions = {axis: {"stop": 10**6} for axis in "ijk"}
+    gen = {"key": "v/{{i}}.{{j}}.{{k}}", "url": "http://h", "dimensions": dimensions}
+    host = Host({"version": 1, "gen": [gen]})
+    assert host.ask("hello")["facts"]["keys"] == str(10**18)
+    assert host.ask("tree.toggle", path="v", open=True) == {"total": str(10**18 + 1), "index": 0}
+
+
+def test_rows_of_the_tree_and_of_a_search() -> None:
+    host = Host(DEMO / "sst.v0.json")
+    total = host.ask("tree.rows", start=0, n=3)["total"]
+    reply = host.ask("tree.find", text="sst/*.0.1", mode="glob", kinds=["range"])
+    assert reply == {"total": 9, "capped": False}
+    rows = host.ask("tree.rows", start=7, n=50)["rows"]
+    assert [row["path"] for row in rows] == ["sst/7.0.1", "sst/8.0.1"]
+    assert rows[0]["position"] == 8
+    assert host.ask("tree.find", text="", mode="glob", kinds=[])["total"] == total
+    kinds = host.ask("tree.find", text="", mode="glob", kinds=["url", "base64"])
+    assert kinds["total"] == 4
+    assert host.ask("tree.reveal", path="sst/0.0.0")["index"] > 0
+    assert host.ask("tree.rows", start=0, n=1)["total"] > total
+
+
+def test_a_search_without_end_gives_what_it_found() -> None:
+    host = Host({"version": 1, "gen": [GEN], "refs": {"needle": "x"}})
+    reply = host.ask("tree.find", text="needle", mode="substring", kinds=[])
+    assert reply == {"total": 1, "capped": True}
+    reply = host.ask("tree.find", text="v/", mode="substring", kinds=[])
+    assert reply["capped"]
+    assert 0 < reply["total"] <= 100_000
+
+
+def test_an_array_and_a_chunk_key() -> None:
+    host = Host(DEMO / "sst.v0.json")
+    item = host.ask("key.show", path="sst")["item"]
+    assert item["type"] == "array"
+    assert item["array"]["grid"] == [9, 1, 2]
+    assert item["array"]["small"] is True
+    assert item["code"] == "refs.to_zarr()['sst']"
+    item = host.ask("key.show", path="sst/8.0.1")["item"]
+    assert item["kind"] == "range"
+    assert json.loads(item["raw"]) == [item["url"], item["offset"], item["length"]]
+    assert item["resolved"] == str(DEMO / "sst_2025-09.nc")
+    assert item["chunk"]["index"] == [8, 0, 1]
+    assert item["chunk"]["estimate"]["label"].startswith("Read ")
+    assert host.controller.selection == "sst/8.0.1"
+    assert host.controller.code == "refs['sst/8.0.1']"
+
+
+def test_a_text_is_cut_and_its_length_said() -> None:
+    item = Host({"a": "x" * 100_000}).ask("key.show", path="a")["item"]
+    assert len(item["text"]) == 64 * 1024
+    assert item["text_total"] == 100_000
+    assert len(item["raw"]) <= 4096
+
+
+def test_browsing_makes_no_request(server: RangeServer) -> None:
+    host = Host(raw_set([f"{server.url}/f", 0, 4]), allow=[server.url])
+    for op, fields in (
+        ("hello", {}),
+        ("tree.reveal", {"path": "x/0"}),
+        ("tree.rows", {"start": 0, "n": 100}),
+        ("key.show", {"path": "x"}),
+        ("key.show", {"path": "x/0"}),
+        ("tree.find", {"text": "x", "mode": "substring", "kinds": []}),
+    ):
+        assert "error" not in host.ask(op, **fields)
+    assert server.requests == []
+
+
+def test_reading_a_chunk_decodes_scale_and_missing_values() -> None:
+    reading, values = Host(DEMO / "sst.v0.json").read("sst", [0, 0, 1])
+    assert reading["state"] == "fetched"
+    assert reading["units"] == "degree_Celsius"
+    assert reading["shape"] == [2, 96, 96]
+    assert len(values) == 2 * 96 * 96
+    assert np.isnan(values).sum() == reading["missing"] > 0
+    assert reading["minimum"] == np.nanmin(values)
+    assert 0 < reading["maximum"] < 40
+    assert [len(side["values"]) for side in reading["coordinates"]] == [2, 96, 96]
+
+
+def test_reading_a_whole_array_says_how_far_it_is() -> None:
+    host = Host(DEMO / "sst.v0.json")
+    reading, values = host.read("sst", None)
+    assert reading["chunks"] == {"fetched": 18, "fill": 0, "failed": 0}
+    assert len(values) == 18 * 96 * 192
+    assert host.events[-1] | {"label": ""} == {
+        "ev": "progress",
+        "id": "t:2",
+        "done": 18,
+        "of": 18,
+        "label": "",
+    }
+
+
+def test_what_was_not_fetched_is_not_drawn_as_data(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"\1\0\2\0")
+    (tmp_path / "refs.json").write_text(json.dumps(raw_set(["f"], None, ["g"])))
+    reading, values = Host(tmp_path / "refs.json").read("x", None)
+    assert reading["chunks"] == {"fetched": 1, "fill": 1, "failed": 1}
+    assert "x/2 could not be read" in reading["message"]
+    np.testing.assert_array_equal(values, [1, 2, np.nan, np.nan, np.nan])
+
+
+def test_reading_asks_first_and_the_grant_opens_it(server: RangeServer) -> None:
+    server.files["/f"] = b"\1\0\2\0"
+    host = Host(raw_set([f"{server.url}/f", 0, 4]))
+    reading, _ = host.read("x", [0])
+    assert reading["state"] == "ask"
+    assert reading["grant"] == server.url
+    assert server.requests == []
+    assert host.ask("allow", grant=reading["grant"]) == {"granted": [server.url]}
+    reading, values = host.read("x", [0])
+    assert reading["state"] == "fetched"
+    assert list(values) == [1, 2]
+    host.ask("key.show", path="x")
+    assert host.controller.code == f"refs.to_zarr(allow=['{server.url}'])['x']"
+
+
+def test_a_place_that_no_grant_opens_fails(tmp_path: Path) -> None:
+    reading, _ = Host(raw_set(["zip://a::http://h/z"])).read("x", [0])
+    assert reading["state"] == "failed"
+    assert reading["grant"] is None
+
+
+def test_texts_and_chunks_without_a_reference() -> None:
+    host = Host(raw_set("ab\u202ecd", dtype="|S3", fill_value=None))
+    reading, values = host.read("x", [1])
+    assert reading["state"] == "fill"
+    assert values is None
+    assert reading["texts"] == ["", ""]
+
+
+def test_big_chunks_are_thinned_and_say_so(tmp_path: Path) -> None:
+    np.arange(3_000_000, dtype="<f4").tofile(tmp_path / "f")
+    metadata = {"shape": [3_000_000], "chunks": [3_000_000], "dtype": "<f4"}
+    (tmp_path / "refs.json").write_text(json.dumps(raw_set(["f"], **metadata)))
+    reading, values = Host(tmp_path / "refs.json").read("x", [0])
+    assert reading["shape"] == [1_000_000]
+    assert list(values[:3]) == [0, 3, 6]
+    assert reading["maximum"] == 2_999_999
+    assert "1 of 3 along x" in reading["message"]
+
+
+def test_a_reading_can_be_stopped(server: RangeServer) -> None:
+    host = Host(raw_set("abcd", "abcd", "abcd"))
+
+    def stop_at_first(message: Message, buffers: Buffers) -> None:
+        if message.get("ev") == "progress":
+            host.events.append(message)
+            host.controller.handle({"id": "t:3", "op": "cancel", "job": message["id"]})
+        host.posted.put((message, buffers))
+
+    host.controller.post = stop_at_first
+    reading, _ = host.read("x", None)
+    assert reading == {"id": "t:2", "error": "It was stopped."}
+    assert len(host.events) == 1
+    assert host.ask("cancel", job="unknown") == {}
+
+
+@pytest.mark.parametrize(
+    ("op", "fields", "error"),
+    [
+        ("nothing", {}, "There is no operation 'nothing'."),
+        ("key.show", {"path": "no"}, "The set has nothing at 'no'."),
+        ("tree.toggle", {"path": "no", "open": True}, "The set has nothing at 'no'."),
+        ("tree.find", {"text": "(", "mode": "regex", "kinds": []}, "regular expression"),
+        ("allow", {"grant": "s3://"}, "names no bucket"),
+        ("tree.rows", {"start": "x"}, "Unexpected ValueError"),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(op: str, fields: dict[str, Any], error: str) -> None:
+    reply = Host({"a": "b"}).ask(op, **fields)
+    assert error in reply["error"]
+    assert "Traceback" not in reply["error"]
+
+
+def test_reading_what_is_no_array_is_one_sentence() -> None:
+    message, _ = Host({"a": "b"}).read("a", None)
+    assert message["error"] == "There is no array at 'a'."
+
+
+def test_of_very_many_attributes_the_first_are_told() -> None:
+    attributes = json.dumps({f"a{n}": n for n in range(10_000)})
+    array = Host(raw_set("abcd") | {"x/.zattrs": attributes}).ask("key.show", path="x")["item"][
+        "array"
+    ]
+    assert array["attributes"][:2] == [["a0", "0"], ["a1", "1"]]
+    assert len(array["attributes"]) < array["attribute_count"] == 10_000

@@ -1,0 +1,118 @@
+"""What the inspector shows of one key: derivation, bytes, ladder and code, over the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import refexplorer as rx
+from refexplorer.views.wire.answering import Buffers, Message
+from tests.data.open.test_filesystem import DEMO, raw_set
+from tests.helpers.servers import RangeServer, range_server
+from tests.views.explorer.test_explorer import Host
+
+PAGE = 2**16
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+def ask(host: Host, op: str, **fields: Any) -> tuple[Message, Buffers]:
+    """The answer that is posted later."""
+    assert host.controller.handle({"id": "t:9", "op": op, **fields}) == []
+    while True:
+        message, buffers = host.posted.get(timeout=30)
+        if message.get("id") == "t:9" and "ev" not in message:
+            found: Message = json.loads(json.dumps(message, allow_nan=False))
+            return found, buffers
+
+
+def test_the_derivation_of_a_generated_key() -> None:
+    answer, _ = ask(Host(DEMO / "sst.v1.json"), "key.explain", path="wind/0.0.0")
+    assert answer["origin"].startswith("gen[")
+    assert answer["steps"][0]["name"] == "dimensions"
+    assert answer["steps"][-1]["name"] == "reference"
+
+
+def test_pages_of_bytes(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 600
+    (tmp_path / "f").write_bytes(b"head" + data)
+    document = raw_set([f"{tmp_path}/f", 4, len(data)], [f"{tmp_path}/f"], "base64:AAEC")
+    host = Host(document, allow=[str(tmp_path)])
+    answer, (page,) = ask(host, "key.bytes", path="x/0", start=PAGE, n=10**9)
+    assert answer["bytes"]["total"] == len(data)
+    assert page == data[PAGE : 2 * PAGE]
+    _, (last,) = ask(host, "key.bytes", path="x/0", start=2 * PAGE, n=PAGE)
+    assert last == data[2 * PAGE :]
+    answer, (whole,) = ask(host, "key.bytes", path="x/1", start=0, n=4)
+    assert whole == b"head"
+    assert answer["bytes"]["total"] == len(data) + 4
+    answer, (inside,) = ask(host, "key.bytes", path="x/2", start=0, n=PAGE)
+    assert inside == bytes([0, 1, 2])
+
+
+def test_bytes_and_ladder_ask_first_and_read_no_more_than_the_page(server: RangeServer) -> None:
+    server.files["/f"] = bytes(100_000)
+    host = Host(raw_set([f"{server.url}/f", 0, 100_000]))
+    for op, field in (("key.bytes", "bytes"), ("key.ladder", "ladder")):
+        answer, buffers = ask(host, op, path="x/0", start=0, n=16)
+        assert answer[field]["state"] == "ask"
+        assert answer[field]["grant"] == server.url
+        assert buffers == []
+    assert server.requests == []
+    host.ask("allow", grant=server.url)
+    answer, (page,) = ask(host, "key.bytes", path="x/0", start=16, n=16)
+    assert answer["bytes"]["state"] == "fetched"
+    assert len(page) == 16
+    assert server.spans == ["bytes=16-31"]
+
+
+def test_the_ladder_names_the_step_that_fails() -> None:
+    host = Host(raw_set("not zlib", compressor={"id": "zlib", "level": 1}))
+    answer, _ = ask(host, "key.ladder", path="x/0")
+    ladder = answer["ladder"]
+    assert ladder["state"] == "failed"
+    assert [rung["name"] for rung in ladder["rungs"]] == ["reference", "raw bytes", "zlib(level=1)"]
+    assert bytes.fromhex(ladder["rungs"][1]["head"]) == b"not zlib"
+    assert ladder["rungs"][-1]["message"] == ladder["message"]
+
+
+def test_the_first_values_of_a_chunk_that_decodes() -> None:
+    answer, _ = ask(Host(raw_set("base64:BwAIAA==")), "key.ladder", path="x/0")
+    assert answer["ladder"]["values"] == ["7", "8"]
+
+
+def test_code_that_opens_the_key_elsewhere() -> None:
+    answer, _ = ask(Host(DEMO / "sst.v0.json"), "key.code", path="sst/0.0.1")
+    names: dict[str, Any] = {}
+    exec(answer["code"], names)
+    refs = rx.open_references(DEMO / "sst.v0.json")
+    assert names["data"] == refs.filesystem().cat("sst/0.0.1")
+
+
+def test_what_is_not_there_is_said() -> None:
+    host = Host(raw_set())
+    for op in ("key.explain", "key.bytes", "key.ladder"):
+        answer, _ = ask(host, op, path="nothing", start=0, n=1)
+        assert "nothing" in answer["error"]
+
+
+def test_a_slow_reading_can_be_stopped(server: RangeServer) -> None:
+    server.files["/f"] = bytes(10**6)
+    server.dripping.add("/f")
+    host = Host(raw_set([f"{server.url}/f", 0, 10**6]), allow=[server.url])
+    host.controller.handle({"id": "t:9", "op": "key.ladder", "path": "x/0"})
+    event, _ = host.posted.get(timeout=30)
+    assert event["ev"] == "progress"
+    host.ask("cancel", job="t:9")
+    while "error" not in event:
+        event, _ = host.posted.get(timeout=30)
+    assert event["error"] == "It was stopped."
+    assert server.hung_up.wait(timeout=30)

@@ -1,0 +1,98 @@
+"""A large set is there at once; what takes long comes later, and can be stopped."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+import refexplorer as rx
+from refexplorer.views.snapshots.explorer_snapshot import complete, still_html
+from refexplorer.views.wire.notes import SOON
+from tests.data.open.test_filesystem import raw_set
+from tests.helpers.servers import range_server
+from tests.views.explorer.test_explorer import Host
+
+
+@pytest.fixture(scope="module")
+def large() -> rx.ReferenceSet:
+    """A set with something odd, and too many keys to look for it at once."""
+    references = {f"x/{n}": ["f.nc", n, 1] for n in range(SOON)}
+    return rx.open_references({**references, "../odd": "text"})
+
+
+def test_notes_of_a_large_set_come_when_they_are_asked_for(large: rx.ReferenceSet) -> None:
+    host = Host(large)
+    hello = host.ask("hello")
+    assert hello["facts"]["keys"] == SOON + 1
+    assert hello["notes"] is None
+    assert hello["note_count"] is None
+    assert host.ask("key.show", path="../odd")["item"]["notes"] is None
+    assert "was not looked for yet" in still_html(host.controller, "explorer")
+    assert host.controller.handle({"id": "t:7", "op": "notes"}) == []
+    answer, _ = host.answer()
+    assert answer["id"] == "t:7"
+    assert answer["note_count"] >= 1
+    assert [event["ev"] for event in host.events] == ["progress"]
+    assert host.ask("hello")["notes"] == answer["notes"]
+    assert host.ask("key.show", path="../odd")["item"]["notes"]
+
+
+def test_a_saved_notebook_of_a_large_set_has_everything_when_it_is_made_complete() -> None:
+    references = {f"x/{n}": ["f.nc", n, 1] for n in range(SOON + 1)}
+    controller = Host(references | {"../odd": "text"}).controller
+    assert "<img" not in still_html(controller, "targets")
+    complete(controller)
+    assert "<details>" in still_html(controller, "explorer")
+    assert "<img" in still_html(controller, "targets")
+
+
+def test_what_waits_for_its_turn_can_be_stopped() -> None:
+    host = Host(raw_set("abcd", "abcd"))
+    first_may_end = threading.Event()
+    jobs = host.controller._jobs
+
+    def slow(report: object) -> tuple[dict[str, Any], list[bytes]]:
+        assert first_may_end.wait(30)
+        return {"slow": True}, []
+
+    jobs.start_in_turn({"id": "t:1", "op": "slow"}, slow)
+    host.controller.handle({"id": "t:2", "op": "grid.show", "array": "x"})
+    host.controller.handle({"id": "t:3", "op": "cancel", "job": "t:2"})
+    assert host.answer()[0] == {"id": "t:2", "error": "It was stopped."}
+    first_may_end.set()
+    assert host.answer()[0] == {"id": "t:1", "slow": True}
+
+
+def test_what_failed_in_one_view_is_marked_in_the_others() -> None:
+    with range_server() as server:
+        refs = rx.open_references(raw_set("abcd", [f"{server.url}/nothing", 0, 4]))
+        reads, maps = Host(refs, allow=[server.url]), Host(refs)
+        reads.read("x", None)
+    assert maps.posted.get(timeout=30)[0] == {"ev": "outcomes", "array": "x"}
+    for host, failed in ((maps, 1), (Host(refs, served=True), 0)):
+        host.controller.handle(
+            {"id": "t:4", "op": "grid.show", "array": "x", "axes": None, "window": None}
+        )
+        grid = host.answer()[0]["map"]
+        assert grid["states"][-1] == "failed"
+        assert grid["counts"][-1] == failed
+
+
+def test_notes_lead_to_what_is_nearest() -> None:
+    dimensions = {"i": {"stop": 3}}
+    gen = {"key": "v/{{i}}", "url": "f", "unknown": 1}
+    refs = {"a/b": ["f", -1, 2], "a/c": "x"}
+    document = {"version": 1, "refs": refs, "gen": [{**gen, "dimensions": dimensions}]}
+    notes = {note["pointer"]: note["key"] for note in Host(document).ask("hello")["notes"]}
+    assert notes["/refs/a~1b"] == "a"
+    assert notes["/gen/0/unknown"] == "v/0"
+
+
+def test_the_text_around_a_place() -> None:
+    text = '{"version": 1,\n "templates": {\n  "u": "x"},\n "refs": {}}'
+    host = Host(text)
+    lines = host.ask("source.show", pointer="/templates/u")["lines"]
+    assert [3, '  "u": "x"},'] in lines
+    assert Host({"a": "text"}).ask("source.show", pointer="/a")["lines"] is None

@@ -15,6 +15,7 @@ import pytest
 import refexplorer
 
 PACKAGE = Path(refexplorer.__file__).parent
+TESTS = Path(__file__).parent
 ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
         {"pickling"},
@@ -163,6 +164,43 @@ def test_an_arrow_that_points_back_is_seen() -> None:
     assert not may_import("widgets", "app")
     assert may_import("views", "demo")  # the exercises
     assert not may_import("data", "demo")
+
+
+def test_tests_lie_where_what_they_test_lies() -> None:
+    """A folder of tests inside a room has the name of a room inside it."""
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path()}
+    rooms = {folder for folder in folders if (PACKAGE / folder.parts[0]).is_dir()}
+    assert not [str(folder) for folder in rooms if not (PACKAGE / folder).is_dir()]
+    assert rooms
+
+
+def test_tests_share_by_helpers_alone() -> None:
+    """No module imports from a module of tests, nor from a ``conftest``."""
+    lending = re.compile(r"tests(\.\w+)*\.(test_\w+|conftest)")
+    found = {
+        f"{path.relative_to(TESTS)}: {name}"
+        for path in TESTS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in _imported(node) + _texts(node)
+        if lending.fullmatch(name)
+    }
+    assert not found
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """Full names that a statement may take from modules."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return []
+
+
+def _texts(node: ast.AST) -> list[str]:
+    """What a text of code that another process runs imports."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.findall(r"^\s*(?:from|import) ([\w.]+)", node.value, re.MULTILINE)
+    return []
 
 
 def test_every_room_is_known() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.app.sessions import PATIENCE, Visitor
-from tests.app.test_opening import COSTLY
+from tests.helpers.costly import COSTLY
 from tests.helpers.hosts import running_page
 
 

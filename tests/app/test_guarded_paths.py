@@ -32,7 +32,7 @@ from refexplorer.errors import AccessError, FetchError, RefexplorerError, Source
 from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.opening import open_references
 from refexplorer.spec.core.references import Url
-from tests.app.test_page import go
+from tests.helpers.visiting import go
 
 MINE, SECRET = '{"mine": "text"}', '{"secret": "text"}'
 LONG = "x" * 5000

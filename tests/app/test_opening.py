@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +18,9 @@ from refexplorer.app.page import Page
 from refexplorer.errors import AccessError, LimitError, RefexplorerError, SourceError, SpecError
 from refexplorer.limits import Bounds
 from refexplorer.opening import open_references
-from tests.app.test_page import choose, hear
+from tests.helpers.costly import COSTLY, bomb
 from tests.helpers.servers import RangeServer, range_server
+from tests.helpers.visiting import choose, hear
 
 SMALL = 1_000_000
 """Bytes that a small set takes beside Python."""
@@ -86,44 +85,8 @@ def test_what_takes_too_long_is_stopped_and_said(server: RangeServer) -> None:
         assert limited._openings._confined._children._idle == []
 
 
-def _nested(folder: Path) -> Path:
-    path = folder / "nested.json"
-    path.write_text('{"a/.zattrs": ' + '{"a": ' * 1_000_000 + "1" + "}" * 1_000_001)
-    return path
-
-
-def _long_key(folder: Path) -> Path:
-    path = folder / "key.json"
-    path.write_text(json.dumps({"k" * 20_000_000: "text"}))
-    return path
-
-
-def _many_errors(folder: Path) -> Path:
-    path = folder / "errors.json"
-    path.write_text(json.dumps({f"x/{number}": [1, "a", None] for number in range(100_000)}))
-    return path
-
-
-def _bomb(folder: Path) -> Path:
-    path = folder / "bomb.json.gz"
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        file.write(b'{"a": "')
-        for _ in range(450):
-            file.write(b"x" * 10**6)
-        file.write(b'"}')
-    return path
-
-
-COSTLY: dict[str, Callable[[Path], Path]] = {
-    "nested": _nested,
-    "long key": _long_key,
-    "many errors": _many_errors,
-    "bomb": _bomb,
-}
-
-
 def test_what_takes_too_much_memory_is_stopped_and_said(tmp_path: Path) -> None:
-    path = _bomb(tmp_path)
+    path = bomb(tmp_path)
     (tmp_path / "small.json").write_text('{"a": "text"}')
     with library(str(tmp_path), bounds=Bounds(memory=SMALL)) as limited:
         with pytest.raises(LimitError, match=r"took more memory than 1\.00 MB, or crashed"):

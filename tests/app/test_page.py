@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,25 +16,11 @@ from refexplorer.app.address import Address
 from refexplorer.app.components import EditorView, ExplorerView
 from refexplorer.app.library import Library, Offer
 from refexplorer.app.opening import OpeningWatch
-from refexplorer.app.page import OPENINGS, Page
+from refexplorer.app.page import Page
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-
-
-def hear(page: Page, **message: object) -> None:
-    """Do what the browser asks for, and wait until what it opens is there."""
-    page._do(message)
-    page._threads.shutdown()
-    page._threads = ThreadPoolExecutor(OPENINGS)
-
-
-def go(page: Page, address: str, step: int = 1) -> None:
-    hear(page, op="go", address=address, step=step)
-
-
-def choose(page: Page, source: str) -> None:
-    hear(page, op="open", source=source)
+from tests.helpers.visiting import choose, go, hear
 
 
 def shown(page: Page) -> list[type]:

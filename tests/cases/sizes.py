@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.refset.grids.test_chunk_grid import metadata
+from tests.helpers.sets import metadata
 
 _ARRAY = "x/.zarray"
 _QUARTER = 2**62

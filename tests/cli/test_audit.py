@@ -9,8 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.test_check_targets import written
-from tests.cli.test_commands import run, start
+from tests.helpers.commands import run, start, written
 from tests.helpers.servers import RangeServer, range_server
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import run, start
+from tests.helpers.commands import run, start, written
 from tests.helpers.servers import RangeServer, range_server
 
 
@@ -16,13 +16,6 @@ from tests.helpers.servers import RangeServer, range_server
 def server() -> Iterator[RangeServer]:
     with range_server() as running:
         yield running
-
-
-def written(folder: Path, server: RangeServer, count: int) -> Path:
-    server.files = {f"/{n}": bytes(100) for n in range(count)}
-    path = folder / "set.json"
-    path.write_text(json.dumps({f"x/{n}": [f"{server.url}/{n}", 0, 90] for n in range(count)}))
-    return path
 
 
 def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:

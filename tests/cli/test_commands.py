@@ -2,53 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 import refexplorer as rx
-from refexplorer.cli import main
+from tests.helpers.commands import run, start
 
 COMMANDS = ("ls", "info", "expand", "check")
-
-
-class Run(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-def run(*arguments: str | Path) -> Run:
-    """Run a command in this process; `tests.cli.test_help` starts programs."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2)]
-    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
-        status = main([str(argument) for argument in arguments])
-    return Run(status, *map(_written, streams))
-
-
-def _written(stream: io.TextIOWrapper) -> str:
-    stream.seek(0)
-    return stream.read()
-
-
-def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[str]:
-    """Start a program that an interrupt reaches, also where tests run in the background."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "refexplorer", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **variables},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)

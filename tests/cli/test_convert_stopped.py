@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from tests.cli.test_commands import start
+from tests.helpers.commands import start
 
 NAMES = ("a.json", "a.json.gz", "a.json.zst", "a.parq")
 LIMITED = """

@@ -15,7 +15,7 @@ import pytest
 
 from refexplorer.cli import load_app
 from refexplorer.cli.examples import EXAMPLES
-from tests.cli.test_commands import run
+from tests.helpers.commands import run
 from tests.helpers.hosts import running_page
 
 PAGES = ("serve", "demo")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import refexplorer as rx
-from tests.cli.test_commands import run
+from tests.helpers.commands import run
 
 
 def test_infer_prints_and_writes(demo: Path, tmp_path: Path) -> None:

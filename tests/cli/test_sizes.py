@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cases.sizes import QUARTERS, VARYING, VAST, WHOLE, text
-from tests.cli.test_commands import run
+from tests.helpers.commands import run
 
 
 def written(tmp_path: Path, references: dict[str, Any]) -> Path:

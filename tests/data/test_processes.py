@@ -22,8 +22,8 @@ import refexplorer as rx
 from refexplorer.data.open.zarr_store import reference_store
 from refexplorer.refset.columns.key_index import KeyIndex
 from refexplorer.refset.opened import contents
-from tests.data.open.test_filesystem import raw_set, x_of
 from tests.helpers.servers import RangeServer
+from tests.helpers.sets import raw_set, x_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Numcodecs codecs are not in the Zarr version 3",
@@ -211,7 +211,7 @@ def test_dask_reads_in_processes(
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     distributed: Any = pytest.importorskip("distributed")
-    from tests.data.audit.test_audit_cluster import cluster_of
+    from tests.helpers.audits import cluster_of
 
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         yield client

@@ -13,14 +13,7 @@ from refexplorer.spec.core.references import Kind
 from refexplorer.views.tree.timed_search import collect
 from refexplorer.views.wire.editor_models import Mark
 from refexplorer.views.wire.models import Coordinate, to_wire
-from tests.data.open.test_filesystem import DEMO
-from tests.views.tree.test_visible_rows import GEN
-
-HOSTILE = {
-    "\x1b]0;pwned\x07\x1b[2J": "x",
-    "<script>alert(1)</script>/a": ["javascript:alert(document.domain)"],
-    '"><img src=x onerror=alert(1)>': ["http://\u202egro.elpmaxe//:ptth/f", 0, 4],
-}
+from tests.helpers.sets import DEMO, GEN, HOSTILE
 
 
 @pytest.mark.parametrize(

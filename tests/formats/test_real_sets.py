@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import fsspec
@@ -11,10 +10,8 @@ import pytest
 from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
+from tests.helpers.real_sets import ROOT, needs_sets
 
-ROOT = Path(
-    os.environ.get("REFEXPLORER_REAL_SETS", Path(__file__).parents[3] / "shared/cases/real")
-)
 SETS = {
     "cmip6-two-templates/kc1-manual-templated.json": (24, 168, 0, 1335),
     "cmip6-zstd/index.zstd": (24, 171, 0, 1332),
@@ -32,9 +29,6 @@ SETS = {
     "tool-tiff-tifffile/refs.json": (8, 0, 0, 96),
     "tool-zarr-v3/refs.json": (4, 0, 5, 0),
 }
-needs_sets = pytest.mark.skipif(
-    not ROOT.is_dir(), reason="the published reference sets do not lie beside this checkout"
-)
 
 
 @needs_sets

@@ -1,0 +1,1 @@
+"""What tests of several rooms share: a test module imports from here, never from another."""

@@ -5,24 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page
 
+from tests.helpers.browsing import EDIT, EXPLORE, open_on_page
 from tests.helpers.hosts import Lab, PanelPage
-
-EXPLORE = """
-import refexplorer as rx
-from refexplorer import demo
-rx.explore(demo.path("sst.v1.json"))
-"""
-EDIT = """
-import refexplorer as rx
-from refexplorer import demo
-rx.TemplateEditor(demo.path("spec.v1.json").read_text())
-"""
-
-
-def open_on_page(page: Page, url: str, title: str) -> None:
-    """Choose one of the shipped sets on the start screen."""
-    page.goto(url)
-    page.get_by_role("button", name=title).click()
 
 
 @pytest.fixture(params=["lab", "page"])

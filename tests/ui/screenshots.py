@@ -17,8 +17,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.helpers.browser import launch_options
+from tests.helpers.browsing import EDIT, EXPLORE, open_on_page
 from tests.helpers.hosts import Lab, running_lab, running_page
-from tests.ui.conftest import EDIT, EXPLORE, open_on_page
 
 PICTURES = Path(__file__).parents[2] / "notebooks"
 SMALL = 360

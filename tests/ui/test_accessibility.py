@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.helpers.browsing import EDIT, EXPLORE, open_on_page, violations
 from tests.helpers.hosts import Lab, PanelPage
-from tests.ui.conftest import EDIT, EXPLORE, open_on_page
-
-GRAVE = {"serious", "critical"}
-
-
-def violations(page: Page, within: str | None = None) -> list[str]:
-    """One line for each grave finding, with the first element that it is about."""
-    found = Axe().run(page, context=within).response["violations"]
-    return [
-        f"{rule['id']}: {rule['help']} {rule['nodes'][0]['html'][:200]}"
-        for rule in found
-        if rule["impact"] in GRAVE
-    ]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

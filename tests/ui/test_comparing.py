@@ -7,8 +7,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.helpers.browsing import violations
 from tests.helpers.hosts import Lab
-from tests.ui.test_accessibility import violations
 
 SETS = """
 import refexplorer as rx

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.helpers.browsing import EXPLORE, open_on_page
 from tests.helpers.hosts import Lab, PanelPage
-from tests.ui.conftest import EXPLORE, open_on_page
 
 _BADGE = "(badge) => [getComputedStyle(badge).color, getComputedStyle(badge).backgroundColor]"
 _COLOURS = """(canvas) => {

@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from refexplorer.markup import escape
 from tests.cases import hostile
-from tests.data.open.test_filesystem import ZARRAY
 from tests.helpers.hosts import PanelPage, running_page
+from tests.helpers.sets import ZARRAY
 
 HIDDEN = "\u202egpj.exe\u202c\u200b\u2066x\u2069\x1b[31m\x07\ufeff"
 MARKUP = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"

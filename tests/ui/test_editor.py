@@ -6,20 +6,7 @@ import json
 
 from playwright.sync_api import Locator, expect
 
-GOOD = """{
- "version": 1,
- "templates": {"u": "s3://bucket"},
- "gen": [{
-  "key": "x/{{i}}", "url": "{{u}}/{{i}}.nc",
-  "offset": "{{i * 100}}", "length": "100", "dimensions": {"i": {"stop": 3}}
- }]
-}"""
-
-
-def replace_text(editor: Locator, text: str) -> None:
-    editor.get_by_role("textbox").focus()
-    editor.page.keyboard.press("Control+a")
-    editor.page.keyboard.insert_text(text)
+from tests.helpers.browsing import GOOD, replace_text
 
 
 def test_shows_what_the_spec_prints(editor: Locator) -> None:

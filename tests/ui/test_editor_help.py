@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.helpers.browsing import GOOD, open_on_page, replace_text
 from tests.helpers.hosts import PanelPage
-from tests.ui.conftest import open_on_page
-from tests.ui.test_editor import GOOD, replace_text
 
 INTERACTION_MS = 150
 """CodeMirror takes no Enter for a list that has only just opened."""

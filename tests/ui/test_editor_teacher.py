@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.cases import hostile
+from tests.helpers.browsing import GOOD, replace_text
 from tests.helpers.hosts import Lab, PanelPage
-from tests.ui.test_editor import GOOD, replace_text
 
 EXERCISES = """
 import refexplorer as rx

@@ -8,13 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from tests.helpers.browsing import row
+
 SELECTED = re.compile("true")
-
-
-def row(explorer: Locator, name: str) -> Locator:
-    """A row of the tree by the text of its first cell."""
-    cell = explorer.page.get_by_role("gridcell", name=name, exact=True)
-    return explorer.get_by_role("treegrid").get_by_role("row").filter(has=cell)
 
 
 def test_browse_and_explain_a_key(explorer: Locator, demo: Path) -> None:

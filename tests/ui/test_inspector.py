@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.data.open.test_filesystem import raw_set
+from tests.helpers.browsing import row, violations
 from tests.helpers.hosts import running_page
 from tests.helpers.servers import range_server
-from tests.ui.test_accessibility import violations
-from tests.ui.test_explorer import row
+from tests.helpers.sets import raw_set
 
 
 def choose(explorer: Locator, key: str) -> Locator:

@@ -7,10 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.helpers.browsing import open_on_page, row, violations
 from tests.helpers.hosts import PanelPage
-from tests.ui.conftest import open_on_page
-from tests.ui.test_accessibility import violations
-from tests.ui.test_explorer import row
 
 
 def opened(explorer: Locator, tab: str) -> Locator:

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from refexplorer import demo
+from tests.helpers.browsing import open_on_page
 from tests.helpers.hosts import PanelPage, running_page
-from tests.ui.conftest import open_on_page
 
 SLOW = """{
   const { send } = WebSocket.prototype;

@@ -6,7 +6,7 @@ import json
 
 from playwright.sync_api import Locator, expect
 
-from tests.ui.test_editor import replace_text
+from tests.helpers.browsing import replace_text
 
 REGULAR = {f"x/{i}": [f"s3://bucket/{i}.nc", 8, 100 * i] for i in range(40)}
 

@@ -7,9 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.helpers.browsing import row, violations
 from tests.helpers.hosts import Lab
-from tests.ui.test_accessibility import violations
-from tests.ui.test_explorer import row
 
 PARTS = """
 import ipywidgets, refexplorer as rx

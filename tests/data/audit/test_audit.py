@@ -17,15 +17,10 @@ from refexplorer.data.audit.auditing import AuditProgress
 from refexplorer.data.audit.plan import audit_parts, merging, sorting
 from refexplorer.data.audit.plan.overlaps import OVERLAPS, Meetings, overlaps
 from refexplorer.data.audit.plan.states import STATES
-from refexplorer.data.audit.report.audit_report import Audit
 from refexplorer.data.audit.work.decoded import checksum
 from refexplorer.errors import LimitError, SourceError
+from tests.helpers.audits import ARRAY, many, rows, table
 from tests.helpers.servers import RangeServer
-
-ARRAY = {
-    "zarr_format": 2, "shape": [40], "chunks": [4], "dtype": "|u1", "compressor": None,
-    "filters": None, "order": "C", "fill_value": 0,
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -59,15 +54,6 @@ def refs(server: RangeServer) -> rx.ReferenceSet:
             "other": [f"{url}/gone"],
         }
     )
-
-
-def table(audit: Audit) -> pa.Table:
-    found = pa.concat_tables(audit.tables(), promote_options="permissive")
-    return found.replace_schema_metadata(None)
-
-
-def rows(audit: Audit) -> dict[str, dict[str, Any]]:
-    return {row["key"]: row for row in table(audit).to_pylist()}
 
 
 def test_each_chunk_and_target_has_its_state(refs: rx.ReferenceSet, server: RangeServer) -> None:
@@ -187,13 +173,6 @@ def test_generated_chunks_are_audited_like_written_ones(tmp_path: Path) -> None:
     audit = rx.open_references(document).audit(decode="all", allow=[str(tmp_path)])
     assert audit.summary.states == {"decoded": 10, "past end": 2}
     assert (audit.grid("x") == STATES.index("decoded")).all()
-
-
-def many(server: RangeServer, count: int) -> rx.ReferenceSet:
-    server.files = {f"/{n}": bytes(4) for n in range(count)}
-    chunks = {f"x/{n}": [f"{server.url}/{n}", 0, 4] for n in range(count)}
-    metadata = ARRAY | {"shape": [4 * count]}
-    return rx.open_references({"x/.zarray": json.dumps(metadata)} | chunks)
 
 
 @pytest.mark.usefixtures("small_parts")

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,30 +25,12 @@ from refexplorer.data.audit.work import running
 from refexplorer.data.audit.work.auditor import Auditor
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
-from tests.data.audit.test_audit import many, table
+from tests.helpers.audits import cluster_of, many, table
 from tests.helpers.servers import RangeServer
 
 distributed: Any = pytest.importorskip("distributed")
 POLLS = 1200
 """How often a watch is asked before a test gives up waiting: about a minute."""
-
-
-@contextmanager
-def cluster_of(workers: int, **settings: Any) -> Iterator[Any]:
-    """Start worker processes; those that end are started again."""
-    import dask
-
-    with warnings.catch_warnings(), dask.config.set(settings):
-        warnings.simplefilter("ignore")  # what Dask does on its own account
-        with distributed.LocalCluster(
-            n_workers=workers,
-            processes=True,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs="CRITICAL",
-        ) as cluster:
-            yield cluster
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.data.audit.report.audit_report import Audit
 from tests.cases.sizes import PAST, QUARTERS
-from tests.data.audit.test_audit import ARRAY, rows
+from tests.helpers.audits import ARRAY, rows
 from tests.helpers.servers import RangeServer
 
 VALUES = "whether values and metadata are those of the files"

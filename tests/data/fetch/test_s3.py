@@ -20,8 +20,8 @@ from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError
 from refexplorer.limits import Limits
 from refexplorer.spec.core.references import Range, Url
-from tests.data.open.test_filesystem import bytes_at
 from tests.helpers.servers import RangeServer
+from tests.helpers.sets import bytes_at
 
 BODY = bytes(range(256)) * 8
 STORED = gzip.compress(BODY, mtime=0)

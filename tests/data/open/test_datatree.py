@@ -12,8 +12,8 @@ import pytest
 import zarr
 
 import refexplorer as rx
-from tests.data.open.test_filesystem import DEMO
 from tests.helpers.servers import RangeServer
+from tests.helpers.sets import DEMO
 
 
 def hdf5(path: Path) -> None:

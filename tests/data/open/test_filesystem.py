@@ -14,39 +14,7 @@ from refexplorer.data.open.filesystem import filesystem
 from refexplorer.data.open.stores import to_xarray, to_zarr
 from refexplorer.errors import AccessError, DecodeError, FetchError
 from tests.helpers.servers import RangeServer
-
-DEMO = Path(rx.__file__).parent / "demo"
-ZARRAY = {
-    "zarr_format": 2,
-    "shape": [5],
-    "chunks": [2],
-    "dtype": "<i2",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": -1,
-}
-
-
-def raw_set(*chunks: Any, **metadata: Any) -> dict[str, Any]:
-    keys = {f"x/{number}": chunk for number, chunk in enumerate(chunks) if chunk}
-    return {
-        ".zgroup": '{"zarr_format": 2}',
-        "x/.zarray": json.dumps(ZARRAY | metadata),
-        "x/.zattrs": '{"_ARRAY_DIMENSIONS": ["x"]}',
-        **keys,
-    }
-
-
-def bytes_at(*urls: str) -> dict[str, Any]:
-    """An array of bytes, of which each URL has four, at their own place."""
-    chunks = ([url, number * 4, 4] for number, url in enumerate(urls))
-    return raw_set(*chunks, shape=[4 * len(urls)], chunks=[4], dtype="|u1", fill_value=0)
-
-
-def x_of(refs: rx.ReferenceSet, *allow: str) -> Any:
-    group: Any = to_zarr(refs, allow=allow)
-    return group["x"]
+from tests.helpers.sets import DEMO, ZARRAY, raw_set, x_of
 
 
 def test_the_keys_as_files() -> None:

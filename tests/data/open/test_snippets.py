@@ -17,8 +17,8 @@ import pytest
 import zarr
 
 import refexplorer as rx
-from tests.data.open.test_filesystem import DEMO, ZARRAY, raw_set
 from tests.helpers.servers import range_server
+from tests.helpers.sets import DEMO, ZARRAY, raw_set
 
 BYTES = np.array([1, 2], "<i2").tobytes()
 SLASHES = {"shape": [1, 2], "chunks": [1, 2], "dimension_separator": "/"}

@@ -14,8 +14,8 @@ from refexplorer.data.read.chunk_reader import Reading, State, read_chunk
 from refexplorer.data.read.estimates import estimate_selection
 from refexplorer.errors import AccessError, DecodeError
 from refexplorer.limits import Limits
-from tests.data.open.test_filesystem import DEMO, ZARRAY, raw_set
 from tests.helpers.servers import RangeServer
+from tests.helpers.sets import DEMO, ZARRAY, raw_set
 
 
 def targets(refs: rx.ReferenceSet, *allow: str) -> Targets:

@@ -24,8 +24,8 @@ from refexplorer.data.decode.inflating import check_inflation
 from refexplorer.data.read.chunk_reader import State
 from refexplorer.data.read.ladder import Ladder
 from refexplorer.limits import Limits
-from tests.data.open.test_filesystem import DEMO, raw_set
 from tests.helpers.servers import RangeServer
+from tests.helpers.sets import DEMO, raw_set
 
 ZEROS = bytes(64 * 2**20)
 

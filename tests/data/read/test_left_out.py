@@ -13,7 +13,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.data.read.chunk_reader import State
-from tests.data.open.test_filesystem import raw_set, x_of
+from tests.helpers.sets import raw_set, x_of
 
 ROOM = {"note": "." * 2**16}
 """Makes a document so long that it is read in blocks."""

@@ -12,7 +12,7 @@ import tifffile
 import zarr
 
 import refexplorer as rx
-from tests.formats.test_real_sets import ROOT, needs_sets
+from tests.helpers.real_sets import ROOT, needs_sets
 
 IMAGE = np.arange(200 * 150, dtype=">u2").reshape(200, 150)
 

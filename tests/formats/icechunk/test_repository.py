@@ -11,7 +11,7 @@ import pytest
 import zarr
 
 import refexplorer as rx
-from tests.cli.test_commands import run
+from tests.helpers.commands import run
 
 icechunk: Any = pytest.importorskip("icechunk", reason="the package icechunk is not installed")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +13,9 @@ import pytest
 
 import refexplorer as rx
 from tests.cases import Case, comparable, conformance
+from tests.helpers.parquet import Write, _raw, write_store, write_with_pyarrow
 
 CASES = [case for case in conformance() if case.fields["kind"] == "parquet"]
-
-
-def _raw(values: list[str | None]) -> list[bytes | None]:
-    return [None if value is None else bytes.fromhex(value[4:]) for value in values]
-
-
-def write_with_pyarrow(path: Path, columns: Mapping[str, Any]) -> None:
-    urls = pa.array(columns["path"], pa.string())
-    table = {
-        "path": urls.dictionary_encode() if columns.get("path_categorical") else urls,
-        "offset": pa.array(columns["offset"], pa.int64()),
-        "size": pa.array(columns["size"], pa.int64()),
-        "raw": pa.array(_raw(columns["raw"]), pa.binary()),
-    }
-    pq.write_table(pa.table(table), path)
 
 
 def write_with_fastparquet(path: Path, columns: Mapping[str, Any]) -> None:
@@ -49,21 +35,6 @@ def write_with_fastparquet(path: Path, columns: Mapping[str, Any]) -> None:
     fastparquet.write(
         str(path), frame, object_encoding=encoding, has_nulls=["path", "raw"], stats=False
     )
-
-
-Write = Callable[[Path, Mapping[str, Any]], None]
-
-
-def write_store(folder: Path, store: Mapping[str, Any], write: Write) -> Path:
-    (folder / ".zmetadata").write_text(json.dumps(store["zmetadata"]))
-    for name, columns in store.get("files", {}).items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(columns, str):
-            path.write_text(columns.removeprefix("text:"))
-        else:
-            write(path, columns)
-    return folder
 
 
 @pytest.mark.parametrize("write", [write_with_pyarrow, write_with_fastparquet])

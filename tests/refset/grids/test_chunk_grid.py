@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +15,9 @@ from hypothesis import strategies as st
 import refexplorer as rx
 from refexplorer.refset.grids.chunk_grid import STATES
 from refexplorer.views.key.absent import AbsentChunks
+from tests.helpers.sets import metadata
 
 SHAPE = (5, 4, 3)
-
-
-def metadata(shape: Sequence[int]) -> str:
-    """A ``.zarray`` with one element in each chunk."""
-    fields = {"zarr_format": 2, "dtype": "<f4", "fill_value": 0, "order": "C"}
-    sizes = {"shape": shape, "chunks": [1] * len(shape), "compressor": None, "filters": None}
-    return json.dumps({**fields, **sizes})
 
 
 references = st.one_of(

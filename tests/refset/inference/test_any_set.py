@@ -8,16 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from tests.helpers.strategies import texts, values
 
-texts = st.text(alphabet="ab0129/._-{}% \n\r'\"\\é\u202e", max_size=8)
 urls = st.sampled_from(["s3://b/f_{}.nc", "h/{}/{}", "{{{{u}}}}{}", "f{}{}", "{{%{}"])
 small = st.integers(0, 12)
-values = st.one_of(
-    texts,
-    st.sampled_from(["{{u}}", "base64:aGk=", '{"a": "{{i}}"}']),
-    st.tuples(texts).map(list),
-    st.tuples(texts, st.integers(0, 2**66), st.integers(0, 2**66)).map(list),
-)
 
 
 @st.composite

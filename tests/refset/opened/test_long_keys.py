@@ -16,7 +16,7 @@ from refexplorer.errors import SENTENCE
 from refexplorer.spec.core.diagnostics import pointer
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from tests.views.explorer.test_explorer import Host
+from tests.helpers.explorer import Host
 
 LONGEST = rx.Limits().key_bytes
 ENDLESS = rx.Limits(key_bytes=2**40)

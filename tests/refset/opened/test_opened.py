@@ -10,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from tests.helpers.sets import ARRAY
 
-ARRAY = {
-    "zarr_format": 2,
-    "shape": [4, 30],
-    "chunks": [1, 10],
-    "dtype": "<i4",
-    "compressor": {"id": "zlib", "level": 4},
-    "filters": [{"id": "shuffle", "elementsize": 4}],
-    "order": "C",
-    "fill_value": 0,
-}
 V3_ARRAY = {
     "zarr_format": 3,
     "node_type": "array",

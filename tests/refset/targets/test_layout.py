@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.refset.targets.layout import TargetRange
-from tests.refset.grids.test_chunk_grid import metadata
+from tests.helpers.sets import metadata
 
 URLS = ("a.nc", "b.nc")
 ranges = st.tuples(st.sampled_from(URLS), st.integers(0, 40), st.integers(0, 12))

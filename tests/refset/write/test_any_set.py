@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from tests.refset.inference.test_any_set import texts, values
+from tests.helpers.strategies import texts, values
 
 sets = st.dictionaries(texts, values, max_size=8)
 

@@ -16,7 +16,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.refset.columns.table import Table
-from tests.refset.write.test_writing import V0
+from tests.helpers.sets import V0
 
 Spoil = Callable[[Path], object]
 FORMS = [("a.json", "V0"), ("a.json.gz", "V0"), ("a.json.zst", "V0"), ("a.json", "V1")]

@@ -13,7 +13,7 @@ from fsspec.implementations.reference import LazyReferenceMapper
 import refexplorer as rx
 from refexplorer.refset.chunks.array_metadata import arrays_of
 from refexplorer.refset.write.parquet_export import write_parquet
-from tests.refset.write.test_writing import V0
+from tests.helpers.sets import V0
 
 
 def converted(source: object, output: Path, **how: Any) -> rx.ReferenceSet:

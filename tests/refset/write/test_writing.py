@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import fsspec
 import pytest
 from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
-from tests.refset.opened.test_opened import ARRAY
-
-GROUP = {".zgroup": {"zarr_format": 2}, "g/.zgroup": {"zarr_format": 2}}
-SCALAR = {**ARRAY, "shape": [], "chunks": []}
-V0: dict[str, Any] = {
-    **GROUP,
-    "g/t/.zarray": ARRAY,
-    "g/t/.zattrs": {"units": "K"},
-    "s/.zarray": SCALAR,
-    "s/0": "base64:AAECAw==",
-    "g/t/0.0": ["s3://b/f1", 10, 20],
-    "g/t/0.2": ["s3://b/f2"],
-    "g/t/3.1": ["s3://b/f1", 2**40, 7],
-    "g/t/2.0": "some text",
-}
+from tests.helpers.sets import ARRAY, V0
 
 
 @pytest.mark.parametrize("record_size", [1, 4, 1000])

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 import refexplorer as rx
 from refexplorer.spec.dialects.verdicts import Outcome
-from tests.spec.dialects.test_dialects import ARRAY, BASE, DROPPED, OBSERVED, REFUSED, SAME
+from tests.helpers.dialects import ARRAY, BASE, DROPPED, OBSERVED, REFUSED, SAME
 
 translators = pytest.importorskip("virtualizarr.parsers.kerchunk.translator")
 

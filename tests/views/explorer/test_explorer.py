@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import queue
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,48 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import refexplorer as rx
-from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.wire.answering import Buffers, Message
-from tests.data.open.test_filesystem import DEMO, raw_set
+from tests.helpers.explorer import Host
 from tests.helpers.servers import RangeServer, range_server
-from tests.views.tree.test_visible_rows import GEN
-
-
-class Host:
-    """A host that keeps what is posted, and sends everything through JSON as the real ones do."""
-
-    def __init__(self, source: Any, **options: Any) -> None:
-        refs = source if isinstance(source, rx.ReferenceSet) else rx.open_references(source)
-        self.controller = ExplorerController(refs, **options)
-        self.posted: queue.Queue[tuple[Message, Buffers]] = queue.Queue()
-        self.controller.post = lambda message, buffers: self.posted.put((message, buffers))
-        self.events: list[Message] = []
-
-    def ask(self, op: str, **fields: Any) -> Message:
-        answers = self.controller.handle({"id": "t:1", "op": op, **fields})
-        assert len(answers) == 1
-        message: Message = json.loads(json.dumps(answers[0][0], allow_nan=False))
-        assert message.pop("id") == "t:1"
-        return message
-
-    def answer(self) -> tuple[Message, Buffers]:
-        """What is answered later."""
-        while True:
-            message, buffers = self.posted.get(timeout=30)
-            json.dumps(message, allow_nan=False)
-            if "ev" not in message:
-                return message, buffers
-            if message["ev"] != "code":
-                self.events.append(message)
-
-    def read(self, array: str, index: list[int] | None, **fields: Any) -> tuple[Message, Any]:
-        request = {"id": "t:2", "op": "chunk.read", "array": array, "index": index, **fields}
-        for answered in self.controller.handle(request):
-            return answered[0], None
-        message, buffers = self.answer()
-        values = np.frombuffer(buffers[0], "<f8") if buffers else None
-        return message.get("reading", message), values
+from tests.helpers.sets import DEMO, GEN, raw_set
 
 
 @pytest.fixture

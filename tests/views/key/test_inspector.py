@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.wire.answering import Buffers, Message
-from tests.data.open.test_filesystem import DEMO, raw_set
+from tests.helpers.explorer import Host, ask
 from tests.helpers.servers import RangeServer, range_server
-from tests.views.explorer.test_explorer import Host
+from tests.helpers.sets import DEMO, raw_set
 
 PAGE = 2**16
 
@@ -22,16 +20,6 @@ PAGE = 2**16
 def server() -> Iterator[RangeServer]:
     with range_server() as running:
         yield running
-
-
-def ask(host: Host, op: str, **fields: Any) -> tuple[Message, Buffers]:
-    """The answer that is posted later."""
-    assert host.controller.handle({"id": "t:9", "op": op, **fields}) == []
-    while True:
-        message, buffers = host.posted.get(timeout=30)
-        if message.get("id") == "t:9" and "ev" not in message:
-            found: Message = json.loads(json.dumps(message, allow_nan=False))
-            return found, buffers
 
 
 def test_the_derivation_of_a_generated_key() -> None:

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.data.open.test_filesystem import raw_set
-from tests.views.explorer.test_explorer import Host
-from tests.views.key.test_inspector import ask
-from tests.views.maps.test_maps import show
+from tests.helpers.explorer import Host, ask, show
+from tests.helpers.sets import raw_set
 
 BAD = ["u", -1, 4]
 

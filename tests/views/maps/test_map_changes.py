@@ -13,8 +13,7 @@ import refexplorer as rx
 from refexplorer import demo
 from refexplorer.refset.differences.comparing import CHANGES
 from refexplorer.views.maps.map_changes import WORDS, changes_in_cells
-from tests.views.explorer.test_explorer import Host
-from tests.views.maps.test_maps import later, show
+from tests.helpers.explorer import Host, later, show
 
 BEFORE = rx.open_references(demo.path("sst.v0.json"))
 

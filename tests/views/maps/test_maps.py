@@ -10,25 +10,8 @@ import numpy as np
 import pytest
 
 from refexplorer.views.snapshots.explorer_snapshot import still_html
-from refexplorer.views.wire.answering import Message
-from tests.data.open.test_filesystem import DEMO, raw_set
-from tests.refset.grids.test_chunk_grid import metadata
-from tests.views.explorer.test_explorer import Host
-
-
-def later(host: Host, op: str, **fields: Any) -> tuple[Message, list[Any]]:
-    """Ask for what is answered from a thread."""
-    assert host.controller.handle({"id": "t:3", "op": op, **fields}) == []
-    message, buffers = host.answer()
-    assert message.pop("id") == "t:3"
-    return message, [np.frombuffer(buffer, "<f8") for buffer in buffers]
-
-
-def show(host: Host, array: str | None = None, **fields: Any) -> tuple[Any, list[Any]]:
-    message, buffers = later(
-        host, "grid.show", array=array, **{"axes": None, "window": None} | fields
-    )
-    return message.get("map", message), buffers
+from tests.helpers.explorer import Host, later, show
+from tests.helpers.sets import DEMO, metadata, raw_set
 
 
 def test_the_first_look_at_the_chunks() -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.data.open.test_filesystem import DEMO, ZARRAY, raw_set
+from tests.helpers.explorer import Host, show
 from tests.helpers.servers import RangeServer, range_server
-from tests.views.explorer.test_explorer import Host
-from tests.views.maps.test_maps import show
+from tests.helpers.sets import DEMO, ZARRAY, raw_set
 
 
 @pytest.fixture
@@ -130,7 +129,8 @@ def test_absent_chunks_are_rows_when_asked_for() -> None:
 
 def test_overview_and_reading_may_begin_together() -> None:
     code = (
-        "from tests.views.explorer.test_explorer import Host, DEMO\n"
+        "from tests.helpers.explorer import Host\n"
+        "from tests.helpers.sets import DEMO\n"
         "host = Host(DEMO / 'sst.v0.json')\n"
         "host.controller.handle({'id': 't:1', 'op': 'overview'})\n"
         "host.controller.handle({'id': 't:2', 'op': 'chunk.read', 'array': 'sst', 'index': None})\n"

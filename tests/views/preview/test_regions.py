@@ -15,7 +15,7 @@ from refexplorer.views.preview.regions import (
     slices,
     whole,
 )
-from tests.data.open.test_filesystem import raw_set
+from tests.helpers.sets import raw_set
 
 
 def array(shape: list[int], chunks: list[int]) -> ArrayMeta:

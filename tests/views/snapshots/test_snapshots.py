@@ -9,10 +9,8 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.snapshots.explorer_snapshot import LONGEST, still_html, still_text
-from tests.data.open.test_filesystem import DEMO
-from tests.display.test_static import HOSTILE
-from tests.views.explorer.test_explorer import Host
-from tests.views.tree.test_visible_rows import GEN
+from tests.helpers.explorer import Host
+from tests.helpers.sets import DEMO, GEN, HOSTILE
 
 PARTS = ("explorer", "tree", "key", "data", "chunks", "targets")
 

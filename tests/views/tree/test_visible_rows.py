@@ -7,12 +7,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.views.tree.visible_rows import Tree
-
-GEN = {
-    "key": "v/{{i}}.{{j}}",
-    "url": "http://h",
-    "dimensions": {"i": {"stop": 10**6}, "j": {"stop": 10**6}},
-}
+from tests.helpers.sets import GEN
 
 
 def brute(refs: rx.ReferenceSet, is_open: set[str], path: str = "") -> Iterator[str]:

@@ -9,8 +9,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.cases.sizes import PAST, QUARTERS, VARYING, VAST, WHOLE
-from tests.views.explorer.test_explorer import Host
-from tests.views.maps.test_maps import later
+from tests.helpers.explorer import Host, later
 
 
 def answers(references: dict[str, Any]) -> tuple[Any, Any, Any]:

@@ -10,9 +10,9 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.snapshots.explorer_snapshot import complete, still_html
 from refexplorer.views.wire.notes import SOON
-from tests.data.open.test_filesystem import raw_set
+from tests.helpers.explorer import Host
 from tests.helpers.servers import range_server
-from tests.views.explorer.test_explorer import Host
+from tests.helpers.sets import raw_set
 
 
 @pytest.fixture(scope="module")

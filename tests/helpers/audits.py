@@ -1,0 +1,57 @@
+"""Sets whose chunks are many, tables of audits, and clusters that audit."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import refexplorer as rx
+from refexplorer.data.audit.report.audit_report import Audit
+from tests.helpers.servers import RangeServer
+
+ARRAY = {
+    "zarr_format": 2, "shape": [40], "chunks": [4], "dtype": "|u1", "compressor": None,
+    "filters": None, "order": "C", "fill_value": 0,
+}  # fmt: skip
+
+
+def table(audit: Audit) -> pa.Table:
+    found = pa.concat_tables(audit.tables(), promote_options="permissive")
+    return found.replace_schema_metadata(None)
+
+
+def rows(audit: Audit) -> dict[str, dict[str, Any]]:
+    return {row["key"]: row for row in table(audit).to_pylist()}
+
+
+def many(server: RangeServer, count: int) -> rx.ReferenceSet:
+    server.files = {f"/{n}": bytes(4) for n in range(count)}
+    chunks = {f"x/{n}": [f"{server.url}/{n}", 0, 4] for n in range(count)}
+    metadata = ARRAY | {"shape": [4 * count]}
+    return rx.open_references({"x/.zarray": json.dumps(metadata)} | chunks)
+
+
+@contextmanager
+def cluster_of(workers: int, **settings: Any) -> Iterator[Any]:
+    """Start worker processes; those that end are started again."""
+    import dask
+
+    distributed: Any = pytest.importorskip("distributed")
+
+    with warnings.catch_warnings(), dask.config.set(settings):
+        warnings.simplefilter("ignore")  # what Dask does on its own account
+        with distributed.LocalCluster(
+            n_workers=workers,
+            processes=True,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            silence_logs="CRITICAL",
+        ) as cluster:
+            yield cluster

@@ -1,0 +1,22 @@
+"""What a visitor of the Panel page does, without a browser."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from refexplorer.app.page import OPENINGS, Page
+
+
+def hear(page: Page, **message: object) -> None:
+    """Do what the browser asks for, and wait until what it opens is there."""
+    page._do(message)
+    page._threads.shutdown()
+    page._threads = ThreadPoolExecutor(OPENINGS)
+
+
+def go(page: Page, address: str, step: int = 1) -> None:
+    hear(page, op="go", address=address, step=step)
+
+
+def choose(page: Page, source: str) -> None:
+    hear(page, op="open", source=source)

@@ -14,6 +14,8 @@ from tests.helpers import browser as installed_browser
 from tests.helpers.guard import Guard
 from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
 
+pytest_plugins = ["tests.helpers.costs"]
+
 # The same examples each time, so that a change is to blame for what fails;
 # `--hypothesis-profile exploring` looks for others.
 settings.register_profile("repeated", deadline=None, derandomize=True)

@@ -67,7 +67,9 @@ def test_a_published_set_expands_as_fsspec_does(name: str) -> None:
 @pytest.mark.filterwarnings("ignore:The 'fastparquet' engine")
 def test_a_published_store_leads_where_fsspec_leads(name: str) -> None:
     theirs = LazyReferenceMapper(str(ROOT / name), fs=fsspec.filesystem("file"))
-    for key, reference in rx.open_references(ROOT / name).items():
+    refs = rx.open_references(ROOT / name)
+    assert refs
+    for key, reference in refs.items():
         if isinstance(reference, rx.Url | rx.Range):
             assert theirs[key] == reference.to_v0()
         elif isinstance(reference, rx.Base64):

@@ -76,6 +76,7 @@ def test_a_schema_is_one_and_its_examples_are_sets(version: int) -> None:
     found = schema(version)
     Draft202012Validator.check_schema(found)
     assert found["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
+    assert found["examples"]
     for example in found["examples"]:
         assert VALIDATORS[version].is_valid(example)
         assert not read_document(example).findings.freeze()

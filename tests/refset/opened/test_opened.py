@@ -81,7 +81,9 @@ def test_rows_tell_kind_size_and_target(refs: rx.ReferenceSet) -> None:
 
 def test_every_path_is_found_at_its_position(refs: rx.ReferenceSet) -> None:
     for folder in ("", "t", "v3", "v3/c", "v3/c/1"):
-        for place, row in enumerate(refs.children(folder).rows):
+        rows = refs.children(folder).rows
+        assert rows
+        for place, row in enumerate(rows):
             assert refs.position(row.path) == place
             assert refs.parent(row.path) == folder
             assert refs.node(row.path) == row

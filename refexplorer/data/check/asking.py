@@ -1,14 +1,22 @@
-"""Asking a store for one target, and what its answer is in words."""
+"""Asking stores for targets, several at a time; what their answers are in words; ends of files."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import numpy as np
+
+from refexplorer.data.check.target_states import TargetState
 from refexplorer.data.fetch.facts import Facts
 from refexplorer.data.fetch.failures import cause
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError
+from refexplorer.refset.columns.sums import LARGEST
 
+CONCURRENCY = 16
+"""Targets that are asked at a time."""
 NO_SIZE = "The store does not say how large it is."
 NO_RANGES = "The server does not know byte ranges: every read begins at the start of the file."
 _NO_NAME = "The set does not say which file this is: the reader has to be told."
@@ -21,7 +29,7 @@ class Answer(NamedTuple):
     ----------
     facts
         None if there are none.
-    message
+    cause
         Why there are none, in a sentence.
     forbidden
         Whether it was not asked, since it is not allowed.
@@ -30,21 +38,59 @@ class Answer(NamedTuple):
     """
 
     facts: Facts | None
-    message: str | None = None
+    cause: str | None = None
     forbidden: bool = False
     grant: str | None = None
 
+    @property
+    def state(self) -> TargetState:
+        """What is known of the target before its ranges are compared."""
+        if self.facts is not None:
+            return TargetState.GOOD
+        return TargetState.FORBIDDEN if self.forbidden else TargetState.UNREACHABLE
 
-async def ask(targets: Targets, url: str | None) -> Answer:
-    """Ask for size and version of a target; runs on fsspec's event loop.
+    @property
+    def message(self) -> str | None:
+        """What is wrong or worth knowing, in a sentence."""
+        if self.facts is None:
+            return self.cause
+        if self.facts.size is None:
+            return NO_SIZE
+        return None if self.facts.ranges else NO_RANGES
+
+
+Wanted = tuple[str | None, Callable[[Answer], None]]
+"""A target, as in the references (None is the one that the reader names), and what takes its
+answer."""
+
+
+async def ask_all(
+    targets: Targets, wanted: Iterable[Wanted], concurrency: int = CONCURRENCY
+) -> None:
+    """Ask for size and version of many targets; runs on fsspec's event loop.
 
     Parameters
     ----------
     targets
-        Asks, if the target is allowed.
-    url
-        As in the references; None is the target that the reader names.
+        Asks, if a target is allowed.
+    wanted
+        Taken one by one, when there is room; each answer is passed on when it comes.
+    concurrency
+        Targets that are asked at a time.
     """
+    wanted = iter(wanted)
+
+    async def work() -> None:
+        for url, take in wanted:
+            take(await ask(targets, url))
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(max(1, concurrency)):
+            group.create_task(work())
+
+
+async def ask(targets: Targets, url: str | None) -> Answer:
+    """Ask for size and version of a target, as `ask_all`."""
     if url is None:
         return Answer(None, _NO_NAME)
     try:
@@ -58,3 +104,19 @@ async def ask(targets: Targets, url: str | None) -> Answer:
             return Answer(None, f"{words[:1].upper()}{words[1:]}.")
     except AccessError as error:
         return Answer(None, str(error), forbidden=True, grant=error.grant or None)
+
+
+def past_end(offsets: np.ndarray, lengths: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
+    """Say which ranges reach past the ends of their targets, shape ``(n,)`` bool.
+
+    Parameters
+    ----------
+    offsets, lengths
+        Bytes, shape ``(n,)``, int64 or whole numbers of Python.
+    sizes
+        Of the targets, or of the only one.
+    """
+    if isinstance(sizes, int) and sizes > LARGEST:
+        offsets = offsets.astype(object)
+    found: np.ndarray = lengths > sizes - offsets  # a sum might not fit into 64 bits
+    return found

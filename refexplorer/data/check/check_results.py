@@ -5,38 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any, overload
 
+from refexplorer.data.check.target_states import TARGET_WORDS, TargetState
 from refexplorer.markup import code, counted, escape, shown, size_text, table
 
 _SHOWN = 200
 _URL_SHOWN = 120
 
 
-class TargetState(StrEnum):
-    """What became of a target.
-
-    ``good`` says that it answered and that no range that was compared with its size reaches past
-    its end. Nothing of it was read.
-    """
-
-    GOOD = "good"
-    SHORT = "short"
-    UNREACHABLE = "unreachable"
-    FORBIDDEN = "not allowed"
-
-
 _INSIDE = "with all ranges inside"
 _WHOLE = "that answered, referenced as a whole"
 _ANSWERED = "that answered, ranges not compared"
-_WORDS = {
-    TargetState.SHORT: "shorter than a range of it",
-    TargetState.UNREACHABLE: "that cannot be read",
-    TargetState.FORBIDDEN: "that may not be read yet",
-}
-
-
+_WORDS = (_INSIDE, _WHOLE, _ANSWERED, *TARGET_WORDS.values())
+"""In the order of the summary."""
 _REACHED = (TargetState.GOOD, TargetState.SHORT)
 
 
@@ -91,7 +73,7 @@ class TargetCheck:
             if self.end == 0:
                 return _WHOLE
             return _ANSWERED if self.past_end is None or self.size is None else _INSIDE
-        return _WORDS[self.state]
+        return TARGET_WORDS[self.state]
 
     def __str__(self) -> str:
         name = escape(self.url or "(the target that the reader names)", _URL_SHOWN)
@@ -150,8 +132,7 @@ class TargetChecks(Sequence[TargetCheck]):
     def summary(self) -> str:
         """How many targets are in which state, in a sentence."""
         found = Counter(record.words for record in self.records)
-        order = (_INSIDE, _WHOLE, _ANSWERED, *_WORDS.values())
-        parts = [f"{found[words]:,} {words}" for words in order if found[words]]
+        parts = [f"{found[words]:,} {words}" for words in _WORDS if found[words]]
         if left := self.total - len(self.records):
             parts.append(f"{left:,} not checked")
         said = f"{counted(self.total, 'target')}: {', '.join(parts) or 'nothing to check'}."
@@ -168,19 +149,21 @@ class TargetChecks(Sequence[TargetCheck]):
 
     def __str__(self) -> str:
         """Tell the summary, then what is not as it should be, then the rest."""
-        ordered = sorted(self.records, key=lambda record: record.state is TargetState.GOOD)
-        lines = [f"{escape(self.source)}, {self.summary}", *map(str, ordered[:_SHOWN])]
-        if len(ordered) > _SHOWN:
-            lines.append(f"… {len(ordered) - _SHOWN:,} more")
-        return "\n".join(lines)
+        first, more = self._first()
+        return "\n".join([f"{escape(self.source)}, {self.summary}", *map(str, first), *more])
 
     def _repr_html_(self) -> str:
-        ordered = sorted(self.records, key=lambda record: record.state is TargetState.GOOD)
+        first, more = self._first()
         head = ("Target", "State", "Size", "References", "Modified", "What to know")
-        rows = table(head, map(_cells, ordered[:_SHOWN]))
-        more = f"<p>… {len(ordered) - _SHOWN:,} more</p>" if len(ordered) > _SHOWN else ""
         title = f"<p><b>{shown(self.source)}</b>, {shown(self.summary)}</p>"
-        return f'<div class="refexplorer">{title}{rows}{more}</div>'
+        rest = "".join(f"<p>{said}</p>" for said in more)
+        return f'<div class="refexplorer">{title}{table(head, map(_cells, first))}{rest}</div>'
+
+    def _first(self) -> tuple[list[TargetCheck], list[str]]:
+        """Return what is shown, the bad before the good, and how many others there are."""
+        ordered = sorted(self.records, key=lambda record: record.state is TargetState.GOOD)
+        more = [f"… {len(ordered) - _SHOWN:,} more"] if len(ordered) > _SHOWN else []
+        return ordered[:_SHOWN], more
 
 
 def _cells(record: TargetCheck) -> tuple[str, ...]:

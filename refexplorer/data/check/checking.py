@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from refexplorer.data.check.asking import NO_RANGES, NO_SIZE, ask
-from refexplorer.data.check.check_results import TargetCheck, TargetChecks, TargetState
+from refexplorer.data.check.asking import CONCURRENCY, Answer, Wanted, ask_all, past_end
+from refexplorer.data.check.check_results import TargetCheck, TargetChecks
 from refexplorer.data.check.journal import Journal
+from refexplorer.data.check.target_states import TargetState
 from refexplorer.data.fetch.background import Stopped, wait_for
+from refexplorer.data.fetch.facts import Facts
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.markup import counted
 
 if TYPE_CHECKING:
-    from refexplorer.data.fetch.facts import Facts
     from refexplorer.refset.targets.layout import TargetLayout
     from refexplorer.refset.targets.target_index import TargetIndex
 
 _NO_RANGES_KNOWN = "Generated keys refer to it, which are too many to be looked at one by one."
-CONCURRENCY = 16
-"""Targets that are asked at a time."""
 
 Checked = Callable[[int, int], bool]
 """Called about ten times a second with the targets checked and their number; False stops."""
@@ -57,7 +56,7 @@ def check_targets(
     concurrency
         Targets that are asked at a time.
     """
-    run = _Run(index, targets, journal)
+    run = _Run(index, journal)
     total = index.count + len(index.further.keys)
 
     def go_on() -> bool:
@@ -65,7 +64,7 @@ def check_targets(
         return checked(len(run.found), total)
 
     try:
-        wait_for(run.check(concurrency), go_on)
+        wait_for(ask_all(targets, run.wanted(), concurrency), go_on)
     except Stopped:
         pass
     finally:
@@ -77,71 +76,61 @@ def check_targets(
 
 
 class _Run:
-    """One check; asks on fsspec's loop, and notes in the thread that waits."""
+    """One check; takes answers on fsspec's loop, and notes them in the thread that waits."""
 
-    def __init__(self, index: TargetIndex, targets: Targets, journal: Journal) -> None:
+    def __init__(self, index: TargetIndex, journal: Journal) -> None:
         self.found: dict[str | None, TargetCheck] = {}
         self._index = index
-        self._targets = targets
         self._journal = journal
         self._new: deque[TargetCheck] = deque()
 
-    async def check(self, concurrency: int) -> None:
-        """Check all targets."""
-        index = self._index
-        evaluated = ((url, index.layout(url)) for url in index.urls)
-        further = ((url, None) for url in index.further.keys)
-        targets = chain(evaluated, further)
-
-        async def work() -> None:
-            for url, layout in targets:
-                await self._one(url, layout)
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(max(1, concurrency)):
-                group.create_task(work())
+    def wanted(self) -> Iterator[Wanted]:
+        """Yield the targets that the journal does not know."""
+        for layout in map(self._index.layout, self._index.urls):
+            yield from self._unknown(layout.url, layout, layout.end, len(layout) + layout.whole)
+        for url, references in self._index.further.keys.items():
+            yield from self._unknown(url, None, None, references)
 
     def note(self) -> None:
         """Put what is new into the journal."""
         while self._new:
             self._journal.add(self._new.popleft())
 
-    async def _one(self, url: str | None, layout: TargetLayout | None) -> None:
-        if layout is None:
-            end, references = None, self._index.further.keys[str(url)]
-        else:
-            end, references = layout.end, len(layout) + layout.whole
+    def _unknown(
+        self, url: str | None, layout: TargetLayout | None, end: int | None, references: int
+    ) -> Iterator[Wanted]:
         blank = TargetCheck(url, TargetState.UNREACHABLE, end, references)
         known = self._journal.known(blank)
         if known is None:
-            known = await self._asked(layout, blank)
-            self._new.append(known)
-        self.found[url] = known
+            yield url, partial(self._take, layout, blank)
+        else:
+            self.found[url] = known
 
-    async def _asked(self, layout: TargetLayout | None, blank: TargetCheck) -> TargetCheck:
-        answer = await ask(self._targets, blank.url)
-        if answer.facts is not None:
-            return _judged(layout, blank, answer.facts)
-        state = TargetState.FORBIDDEN if answer.forbidden else TargetState.UNREACHABLE
-        return blank.but(state=state, message=answer.message, grant=answer.grant)
+    def _take(self, layout: TargetLayout | None, blank: TargetCheck, answer: Answer) -> None:
+        self.found[blank.url] = record = _compared(layout, blank, answer)
+        self._new.append(record)
 
 
-def _judged(layout: TargetLayout | None, blank: TargetCheck, facts: Facts) -> TargetCheck:
+def _compared(layout: TargetLayout | None, blank: TargetCheck, answer: Answer) -> TargetCheck:
     """Compare what the store says of a target with what is referenced, as far as that is known."""
+    facts = answer.facts or Facts(None)
     found = blank.but(
-        state=TargetState.GOOD, size=facts.size, etag=facts.etag, modified=facts.modified
+        state=answer.state,
+        size=facts.size,
+        etag=facts.etag,
+        modified=facts.modified,
+        message=answer.message,
+        grant=answer.grant,
     )
     if facts.size is None:
-        return found.but(message=NO_SIZE)
+        return found
     if layout is None:
         return found.but(message=_NO_RANGES_KNOWN)
-    past = (layout.ends > facts.size).nonzero()[0]
+    past = past_end(layout.offsets, layout.lengths, facts.size).nonzero()[0]
     if len(past):
         (key,) = layout.keys(int(past[0]), int(past[0]) + 1)
         verb = "reaches" if len(past) == 1 else "reach"
         said = f"{counted(len(past), 'range')} {verb} past its end, such as that of {key}."
         return found.but(state=TargetState.SHORT, past_end=len(past), key=key, message=said)
-    found = found.but(past_end=0)
-    if not facts.ranges and len(layout):
-        return found.but(message=NO_RANGES)
-    return found
+    # whole files are read from the start anyway
+    return found.but(past_end=0, message=found.message if len(layout) else None)

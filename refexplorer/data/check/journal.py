@@ -7,7 +7,8 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from refexplorer.data.check.check_results import TargetCheck, TargetState
+from refexplorer.data.check.check_results import TargetCheck
+from refexplorer.data.check.target_states import TargetState
 from refexplorer.errors import SourceError
 
 _START = b'{"url": '

@@ -90,6 +90,14 @@ def test_a_broken_connection_is_told_from_broken_data(server: RangeServer) -> No
     assert "the connection ended before all bytes came" in row["message"]
 
 
+def test_a_size_past_64_bits_gives_nothing_up(server: RangeServer) -> None:
+    server.answers["/f"] = 206, {"Content-Range": f"bytes 0-0/{2**63 + 5}"}, b"x"
+    refs = rx.open_references({"a": [f"{server.url}/f", 0, 1]})
+    assert refs.check_targets(allow=[server.url])[0].size == 2**63 + 5
+    (row,) = rows(refs.audit(allow=[server.url])).values()
+    assert (row["state"], row["target_size"]) == ("good", 2**63 - 1)
+
+
 @pytest.mark.parametrize(
     "headers",
     [

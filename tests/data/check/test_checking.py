@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.check.check_results import TargetState
+from refexplorer.data.check.target_states import TargetState
 from refexplorer.errors import SourceError
 from tests.helpers.servers import RangeServer
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from refexplorer.data.check.target_states import TargetState
+
 STATES = (
     "good",
     "decoded",
@@ -31,18 +33,7 @@ STATE_WORDS = {
 SHORT_WORDS = {"good": STATE_WORDS["good"]}
 """What a table says in place of a state that is read for more than it is."""
 
-TARGET_STATES = ("good", "damaged", "short", "unreachable", "not allowed", "changed")
-"""Of a target: ``good`` if it answered and nothing wrong was found in what was checked of it,
-``damaged`` if one of its chunks cannot be read or decoded, ``changed`` if its version was another
-one later in the audit."""
+TARGET_STATES = tuple(state.value for state in TargetState)
 CHANGED = TARGET_STATES.index("changed")
 TARGET_STATE_OF = (0, 0, 1, 1, 2, 3, 4)
 """The state of a target for the worst state of its references."""
-TARGET_WORDS = {
-    "good": "where nothing wrong was found",
-    "damaged": "with chunks that cannot be read or decoded",
-    "short": "shorter than a range of it",
-    "unreachable": "that cannot be read",
-    "not allowed": "that may not be read yet",
-    "changed": "that changed during the audit",
-}

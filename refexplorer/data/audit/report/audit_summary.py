@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from refexplorer.data.audit.plan.record_files import LostFiles
-from refexplorer.data.audit.plan.states import SHORT_WORDS, STATE_WORDS, TARGET_WORDS
+from refexplorer.data.audit.plan.states import SHORT_WORDS, STATE_WORDS
 from refexplorer.data.audit.report.audit_html import SHOWN, summary_html
+from refexplorer.data.check.target_states import TARGET_WORDS, TargetState
 from refexplorer.markup import counted, escape, size_text
 
 _CHARS = 200
@@ -192,7 +193,8 @@ class AuditSummary:
     def sentences(self) -> Iterator[str]:
         """Yield the counts as sentences."""
         asked = f"{counted(sum(self.targets.values()), 'target')}: "
-        parts = [f"{n:,} {TARGET_WORDS[state]}" for state, n in self.targets.items() if n]
+        found = ((TargetState(state), n) for state, n in self.targets.items())
+        parts = [f"{n:,} {TARGET_WORDS[state]}" for state, n in found if n]
         yield f"{asked}{', '.join(parts) or 'nothing to ask'}."
         parts = [f"{n:,} {STATE_WORDS[state]}" for state, n in self.states.items() if n]
         yield f"{counted(self.audited, 'reference')}: {', '.join(parts) or 'nothing audited'}."

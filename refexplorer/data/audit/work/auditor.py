@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,15 @@ import pyarrow as pa
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.audit.plan.audit_parts import Part
 from refexplorer.data.audit.plan.overlaps import OVERLAPS
-from refexplorer.data.audit.plan.states import FORBIDDEN, GOOD, PAST_END, STATES, UNREACHABLE
+from refexplorer.data.audit.plan.states import GOOD, PAST_END, STATES
 from refexplorer.data.audit.work.decoded import Outcome, decoded
-from refexplorer.data.check.asking import NO_RANGES, NO_SIZE, Answer, ask
-from refexplorer.data.check.checking import CONCURRENCY
+from refexplorer.data.check.asking import Answer, ask_all, past_end
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.facts import Facts
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import RANGE, URL
+from refexplorer.refset.columns.sums import LARGEST
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 RESULTS = pa.schema(
@@ -46,8 +46,8 @@ RESULTS = pa.schema(
 )
 """A row for each reference: ``chunk`` is its number in the grid, C order, -1 for none; ``number``
 that of the target, -1 without one; ``target`` the URL, null if the reader names it; ``offset`` and
-``length`` are null for whole files, and at most 2^63 - 1; ``target_size`` is null where the ranges
-were not compared with it; ``grant`` is what `allow` needs."""
+``length`` are null for whole files; ``target_size`` is null where the ranges were not compared with
+it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 
 @dataclass(frozen=True)
@@ -92,30 +92,19 @@ class Auditor:
             rows["number"].to_numpy(), return_index=True, return_inverse=True
         )
         urls = rows["target"].take(pa.array(first)).to_pylist()
-        held = numbers < 0  # the chunks that the set itself has, as if they were of one target
-        asked = [url for url, is_held in zip(urls, held, strict=True) if not is_held]
-        answers = iter(wait_for(_answers(targets, asked), keep_on))
-        found = _Found(rows, codes, [None if is_held else next(answers) for is_held in held])
+        # the chunks that the set itself has are as if they were of one target, which answers None
+        answers: list[Answer | None] = [None] * len(urls)
+        asked = [
+            (urls[place], partial(answers.__setitem__, place))
+            for place in np.flatnonzero(numbers >= 0).tolist()
+        ]
+        wait_for(ask_all(targets, asked), keep_on)
+        found = _Found(rows, codes, answers)
         chosen = np.flatnonzero(rows["chosen"].to_numpy() & (found.states == GOOD))
         wanted = rows.take(pa.array(chosen))
         return found.table(
             chosen, list(decoded(wanted, part.arrays, targets, self.limits, keep_on))
         )
-
-
-async def _answers(targets: Targets, urls: Sequence[str | None]) -> list[Answer]:
-    """Ask several at a time; the answers have the order of the URLs."""
-    answers: list[Answer] = [Answer(None)] * len(urls)
-    places = iter(range(len(urls)))
-
-    async def work() -> None:
-        for place in places:
-            answers[place] = await ask(targets, urls[place])
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(CONCURRENCY, len(urls))):
-            group.create_task(work())
-    return answers
 
 
 class _Found:
@@ -136,13 +125,14 @@ class _Found:
         self._codes = codes
         self._answers = answers
         self._facts = [None if answer is None else answer.facts for answer in answers]
-        sizes = [-1 if fact is None or fact.size is None else fact.size for fact in self._facts]
-        self._sizes = np.array(sizes, np.int64)[codes]
+        sizes = [None if fact is None else fact.size for fact in self._facts]
+        known = [-1 if size is None else min(size, LARGEST) for size in sizes]
+        self._sizes = np.array(known, np.int64)[codes]
         self._kinds = rows["kind"].to_numpy()
-        self.states = np.array([_state(answer) for answer in answers], np.int8)[codes]
-        lengths, room = rows["length"].to_numpy(), self._sizes - rows["offset"].to_numpy()
-        past = (self._kinds == RANGE) & (self._sizes >= 0) & (lengths > room)  # no sum to overflow
-        self.states[past] = PAST_END
+        states = [GOOD if answer is None else STATES.index(answer.state) for answer in answers]
+        self.states = np.array(states, np.int8)[codes]
+        past = past_end(rows["offset"].to_numpy(), rows["length"].to_numpy(), self._sizes)
+        self.states[past & (self._kinds == RANGE) & (self._sizes >= 0)] = PAST_END
 
     def table(self, chosen: np.ndarray, outcomes: Sequence[Outcome]) -> pa.Table:
         """Return the results; `outcomes` are those of the `chosen` rows, shape ``(m,)``."""
@@ -168,7 +158,7 @@ class _Found:
 
     def _messages(self, places: np.ndarray, outcomes: Sequence[Outcome]) -> pa.DictionaryArray:
         """Return the sentence of each chunk: its own, else that of its target."""
-        said = [_message(answer) for answer in self._answers]
+        said = [answer and answer.message for answer in self._answers]
         past = [_past(fact) for fact in self._facts]
         codes = np.where(self.states == PAST_END, len(said) + self._codes, self._codes)
         codes = np.where(places < 0, codes, len(said) + len(past) + places)
@@ -178,20 +168,6 @@ class _Found:
 def _fact(answer: Answer | None, name: str) -> str | None:
     found = None if answer is None or answer.facts is None else getattr(answer.facts, name)
     return None if found is None else str(found)
-
-
-def _state(answer: Answer | None) -> int:
-    if answer is None or answer.facts is not None:
-        return GOOD
-    return FORBIDDEN if answer.forbidden else UNREACHABLE
-
-
-def _message(answer: Answer | None) -> str | None:
-    if answer is None or answer.facts is None:
-        return answer and answer.message
-    if answer.facts.size is None:
-        return NO_SIZE
-    return None if answer.facts.ranges else NO_RANGES
 
 
 def _past(facts: Facts | None) -> str | None:

@@ -1,0 +1,32 @@
+"""What becomes of a target, for a check and for an audit, and the words for it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class TargetState(StrEnum):
+    """What became of a target, what is better before what is worse.
+
+    ``good`` says that it answered and that nothing wrong was found in what was checked of it: no
+    range that was compared with its size reaches past its end. A check reads nothing of it; an
+    audit also reads chunks, and tells ``damaged`` (one of them cannot be read or decoded) and
+    ``changed`` (its version was another one later).
+    """
+
+    GOOD = "good"
+    DAMAGED = "damaged"
+    SHORT = "short"
+    UNREACHABLE = "unreachable"
+    FORBIDDEN = "not allowed"
+    CHANGED = "changed"
+
+
+TARGET_WORDS = {
+    TargetState.GOOD: "where nothing wrong was found",
+    TargetState.DAMAGED: "with chunks that cannot be read or decoded",
+    TargetState.SHORT: "shorter than a range of it",
+    TargetState.UNREACHABLE: "that cannot be read",
+    TargetState.FORBIDDEN: "that may not be read yet",
+    TargetState.CHANGED: "that changed during the audit",
+}

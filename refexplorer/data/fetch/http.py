@@ -28,11 +28,9 @@ from refexplorer.data.fetch.answers import (
 from refexplorer.data.fetch.facts import Facts, Versions
 from refexplorer.data.fetch.failures import Passing, http_failure, too_long
 from refexplorer.data.fetch.pieces import Pieces
-from refexplorer.data.fetch.stalling import StallWatch
 from refexplorer.errors import FetchError
 
-TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10)
-SILENCE = 30
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
 """Seconds without any byte; a large file over a slow line may take as long as it needs."""
 ATTEMPTS = 4
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
@@ -82,7 +80,6 @@ class HttpReader:
         self._options = options
         self._documents = documents
         self._versions = Versions()
-        self._stalls = StallWatch(SILENCE)
         self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
@@ -114,24 +111,22 @@ class HttpReader:
         return await _patiently(self._facts, place)
 
     async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
-        with self._stalls.reading() as heard:
-            response = await self._answer(place, start, end)
-            try:
-                _refuse(response, start)
-                self._check_form(response, place, pages=self._documents)
-                span = _span(response, start, end)
-                self._versions.check(place.url, _version(response), span.size)
-                return await _body(response, span, start, end, limit, heard)
-            finally:
-                response.release()
+        response = await self._answer(place, start, end)
+        try:
+            _refuse(response, start)
+            self._check_form(response, place, pages=self._documents)
+            span = _span(response, start, end)
+            self._versions.check(place.url, _version(response), span.size)
+            return await _body(response, span, start, end, limit)
+        finally:
+            response.release()
 
     async def _facts(self, place: Place) -> Facts:
         try:
-            with self._stalls.reading():
-                async with await self._answer(place, 0, 1) as response:
-                    _refuse(response, 0)
-                    self._check_form(response, place)
-                    return _facts(response, _span(response, 0, 1))
+            async with await self._answer(place, 0, 1) as response:
+                _refuse(response, 0)
+                self._check_form(response, place)
+                return _facts(response, _span(response, 0, 1))
         except _Empty:
             return Facts(0)
 
@@ -249,12 +244,7 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 
 
 async def _body(
-    response: aiohttp.ClientResponse,
-    span: Span,
-    start: int,
-    end: int | None,
-    limit: int,
-    heard: Callable[[], None],
+    response: aiohttp.ClientResponse, span: Span, start: int, end: int | None, limit: int
 ) -> Pieces:
     """Read the bytes from `start` to `end` and leave most of the rest.
 
@@ -270,7 +260,6 @@ async def _body(
     enough = None if wanted is None or (said is not None and said <= wanted) else wanted
     pieces, count = list[bytes](), 0
     async for piece in response.content.iter_any():
-        heard()
         pieces.append(piece[max(skip - count, 0) :])
         count += len(piece)
         if (enough is not None and count >= enough) or (said is not None and count > said):

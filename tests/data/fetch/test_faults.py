@@ -16,6 +16,7 @@ import trustme
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.fetch_many import fetch_many
+from refexplorer.data.fetch.http import TIMEOUT
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError, LimitError
 from refexplorer.limits import Limits
@@ -98,29 +99,41 @@ def test_a_server_without_ranges_is_read_only_so_far(server: RangeServer, file: 
         targets(server.url, limit=1000).fetch("x/0", Range(file, 1500, 4))
 
 
+def patient(seconds: float) -> dict[str, dict[str, object]]:
+    return {"http": {"client_kwargs": {"timeout": aiohttp.ClientTimeout(sock_read=seconds)}}}
+
+
+def test_silence_is_what_ends_a_read() -> None:
+    assert (TIMEOUT.total, TIMEOUT.sock_read) == (None, 30)
+
+
 def test_a_server_that_says_nothing_for_long() -> None:
-    timeout = aiohttp.ClientTimeout(sock_read=0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        options = {"http": {"client_kwargs": {"timeout": timeout}}}
-        assert "no answer came in time" in refusal(targets(url, options=options), f"{url}/f")
+        assert "no answer came in time" in refusal(targets(url, options=patient(0.05)), f"{url}/f")
 
 
-def test_a_server_that_never_goes_on(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refexplorer.data.fetch.http.SILENCE", 0.05)
+def test_a_server_that_never_goes_on(server: RangeServer) -> None:
     server.files["/f"] = BODY
     server.stalled.add("/f")
-    assert "no answer came in time" in refusal(targets(server.url), f"{server.url}/f")
+    reader = targets(server.url, options=patient(0.05))
+    assert "no answer came in time" in refusal(reader, f"{server.url}/f")
     assert len(server.requests) == 4
 
 
-def test_a_slow_server_may_take_as_long_as_it_needs(
-    server: RangeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("refexplorer.data.fetch.http.SILENCE", 1)
+def test_a_server_that_stops_in_the_middle(server: RangeServer) -> None:
+    headers = {"Content-Range": f"bytes 10-13/{len(BODY)}", "Content-Length": "4"}
+    server.answers["/f"] = 206, headers, BODY[10:12]
+    reader = targets(server.url, options=patient(0.05))
+    assert "no answer came in time" in refusal(reader, f"{server.url}/f")
+    assert len(server.requests) == 4
+
+
+def test_a_slow_server_may_take_as_long_as_it_needs(server: RangeServer) -> None:
     server.files["/f"] = BODY * 40
     server.dripping.add("/f")
-    assert targets(server.url).fetch("x/0", Url(f"{server.url}/f")) == BODY * 40
+    reader = targets(server.url, options=patient(1))
+    assert reader.fetch("x/0", Url(f"{server.url}/f")) == BODY * 40
     assert len(server.requests) == 1
 
 

@@ -6,12 +6,16 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 _SIZE = 10**30
+_LAST_MOMENT = 8.64e15
+"""Milliseconds to the last date of JavaScript."""
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -63,17 +67,31 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def size_text(size: int) -> str:
-    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``."""
-    if abs(size) < 1000:
+    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``.
+
+    Halves are rounded away from zero, as the front end does.
+    """
+    if size < 0:
+        return f"-{size_text(-size)}"
+    if size < 1000:
         return f"{size} B"
-    if abs(size) > _SIZE:
+    if size > _SIZE:
         return f"more than {size_text(_SIZE)}"
-    value, units = size / 1000, iter(_UNITS)
-    unit = next(units)
-    while abs(value) >= 999.5 and (larger := next(units, None)):
-        value, unit = value / 1000, larger
-    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
-    return f"{value:,.{digits}f} {unit}"
+    step = 10 ** (len(str(size)) - 3)
+    size = (size + step // 2) // step * step
+    digits = len(str(size))
+    power = min((digits - 1) // 3, len(_UNITS))
+    places = max(0, 3 * power + 3 - digits)
+    return f"{size / 1000**power:,.{places}f} {_UNITS[power - 1]}"
+
+
+def moment_text(milliseconds: float) -> str:
+    """Write milliseconds since 1970 as a date, with the time where there is one."""
+    if not abs(milliseconds) <= _LAST_MOMENT:
+        return "NaT"
+    date, _, time = str(np.datetime64(int(milliseconds), "ms")).partition("T")
+    time = time.removesuffix(".000")
+    return date if time == "00:00:00" else f"{date} {time}"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

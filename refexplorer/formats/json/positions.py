@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from refexplorer.formats.files.compression import Readable
+from refexplorer.spec.core.diagnostics import parts_of
 
 _BLOCK = 4 * 2**20
 _SHOWN = 64 * 2**10
@@ -53,11 +54,11 @@ class Positions:
         text that is no JSON up to the end of that container gives None.
         """
         start = _skip_blank(self.text, 0)
-        for part in pointer.split("/")[1:]:
+        for part in parts_of(pointer):
             members = self.members(start)
             if members is None:
                 return None
-            found = members.get(part.replace("~1", "/").replace("~0", "~"))
+            found = members.get(part)
             if found is None:
                 break
             start = found
@@ -100,7 +101,7 @@ def find_in_stream(stream: Readable, pointer: str) -> Found | None:
     its size; this costs neither, and goes wrong only where another object further on has a key
     of the same name.
     """
-    name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    *_, name = ["", *parts_of(pointer)]
     plain = json.dumps(name, ensure_ascii=False)
     spelling, escaped = (text.encode("utf-8", "surrogatepass") for text in _spellings(plain))
     found: Found | None = None

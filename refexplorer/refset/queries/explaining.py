@@ -10,7 +10,7 @@ from refexplorer.limits import Limits
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.segment import Generated
-from refexplorer.spec.core.diagnostics import pointer
+from refexplorer.spec.core.diagnostics import parts_of, pointer
 from refexplorer.spec.document.explanation import (
     Explanation,
     explain_entry,
@@ -72,8 +72,7 @@ def _written(source: Source, at: str) -> object:
         span = locate(source.text, source.base + at)
         return None if span is None else json.loads(source.text[span.start : span.end])
     value: object = source.value
-    for part in at.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
+    for name in parts_of(at):
         value = value.get(name) if isinstance(value, dict) else None
     return value
 

@@ -192,3 +192,8 @@ def placed(diagnostic: Diagnostic, locate: Locate) -> Diagnostic:
 def pointer(*parts: str | int) -> str:
     """Write a JSON pointer (RFC 6901): ``pointer("refs", "x/0") == "/refs/x~10"``."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def parts_of(pointer: str) -> list[str]:
+    """Return the names and places that a JSON pointer leads along."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]

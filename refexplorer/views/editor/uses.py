@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from refexplorer.spec.core.diagnostics import parts_of
 from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.operations import TemplateProblem
@@ -28,7 +29,7 @@ def uses(refs: ReferenceSet, pointer: str) -> Uses:
     pointer
         To any part of the document that the set was read from, however deep.
     """
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    parts = parts_of(pointer)
     if refs.source.form == "V0":
         return _of_key(refs, parts[0]) if parts else _NOTHING
     if len(parts) < 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from refexplorer.display.difference import difference_html
 from refexplorer.display.html import notes_html
 from refexplorer.display.text import facts_text
 from refexplorer.errors import RefexplorerError
-from refexplorer.markup import code, counted, escape, shown, size_text, table
+from refexplorer.markup import code, counted, escape, moment_text, shown, size_text, table
 from refexplorer.views.key.inspector import item
 from refexplorer.views.snapshots import pictures
 from refexplorer.views.wire.models import Reading, Row
@@ -191,9 +190,7 @@ def _along(reading: Reading, axis: int) -> str:
 
 
 def _place(value: float, is_time: bool) -> str:
-    if is_time and math.isfinite(value):
-        return str(np.datetime64(int(value), "ms"))
-    return f"{value:.6g}"
+    return moment_text(value) if is_time else f"{value:.6g}"
 
 
 def _chunks(controller: ExplorerController) -> str:

@@ -1,6 +1,6 @@
 /** The decode ladder: what each step made of the bytes, how long it took, and where it broke. */
 
-import { bytes, count } from "../shared/format.ts";
+import { bytes, count, milliseconds } from "../shared/format.ts";
 import type { LadderReply, Rung } from "../shared/wire.ts";
 import { Failure } from "./asking.tsx";
 
@@ -41,7 +41,7 @@ function Step({ rung: { name, size, seconds, head, form, message } }: { rung: Ru
     <tr class={message === null ? "" : "broken"}>
       <th scope="row">{name}</th>
       <td class="number" title={size === null ? undefined : `${count(size)} bytes`}>{size === null ? "" : bytes(size)}</td>
-      <td class="number">{size === null ? "" : `${(seconds * 1000).toFixed(2)} ms`}</td>
+      <td class="number">{size === null ? "" : milliseconds(seconds)}</td>
       <td class="ladder-head">
         {message === null ? <Head head={head} /> : <span><span aria-hidden="true">✕</span> failed here</span>}
         {form !== "" && <span class="quiet"> {form}</span>}

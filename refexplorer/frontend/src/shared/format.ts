@@ -27,17 +27,27 @@ export function counted(value: Count | bigint, noun: string): string {
   return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
 }
 
-/** 57288 → "57.3 kB" (decimal units). */
-export function bytes(value: Count): string {
-  let size = Number(value);
-  if (size < 1000) return `${count(size)} B`;
-  const units = ["kB", "MB", "GB", "TB", "PB", "EB"];
-  let unit = -1;
-  do {
-    size /= 1000;
-    unit += 1;
-  } while (size >= 999.5 && unit < units.length - 1);
-  return `${size < 999.5 ? size.toPrecision(3) : count(Math.round(size))} ${units[unit]}`;
+const UNITS = ["kB", "MB", "GB", "TB", "PB", "EB"];
+const LARGEST = 10n ** 30n;
+
+/** 57288 → "57.3 kB" (decimal units); halves are rounded away from zero, as `size_text` of Python does. */
+export function bytes(value: Count | bigint): string {
+  const size = Number(value);
+  if (size < 0) return `-${bytes(typeof value === "number" ? -value : -BigInt(value))}`;
+  if (size < 1000) return `${count(value)} B`;
+  // BigInt keeps every digit, and fails at fractions, which the ticks of an axis may have.
+  const exact = typeof value === "number" ? BigInt(Math.round(value)) : BigInt(value);
+  if (exact > LARGEST) return `more than ${bytes(LARGEST)}`;
+  const step = 10n ** BigInt(String(exact).length - 3);
+  const shown = ((exact + step / 2n) / step) * step;
+  const power = Math.min(Math.floor((String(shown).length - 1) / 3), UNITS.length);
+  const number = Number(shown) / 1000 ** power;
+  return `${number < 1000 ? number.toPrecision(3) : count(number)} ${UNITS[power - 1]}`;
+}
+
+/** 0.0123456 → "12.35 ms". */
+export function milliseconds(seconds: number): string {
+  return `${(seconds * 1000).toFixed(2)} ms`;
 }
 
 /** What is said of a size that is not known. */
@@ -69,7 +79,7 @@ export function value(number: number): string {
 /** Milliseconds since 1970 as a date, with the time where there is one. */
 export function moment(milliseconds: number): string {
   if (!Number.isFinite(milliseconds) || Math.abs(milliseconds) > 8.64e15) return "NaT";
-  return new Date(milliseconds).toISOString().replace(/T00:00:00\.000Z$|\.000Z$/, "").replace("T", " ");
+  return new Date(milliseconds).toISOString().replace(/T00:00:00\.000Z$|(\.000)?Z$/, "").replace("T", " ");
 }
 
 /** What is after the last slash: the file of a URL. */

@@ -1,0 +1,67 @@
+"""What Python and the front end both write, by the table that ``formats.test.ts`` reads, too."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from refexplorer.data.read.ladder import Rung
+from refexplorer.markup import counted, escape, moment_text, size_text
+from refexplorer.spec.core.diagnostics import parts_of, pointer
+from refexplorer.views.snapshots.pictures import colour, heatmap
+from tests.cases import FOLDER
+
+CASES = json.loads((FOLDER / "formats.json").read_text())
+
+
+@pytest.mark.parametrize(("size", "text"), CASES["sizes"])
+def test_sizes(size: int | str, text: str) -> None:
+    assert size_text(int(size)) == text
+
+
+@pytest.mark.parametrize(("number", "noun", "text"), CASES["counts"])
+def test_counts(number: int | str, noun: str, text: str) -> None:
+    assert counted(int(number), noun) == text
+
+
+@pytest.mark.parametrize(("seconds", "text"), CASES["milliseconds"])
+def test_durations(seconds: float, text: str) -> None:
+    assert f"  {text}  " in str(Rung("gzip", 1, seconds, b"", "", None))
+
+
+@pytest.mark.parametrize(("milliseconds", "text"), CASES["moments"])
+def test_moments(milliseconds: float, text: str) -> None:
+    assert moment_text(milliseconds) == text
+
+
+def test_what_is_no_number_is_no_moment() -> None:
+    assert {moment_text(each) for each in (np.nan, np.inf, -np.inf)} == {"NaT"}
+
+
+@pytest.mark.parametrize(("text", "escaped"), CASES["escapes"], ids=ascii)
+def test_escapes(text: str, escaped: str) -> None:
+    assert escape(text) == escaped
+
+
+@pytest.mark.parametrize(("parts", "text"), CASES["pointers"])
+def test_pointers(parts: list[str], text: str) -> None:
+    assert pointer(*parts) == text
+    assert parts_of(text) == parts
+
+
+def test_colours() -> None:
+    series = CASES["series"]
+    assert [_hex(colour(n)) for n in range(len(series) + 1)] == [*series, series[0]]
+    assert _hex(colour(-1)) == CASES["beside"]
+    found = CASES["viridis"]
+    steps = np.arange(float(len(found)))
+    picture = heatmap(steps[None], 0, steps[-1], upward=False).convert("RGB")
+    cell = picture.width // len(found)
+    pixels = [picture.getpixel((place * cell, 0)) for place in range(len(found))]
+    assert [_hex(pixel) for pixel in pixels if isinstance(pixel, tuple)] == found
+
+
+def _hex(colour: tuple[int, ...]) -> str:
+    return "#" + bytes(colour).hex()

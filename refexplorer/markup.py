@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 
@@ -16,6 +18,8 @@ _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 _SIZE = 10**30
 _LAST_MOMENT = 8.64e15
 """Milliseconds to the last date of JavaScript."""
+_WHOLE = 1e15
+_SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -92,6 +96,19 @@ def moment_text(milliseconds: float) -> str:
     date, _, time = str(np.datetime64(int(milliseconds), "ms")).partition("T")
     time = time.removesuffix(".000")
     return date if time == "00:00:00" else f"{date} {time}"
+
+
+def number_text(number: float) -> str:
+    """Write a value of an array as JavaScript does, with six digits unless it is a whole number."""
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    if number == int(number) and abs(number) < _WHOLE:
+        return f"{int(number):,}"
+    short = _SIX_DIGITS.plus(Decimal(number)).normalize()
+    if 1e-6 <= abs(short) < 1e21:
+        return f"{short:f}"
+    digits, _, power = f"{short:e}".partition("e")
+    return f"{digits}e{int(power):+}"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from refexplorer.data.read.ladder import Rung
-from refexplorer.markup import counted, escape, moment_text, size_text
+from refexplorer.markup import counted, escape, moment_text, number_text, size_text
 from refexplorer.spec.core.diagnostics import parts_of, pointer
 from refexplorer.views.snapshots.pictures import colour, heatmap
 from tests.cases import FOLDER
@@ -31,13 +31,20 @@ def test_durations(seconds: float, text: str) -> None:
     assert f"  {text}  " in str(Rung("gzip", 1, seconds, b"", "", None))
 
 
+@pytest.mark.parametrize(("number", "text"), CASES["numbers"])
+def test_numbers(number: float, text: str) -> None:
+    assert number_text(number) == text
+
+
 @pytest.mark.parametrize(("milliseconds", "text"), CASES["moments"])
 def test_moments(milliseconds: float, text: str) -> None:
     assert moment_text(milliseconds) == text
 
 
-def test_what_is_no_number_is_no_moment() -> None:
-    assert {moment_text(each) for each in (np.nan, np.inf, -np.inf)} == {"NaT"}
+def test_what_is_no_number() -> None:
+    found = np.nan, np.inf, -np.inf
+    assert [number_text(each) for each in found] == ["NaN", "Infinity", "-Infinity"]
+    assert [moment_text(each) for each in found] == ["NaT", "NaT", "NaT"]
 
 
 @pytest.mark.parametrize(("text", "escaped"), CASES["escapes"], ids=ascii)

@@ -12,7 +12,16 @@ from refexplorer.display.difference import difference_html
 from refexplorer.display.html import notes_html
 from refexplorer.display.text import facts_text
 from refexplorer.errors import RefexplorerError
-from refexplorer.markup import code, counted, escape, moment_text, shown, size_text, table
+from refexplorer.markup import (
+    code,
+    counted,
+    escape,
+    moment_text,
+    number_text,
+    shown,
+    size_text,
+    table,
+)
 from refexplorer.views.key.inspector import item
 from refexplorer.views.snapshots import pictures
 from refexplorer.views.wire.models import Reading, Row
@@ -146,7 +155,8 @@ def _caption(reading: Reading) -> str:
     units = f" {shown(reading.units, _NAME)}" if reading.units and not reading.times else ""
     span = ""
     if reading.minimum is not None and reading.maximum is not None:
-        span = f", {reading.minimum:.6g} to {reading.maximum:.6g}{units}"
+        low, high = (_value(each, reading.times) for each in (reading.minimum, reading.maximum))
+        span = f", {low} to {high}{units}"
     missing = f", {reading.missing:,} missing" if reading.missing else ""
     failed = f", {counted(reading.chunks.failed, 'chunk')} failed" if reading.chunks.failed else ""
     place = f"{shown(reading.array, _NAME)}[{shown(', '.join(reading.slices))}]"
@@ -165,7 +175,7 @@ def _picture(reading: Reading, values: np.ndarray, low: float, high: float) -> I
     first = tuple(slice(None) if axis in drawn else 0 for axis in range(values.ndim))
     part = values[first]
     names = [_along(reading, axis) for axis in drawn]
-    words = f"{reading.name}, {low:.6g} to {high:.6g}"
+    words = f"{reading.name}, {_value(low, reading.times)} to {_value(high, reading.times)}"
     if len(drawn) == 1:
         yield f"<p>{pictures.element(pictures.line(part, low, high), words)}<br>{names[0]}</p>"
         return
@@ -185,12 +195,12 @@ def _along(reading: Reading, axis: int) -> str:
     known = reading.coordinates[axis] if axis < len(reading.coordinates) else None
     if known is None or not known.values:
         return f"{name} (0 to {reading.shape[axis] - 1:,})"
-    first, last = (_place(value, known.times) for value in (known.values[0], known.values[-1]))
+    first, last = (_value(value, known.times) for value in (known.values[0], known.values[-1]))
     return f"{name} ({first} to {last})"
 
 
-def _place(value: float, is_time: bool) -> str:
-    return moment_text(value) if is_time else f"{value:.6g}"
+def _value(value: float, is_time: bool) -> str:
+    return moment_text(value) if is_time else number_text(value)
 
 
 def _chunks(controller: ExplorerController) -> str:

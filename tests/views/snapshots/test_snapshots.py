@@ -76,6 +76,8 @@ def test_what_was_read_is_kept_as_a_picture() -> None:
     assert 'alt="sea surface temperature' in html
     host.read("lat", None)
     assert "10.25 to 57.75" in still_html(host.controller, "data")
+    host.read("time", None)
+    assert still_html(host.controller, "data").count("2025-07-03 to 2025-09-28") == 2
 
 
 def test_noise_stays_below_the_cap() -> None:

@@ -21,12 +21,15 @@ function agree(name: string, write: (...given: never[]) => string): void {
 agree("sizes", format.bytes);
 agree("counts", format.counted);
 agree("milliseconds", format.milliseconds);
+agree("numbers", format.value);
 agree("moments", format.moment);
 agree("escapes", (text: string) => escaped(text));
 agree("pointers", pointerOf);
 
-test("what is no number is no moment", () => {
-  assert.deepEqual([NaN, Infinity, -Infinity].map(format.moment), ["NaT", "NaT", "NaT"]);
+test("what is no number", () => {
+  const found = [NaN, Infinity, -Infinity];
+  assert.deepEqual(found.map(format.value), ["NaN", "Infinity", "-Infinity"]);
+  assert.deepEqual(found.map(format.moment), ["NaT", "NaT", "NaT"]);
 });
 
 test("ticks of an axis may be fractions", () => {

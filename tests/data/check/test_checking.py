@@ -59,6 +59,22 @@ def test_each_target_is_asked_once_for_one_byte(
     assert (found["f"].state, found["f"].grant) == ("not allowed", "https://host.example")
 
 
+def test_an_audit_says_the_same_of_each_target(
+    refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path
+) -> None:
+    allow = grants(server, tmp_path)
+    checked = refs.check_targets(allow=allow)
+    audited = refs.audit(decode="none", allow=allow).targets().to_pylist()
+    columns = ("target", "state", "references", "target_size", "etag", "modified")
+    assert [tuple(row[name] for name in columns) for row in audited] == [
+        (c.url, c.state, c.references, c.size, c.etag, c.modified) for c in checked
+    ]
+    not_reached = {"unreachable", "not allowed"}
+    assert {row["target"]: row["message"] for row in audited if row["state"] in not_reached} == {
+        c.url: c.message for c in checked if c.state in not_reached
+    }
+
+
 def test_nothing_is_asked_unasked(
     refs: rx.ReferenceSet, server: RangeServer, no_sockets: None
 ) -> None:

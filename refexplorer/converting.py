@@ -23,6 +23,7 @@ from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.inferred import infer_table
 from refexplorer.refset.opened.batches import BLOCK, concatenated, tables
 from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.write.document_check import Watch as WatchStep
 from refexplorer.refset.write.document_check import check_v0, check_v1
 from refexplorer.refset.write.inlining import Inlining, Outlining, empty_as_text, read_back
@@ -136,7 +137,8 @@ class _Converter:
     ) -> None:
         self._refs, self._target, self._how, self._opened = refs, target, how, opened
         self._form = form_of(target, how.form)
-        self._arrays = arrays_of(refs.opened.table)
+        self._columns = internals(refs).opened
+        self._arrays = arrays_of(self._columns.table)
         self._renames = Renames(how.renames)
         self._urls = [self._renames.apply, *_places(refs, target, how)]
         self._inlining: Inlining | None = None
@@ -202,8 +204,8 @@ class _Converter:
 
     def _all(self) -> Table:
         """Return the same as one table; that of a document is not copied."""
-        if len(self._refs.opened.parts) == 1 and self._inlining is None and self._outline is None:
-            return retargeted(self._refs.opened.table, self._urls)
+        if len(self._columns.parts) == 1 and self._inlining is None and self._outline is None:
+            return retargeted(self._columns.table, self._urls)
         return concatenated(list(self._first("Reading")))
 
     def _again(self) -> Iterator[Table]:
@@ -224,7 +226,7 @@ class _Converter:
         if put is not None:
             place = str(Path(self._how.outline or "").resolve())
             changes.append(Outlining(put, _relative(place, _beside(self._target))).apply)
-        parts = self._refs.opened.parts
+        parts = self._columns.parts
         total = sum(-(-part.count // BLOCK) for part in parts)
         for block in self._how.watch(tables(parts), total, step):
             for change in changes:
@@ -253,7 +255,7 @@ class _Converter:
         return check_v1(table, written, self._refs.limits, self._open, watch)
 
     def _open(self, text: bytes) -> OpenedSet:
-        return open_references(text, limits=self._refs.limits).opened
+        return internals(open_references(text, limits=self._refs.limits)).opened
 
 
 def form_of(output: Path, form: str | None) -> str:

@@ -17,6 +17,7 @@ from refexplorer.refset.differences.comparing import CHANGES, CONTENT, EMBEDDED,
 from refexplorer.refset.differences.difference import Change, Differences, difference
 from refexplorer.refset.differences.fields import FieldChange
 from refexplorer.refset.differences.renames import Rename, Shift
+from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.core.references import Base64, Inline
 
 
@@ -161,7 +162,7 @@ def diff(
         source if isinstance(source, ReferenceSet) else open_references(source)
         for source in (before, after)
     ]
-    found = difference(sides[0].opened, sides[1].opened, sides[0].limits)
+    found = difference(internals(sides[0]).opened, internals(sides[1]).opened, sides[0].limits)
     if read:
         found = _decided(found, sides, allow)
     return Difference(sides[0], sides[1], found)

@@ -23,6 +23,7 @@ from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.inferred import as_it_is, infer_table
 from refexplorer.refset.opened.batches import table_of
+from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.document.expansion import check_expandable
 
 _BLOCK = 2**20
@@ -110,7 +111,7 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     """
     refs = references if isinstance(references, ReferenceSet) else open_references(references)
     check_expandable(refs.count, refs.limits)
-    table = table_of(refs.opened.parts)
+    table = table_of(internals(refs).opened.parts)
     found = infer_table(table, progress=progress)
     whole = as_it_is(table)
     before = _size(refs.source) or whole.size

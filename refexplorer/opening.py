@@ -16,6 +16,7 @@ from refexplorer.formats.reader_runs import store_dialects
 from refexplorer.formats.source import Locate, Source, cause, read_source
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.opened_set import open_document, open_store
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.dialects import Dialects, Rendition, dialects_of, renditions_of
@@ -134,9 +135,8 @@ def _opened(
     form = "V1" if document.version else "V0"
     named = replace(read, form=form)
     opened = open_document(document, entries)
-    return ReferenceSet(
-        named, opened, findings, limits, document.templates, trusted, storage_options
-    )
+    contents = Contents(opened, findings, document.templates)
+    return ReferenceSet(named, contents, limits, trusted, storage_options)
 
 
 def _open_parquet(
@@ -149,8 +149,8 @@ def _open_parquet(
         raise placed(error, source) from None
     except OSError as error:
         raise SourceError(f"{source.name} cannot be read: {cause(error)}.") from None
-    opened = open_store(store)
-    return ReferenceSet(source, opened, store.findings, limits, storage_options=storage_options)
+    contents = Contents(open_store(store), store.findings)
+    return ReferenceSet(source, contents, limits, storage_options=storage_options)
 
 
 def expand(

@@ -2,45 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text, tree_text
-from refexplorer.errors import RefexplorerError
+from refexplorer.errors import LeftOutWarning, RefexplorerError
+from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
+from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
+from refexplorer.refset.chunks.array_metadata import arrays_of
 from refexplorer.refset.grids.chunk_grid import ChunkGrid
 from refexplorer.refset.lint.linting import lint
+from refexplorer.refset.opened.batches import tables
 from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.numbering import number_of, numbers_from
-from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.queries.explaining import explain
-from refexplorer.refset.queries.removal import Removed, removed_keys
+from refexplorer.refset.queries.internals import Internals
 from refexplorer.refset.queries.summary import Summary, summarize
-from refexplorer.refset.search.key_search import KeySearch
-from refexplorer.refset.segments.segment import Generated
-from refexplorer.refset.targets.example_urls import example_urls
 from refexplorer.refset.targets.layout import TargetLayout, TargetSummary
-from refexplorer.refset.targets.target_index import TargetIndex
 from refexplorer.refset.tree.nodes import Node, Page
-from refexplorer.spec.core.diagnostics import Diagnostic, Findings, Locate, placed
-from refexplorer.spec.core.references import Kind, Reference
+from refexplorer.refset.write.inlining import empty_as_text
+from refexplorer.refset.write.json_members import v0_blocks
+from refexplorer.refset.write.parquet_export import write_parquet
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, placed
+from refexplorer.spec.core.references import Kind, Reference, V0Value
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.document.expansion import check_expandable
 from refexplorer.spec.document.explanation import Explanation
-from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.templates.template import Template
 from refexplorer.spec.templates.trusted import compiler_for
-from refexplorer.writing import WritableSet
+
+if TYPE_CHECKING:
+    import xarray
+    import zarr
+
+    from refexplorer.data.audit.auditing import Watch
+    from refexplorer.data.audit.plan.sampling import Decode
+    from refexplorer.data.audit.report.audit_report import Audit
+    from refexplorer.data.check.check_results import TargetChecks
+    from refexplorer.data.check.checking import Checked
+    from refexplorer.data.fetch.target_reader import Targets
+    from refexplorer.data.open.filesystem import ReferenceView
+    from refexplorer.data.open.snippets import Known
+    from refexplorer.data.read.chunk_reader import Reading
+    from refexplorer.data.read.estimates import Estimate
+    from refexplorer.data.read.ladder import Ladder
+    from refexplorer.spec.core.diagnostics import Locate
 
 
-class ReferenceSet(WritableSet):
+class ReferenceSet(Mapping[str, Reference]):
     """An opened reference set: a mapping from keys to references, and questions to it.
 
-    Made by `refexplorer.open_references`. Nothing here reads a target; what does is in
-    `refexplorer.reading.ReadableSet`, and says what it reads.
+    Made by `refexplorer.open_references`. Targets are read by `chunk`, `ladder` and `audit`, asked
+    for their sizes by `check_targets`, and read through what `filesystem`, `to_zarr`, `to_xarray`
+    and `to_datatree` return. These methods take ``allow``, what may be read besides the folder of
+    the reference file (such as ``"s3://bucket"``), and ``storage_options``, options for fsspec by
+    protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), in place of those that the set was
+    opened with. Nothing else reads a target.
 
     Attributes
     ----------
@@ -52,35 +77,32 @@ class ReferenceSet(WritableSet):
         The compiled templates of V1, by name.
     trusted
         Whether its templates may use all of jinja2's sandbox.
+    storage_options
+        Options for fsspec that it was opened with.
+    audited
+        What the last `audit` found, or None; the maps of the set show it.
     """
 
     def __init__(
         self,
         source: Source,
-        opened: OpenedSet,
-        findings: Findings,
+        contents: Contents,
         limits: Limits,
-        templates: Mapping[str, Template] | None = None,
         trusted: bool = False,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.source = source
         self.limits = limits
-        self.templates = dict(templates or {})
+        self.templates = dict(contents.templates)
         self.trusted = trusted
         self.storage_options = dict(storage_options or {})
-        self._opened = opened
-        self._findings = findings
-        self._window: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
+        self.audited: Audit | None = None
+        self._internals = Internals(contents)
+        self._opened = contents.opened
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told = (self.source.portable(), self.limits, self.trusted, self.storage_options)
-        return _set_again, (*told, self._contents)
-
-    @cached_property
-    def _contents(self) -> Contents:
-        """What does not change, so that a process that has it already takes it from there."""
-        return Contents(self._opened, self._findings, self.templates)
+        told = (self.limits, self.trusted, self.storage_options)
+        return _set_again, (self.source.portable(), self._internals.contents, *told)
 
     def __getitem__(self, key: str) -> Reference:
         if not isinstance(key, str):
@@ -112,11 +134,6 @@ class ReferenceSet(WritableSet):
         return references_html(self)
 
     @property
-    def opened(self) -> OpenedSet:
-        """The columns behind it, for what goes through all keys."""
-        return self._opened
-
-    @property
     def count(self) -> int:
         """How many keys there are; exact also where `len` would overflow."""
         return self._opened.count
@@ -126,10 +143,17 @@ class ReferenceSet(WritableSet):
         """What is wrong or odd, errors first; found when it is first asked for."""
         self._opened.read_all()
         findings = Findings()
-        findings.extend(self._findings)
+        findings.extend(self._internals.findings)
         version = 1 if self.source.form == "V1" else 0
         lint(self._opened, version, self._base, findings)
         return findings.freeze(locator_of(self.source))
+
+    @property
+    def error_count(self) -> int:
+        """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
+        return sum(
+            found.count for found in self._internals.findings if found.severity is Severity.ERROR
+        )
 
     def left_out(self, key: str) -> Diagnostic | None:
         """Return the error because of which a key of the source is not in the set.
@@ -141,30 +165,9 @@ class ReferenceSet(WritableSet):
         is_short = not self.source.is_large
         return placed(found, self._locate) if found and is_short and self._locate else found
 
-    @cached_property
-    def _locate(self) -> Locate | None:
-        """What finds a pointer in the text; what it walked through it does not walk again."""
-        return locator_of(self.source)
-
-    @property
-    def _base(self) -> str:
-        """What the pointer of an explicit key starts with."""
-        return {"V0": "", "V1": "/refs", "parquet": ZMETADATA}[self.source.form]
-
     def keys_at(self, start: int, stop: int) -> list[str]:
         """Return the keys numbered `start` to `stop`, in the order of the set."""
         return [key for key, _ in self._opened.iterate(start, stop)]
-
-    def entries_at(self, start: int, stop: int) -> list[tuple[str, Reference, str]]:
-        """Return the keys numbered `start` to `stop`, each with its reference and origin."""
-        if self._window is None or self._window[0] != (start, stop):
-            found = [
-                (key, reference, part.origin)
-                for part, low, high in self._opened.stretches(start, stop)
-                for key, reference in part.iterate(low, high)
-            ]
-            self._window = (start, stop), found  # a page is compared with what comes after it
-        return self._window[1]
 
     def number(self, key: str) -> int:
         """Return the number of a key, from 0, in the order of the set.
@@ -179,16 +182,6 @@ class ReferenceSet(WritableSet):
     def numbers(self, origin: str) -> range:
         """Return the numbers of all keys of one origin, such as ``"gen[0]"``."""
         return numbers_from(self._opened, origin)
-
-    @property
-    def generated(self) -> tuple[GenItem, ...]:
-        """The gen items that make keys, in the order of the document."""
-        parts = self._opened.segments
-        return tuple(part.item for part in parts if isinstance(part, Generated))
-
-    def removed(self, after: ReferenceSet) -> Removed:
-        """Return which keys of this set another one, a later state of it, no longer has."""
-        return removed_keys(self._opened, after._opened)
 
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
         """Return one page of one tree level; ``""`` is the root.
@@ -253,11 +246,7 @@ class ReferenceSet(WritableSet):
         """
         if any("\ud800" <= letter <= "\udfff" for letter in pattern):
             raise RefexplorerError("The pattern holds half a surrogate pair, which no key holds.")
-        return self._search.find(pattern, mode, _kinds(kind))
-
-    @cached_property
-    def _search(self) -> KeySearch:
-        return KeySearch(self._opened)
+        return self._internals.search.find(pattern, mode, _kinds(kind))
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set.
@@ -301,19 +290,9 @@ class ReferenceSet(WritableSet):
         """
         return ChunkGrid(self._opened, self.array(path))
 
-    @cached_property
-    def target_index(self) -> TargetIndex:
-        """All references by their targets; of very large gen items only the first ones."""
-        return TargetIndex(self._opened)
-
-    @cached_property
-    def example_urls(self) -> tuple[str | None, ...]:
-        """One target for each protocol, host and kind of path; None for those without a name."""
-        return example_urls(self._opened)
-
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return the targets numbered `start` to `stop`, in the order of the set."""
-        return self.target_index.targets(start, stop)
+        return self._internals.target_index.targets(start, stop)
 
     def layout(self, url: str | None) -> TargetLayout:
         """Return which byte ranges of a target are referenced, and by which keys.
@@ -323,7 +302,7 @@ class ReferenceSet(WritableSet):
         KeyError
             If no reference names the target.
         """
-        return self.target_index.layout(url)
+        return self._internals.target_index.layout(url)
 
     def origin(self, key: str) -> str:
         """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``.
@@ -351,20 +330,357 @@ class ReferenceSet(WritableSet):
             self._opened, key, self.source, self._base, self.templates, self.limits, compiler
         )
 
+    @property
+    def v0(self) -> Mapping[str, V0Value]:
+        """The set as V0, made key by key: the ``fo`` of fsspec's ``ReferenceFileSystem``."""
+        from refexplorer.data.open.v0_mapping import V0Mapping
 
-def _set_again(
-    source: Source,
-    limits: Limits,
-    trusted: bool,
-    storage_options: Mapping[str, Any],
-    contents: Contents,
-) -> ReferenceSet:
+        return V0Mapping(self)
+
+    def to_v0(self) -> dict[str, V0Value]:
+        """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
+
+        Raises
+        ------
+        LimitError
+            If there are more than `Limits.expanded_keys` keys.
+        """
+        check_expandable(self.count, self.limits)
+        return dict(self._opened.v0())
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the set to a file as V0 JSON; an existing file is replaced when all is written.
+
+        A name that ends in ``.gz`` or ``.zst`` has it compressed.
+
+        Raises
+        ------
+        RefexplorerError
+            If the file cannot be written, or a key cannot be in V0.
+        """
+        check_expandable(self.count, self.limits)
+        write_blocks(Path(path), v0_blocks(tables(self._opened.parts)))
+
+    def to_parquet(self, path: str | os.PathLike[str], *, record_size: int = RECORD_SIZE) -> None:
+        """Write the set as a parquet store.
+
+        fsspec reads it to the same references, but finds no chunk of an array of Zarr v3, of one
+        at the root, or of one whose indices have slashes between them; refexplorer does.
+
+        Parameters
+        ----------
+        path
+            The folder to make; it appears when all is written, and must not exist.
+        record_size
+            Rows of a record file.
+
+        Raises
+        ------
+        RefexplorerError
+            If the folder exists, or the layout has no place for a key of the set.
+
+        Warns
+        -----
+        LeftOutWarning
+            If the set has references of such an array.
+        """
+        check_expandable(self.count, self.limits)
+        blocks = map(empty_as_text, tables(self._opened.parts))
+        write_parquet(blocks, arrays_of(self._opened.table), Path(path), record_size)
+
+    def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
+        """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
+
+        See `refexplorer.data.read.estimates.estimate_selection`.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        """
+        from refexplorer.data.read.estimates import estimate_selection
+
+        return estimate_selection(self, self.array(path), selection)
+
+    def check_targets(
+        self,
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        checked: Checked = lambda done, of: True,
+        concurrency: int = 16,
+    ) -> TargetChecks:
+        """Ask every target for its size and version, and compare the sizes with the byte ranges.
+
+        Nothing of the targets is read: whether bytes can be decoded is for `audit`.
+
+        Parameters
+        ----------
+        allow, storage_options
+            As the class says; what is not allowed is not asked, and its record says so.
+        resume
+            A file to keep the results in; a second check with the same file goes on from there.
+        checked
+            Called with the targets checked and their number; False stops.
+        concurrency
+            Targets that are asked at a time.
+
+        Returns
+        -------
+        TargetChecks
+            A sequence of records: size, ETag, ranges past the end, or why it cannot be read.
+        """
+        from refexplorer.data.check.checking import check_targets
+        from refexplorer.data.check.journal import Journal
+
+        journal, targets = Journal(resume), self._targets(allow, storage_options)
+        name, index = self.source.name, self._internals.target_index
+        return check_targets(name, index, targets, journal, checked, concurrency)
+
+    def audit(
+        self,
+        *,
+        decode: Decode | str = "sample",
+        scheduler: object = None,
+        workers: int | None = None,
+        results: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        watch: Watch = lambda progress: True,
+    ) -> Audit:
+        """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
+
+        For large sets, too. That a chunk decodes does not say that it has the right values: values
+        and metadata are not compared with the files, and the summary says what was not checked.
+
+        Parameters
+        ----------
+        decode
+            Chunks of each array that are read and decoded: a number, ``"sample"`` (ten),
+            ``"all"`` or ``"none"``.
+        scheduler
+            The address of a Dask scheduler, or a ``distributed.Client``; None works in threads of
+            this process. The results are the same.
+        workers
+            How many threads.
+        results
+            A folder that keeps the results, a parquet file for each finished part.
+        resume
+            Go on after the last finished part in that folder.
+        allow, storage_options
+            As the class says; what is not allowed is not asked. They are never written.
+        watch
+            Called with `refexplorer.data.audit.auditing.AuditProgress`; False stops, and the
+            report is of what was finished.
+
+        Returns
+        -------
+        Audit
+            ``summary`` (which `print` shows), ``tables()``, ``targets()``, ``record_files()``,
+            ``grid(array)``, ``to_parquet``, ``to_html``. The maps of this set show it, too.
+
+        Raises
+        ------
+        SourceError
+            If the folder has results and they are not to be used, or it cannot be written.
+        RefexplorerError
+            If there is no such cluster, or it goes away.
+        """
+        from refexplorer.data.audit.auditing import Manner, audit
+        from refexplorer.data.audit.work.auditor import Auditor
+
+        options = self._options(storage_options)
+        auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
+        manner = Manner(decode, scheduler, workers, results, resume, watch)
+        found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
+        self.audited = found
+        return found
+
+    def filesystem(
+        self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
+    ) -> ReferenceView:
+        """Return an fsspec filesystem over the keys; see `refexplorer.data.open.filesystem`."""
+        from refexplorer.data.open.filesystem import filesystem
+
+        self._warn_of_errors()
+        return filesystem(self, allow=allow, storage_options=self._options(storage_options))
+
+    def to_zarr(
+        self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
+    ) -> zarr.Group | zarr.Array[Any]:
+        """Return a read-only zarr group or array; only metadata is read now."""
+        from refexplorer.data.open.stores import to_zarr
+
+        self._warn_of_errors()
+        return to_zarr(self, allow=allow, storage_options=self._options(storage_options))
+
+    def to_xarray(
+        self,
+        *,
+        group: str = "",
+        coordinates: bool = False,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> xarray.Dataset:
+        """Return a group as a dataset; only metadata is read now.
+
+        Parameters
+        ----------
+        group
+            The path of the group; ``""`` is the root.
+        coordinates
+            Read the dimension coordinates now: `sel` needs them, and so does decoding times.
+        allow, storage_options
+            As the class says.
+        keywords
+            For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
+
+        Raises
+        ------
+        DecodeError
+            If there is no such group, or an array has no dimension names.
+        """
+        from refexplorer.data.open.stores import to_xarray
+
+        self._warn_of_errors()
+        options = self._options(storage_options)
+        return to_xarray(
+            self,
+            group=group,
+            coordinates=coordinates,
+            allow=allow,
+            storage_options=options,
+            **keywords,
+        )
+
+    def to_datatree(
+        self,
+        *,
+        coordinates: bool = False,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> xarray.DataTree:
+        """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
+        from refexplorer.data.open.stores import to_datatree
+
+        self._warn_of_errors()
+        options = self._options(storage_options)
+        return to_datatree(
+            self, coordinates=coordinates, allow=allow, storage_options=options, **keywords
+        )
+
+    def chunk(
+        self,
+        array: str,
+        index: Sequence[int],
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Reading:
+        """Read one chunk: its values, and whether they were fetched, are the fill value, or failed.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        index
+            Of the chunk in the grid of chunks.
+        allow, storage_options
+            As the class says.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        DecodeError
+            If the grid has no such chunk.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.read.chunk_reader import read_chunk
+
+        return read_chunk(self, array, tuple(index), self._targets(allow, storage_options))
+
+    def ladder(
+        self,
+        key: str,
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Ladder:
+        """Read and decode a key a step at a time: its bytes, after each codec, its values.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key, and no chunk that would have it.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.read.ladder import ladder
+
+        return ladder(self, key, self._targets(allow, storage_options))
+
+    def code(self, key: str | None = None, *, allow: Collection[str] = ()) -> str:
+        """Return Python that opens the set, a group, an array or a key with fsspec alone.
+
+        Parameters
+        ----------
+        key
+            A key, or the path of an array or a group; None is the whole set.
+        allow
+            What reading it needs, for the sets that only refexplorer reads.
+        """
+        from refexplorer.data.open.snippets import code
+
+        return code(self, key, self._known, allow)
+
+    @cached_property
+    def _locate(self) -> Locate | None:
+        """What finds a pointer in the text; what it walked through it does not walk again."""
+        return locator_of(self.source)
+
+    @property
+    def _base(self) -> str:
+        """What the pointer of an explicit key starts with."""
+        return {"V0": "", "V1": "/refs", "parquet": ZMETADATA}[self.source.form]
+
+    @cached_property
+    def _known(self) -> Known:
+        from refexplorer.data.open.snippets import Known, rendering
+
+        return Known(self._internals.example_urls, self.storage_options, rendering(self))
+
+    def _targets(
+        self, allow: Collection[str], storage_options: Mapping[str, Any] | None
+    ) -> Targets:
+        from refexplorer.data.access.policy import AccessPolicy
+        from refexplorer.data.fetch.target_reader import Targets
+
+        policy = AccessPolicy(self.source.location, allow)
+        return Targets(policy, self._options(storage_options), self.limits)
+
+    def _warn_of_errors(self) -> None:
+        """Warn of left-out keys; where not even their names are known, they read as fill values."""
+        if errors := self.error_count:
+            warnings.warn(
+                f"{self.source.name} has {errors:,} errors. A chunk that they left out fails when "
+                "it is read, or is the fill value if its key is not known. See `diagnostics`.",
+                LeftOutWarning,
+                stacklevel=3,
+            )
+
+    def _options(self, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        return self.storage_options if given is None else given
+
+
+def _set_again(source: Source, *told: Any) -> ReferenceSet:
     """Put a set together that came from another process."""
-    found = source.found_again()
-    opened, findings, templates = contents.opened, contents.findings, contents.templates
-    again = ReferenceSet(found, opened, findings, limits, templates, trusted, storage_options)
-    again.__dict__["_contents"] = contents
-    return again
+    return ReferenceSet(source.found_again(), *told)
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

@@ -24,8 +24,6 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"refset"},
         {"data"},
         {"display"},
-        {"reading"},
-        {"writing"},
         {"referenceset"},
         {"opening"},
         {"inferring", "differing", "converting", "confining"},

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from refexplorer.refset.queries.internals import Backed
+
 if TYPE_CHECKING:
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
-    from refexplorer.refset.opened.opened_set import OpenedSet
     from refexplorer.refset.tree.nodes import Page
     from refexplorer.spec.core.diagnostics import Diagnostic
     from refexplorer.spec.core.references import Reference
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
-class Opened(Protocol):
+class Opened(Backed, Protocol):
     """An opened reference set: a mapping of keys to references with a tree and arrays."""
 
     @property
     def source(self) -> Source:
         """Where the set came from."""
-
-    @property
-    def opened(self) -> OpenedSet:
-        """The columns behind it."""
 
     @property
     def limits(self) -> Limits:

@@ -29,10 +29,12 @@ def v0_ours(watch: Watch, path: Path) -> object:
 def columns_ours(watch: Watch, path: Path) -> object:
     """Make columns of all generated keys."""
     from refexplorer import open_references
+    from refexplorer.refset.queries.internals import internals
     from refexplorer.refset.segments.generated_columns import generated_tables
     from refexplorer.refset.segments.segment import Generated
 
-    parts = [part for part in open_references(path).opened.parts if isinstance(part, Generated)]
+    opened = internals(open_references(path)).opened
+    parts = [part for part in opened.parts if isinstance(part, Generated)]
     wanted = _sample(path)
     with watch.running():
         made = [list(generated_tables(part)) for part in parts]
@@ -63,10 +65,11 @@ def parquet_ours(watch: Watch, path: Path) -> object:
 def columns_of_one_dimension(watch: Watch, path: Path) -> object:
     """Make columns of a million keys with a URL for each, as in the specification's example."""
     from refexplorer import open_references
+    from refexplorer.refset.queries.internals import internals
     from refexplorer.refset.segments.generated_columns import generated_tables
     from refexplorer.refset.segments.segment import Generated
 
-    (part,) = open_references(_one_dimension(MILLION)).opened.segments
+    (part,) = internals(open_references(_one_dimension(MILLION))).opened.segments
     assert isinstance(part, Generated)
     with watch.running():
         list(generated_tables(part))

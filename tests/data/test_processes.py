@@ -22,6 +22,7 @@ import refexplorer as rx
 from refexplorer.data.open.zarr_store import reference_store
 from refexplorer.refset.columns.key_index import KeyIndex
 from refexplorer.refset.opened import contents
+from refexplorer.refset.queries.internals import internals
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import raw_set, x_of
 
@@ -258,8 +259,8 @@ def test_a_pickle_is_columns() -> None:
 def test_a_process_opens_a_set_once(demo: Path) -> None:
     data = pickle.dumps(rx.open_references(demo / "sst.v0.json"))
     first, second = pickle.loads(data), pickle.loads(data)
-    assert first.opened is second.opened
-    assert first.opened.tree is second.opened.tree
+    assert internals(first).opened is internals(second).opened
+    assert internals(first).opened.tree is internals(second).opened.tree
 
 
 def test_everything_is_told_as_before(demo: Path) -> None:
@@ -319,7 +320,8 @@ def test_a_document_that_is_not_there_takes_only_lines_away(demo: Path, tmp_path
 
 def test_an_index_that_does_not_find_its_keys_is_an_error() -> None:
     refs = rx.open_references(raw_set("\0\0\0\0", "\1\1\1\1"))
-    refs.opened.table.index._marks[:] = np.sort(refs.opened.table.index._marks ^ np.uint64(2**60))
+    index = internals(refs).opened.table.index
+    index._marks[:] = np.sort(index._marks ^ np.uint64(2**60))
     with pytest.raises(rx.InternalError, match="5 explicit keys"):
         x_of(refs, "/")[...]
 

@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from enum import EnumType
+from functools import cached_property
 from pathlib import Path
 
 from typer.core import TyperGroup
@@ -120,7 +121,7 @@ def _members(owner: type) -> Iterator[tuple[str, object]]:
         for name, member in vars(base).items()
     }
     for name, member in sorted(found.items()):
-        is_shown = inspect.isfunction(member) or isinstance(member, property)
+        is_shown = inspect.isfunction(member) or isinstance(member, property | cached_property)
         if is_shown and not name.startswith("_"):
             yield name, member
 

@@ -26,6 +26,7 @@ from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, FetchError, InternalError, RefexplorerError
 from refexplorer.refset.opened.lookup_check import require_lookup
+from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.core.references import Reference
 from refexplorer.spec.document.lint_rules import is_metadata
 
@@ -127,7 +128,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         if key in self.references:
             raise InternalError(f"The set lists {key}, and look-up does not find it: a bug.")
         if not is_metadata(key):  # Zarr asks for names of metadata that no set has
-            require_lookup(self.references.opened)
+            require_lookup(internals(self.references).opened)
         raise NoReference(key)
 
     def exists(self, path: str, **_: object) -> bool:

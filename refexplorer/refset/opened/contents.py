@@ -31,7 +31,7 @@ class Contents:
 
     opened: OpenedSet
     findings: Findings
-    templates: Mapping[str, Template]
+    templates: Mapping[str, Template] = field(default_factory=dict)
     name: str = field(default_factory=lambda: uuid4().hex)
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.queries.removal import removed_keys
 from refexplorer.spec.core.references import BASE64_PREFIX, Base64, Inline, Range, Reference, Url
 from refexplorer.spec.dialects import Rendition, State
 from refexplorer.views.wire.editor_models import Entry
@@ -39,7 +41,9 @@ class EditorRows:
     def __init__(self, refs: ReferenceSet, before: ReferenceSet | None = None) -> None:
         self._refs = refs
         self._before = before
-        gone = None if before is None else before.removed(refs)
+        gone = None
+        if before is not None:
+            gone = removed_keys(internals(before).opened, internals(refs).opened)
         self.removed = 0 if gone is None else gone.count
         self.is_exact = gone is None or gone.is_exact
         self._gone = () if gone is None else tuple(key for _, key in gone.places)
@@ -65,7 +69,7 @@ class EditorRows:
         """
         stop = min(stop, self.total)
         first, last = bisect_left(self._shown, start), bisect_left(self._shown, stop)
-        entries = iter(self._refs.entries_at(start - first, stop - last))
+        entries = iter(internals(self._refs).entries_at(start - first, stop - last))
         near = self._before_at(start - first, stop - last)
         gone = {self._shown[place]: self._gone[place] for place in range(first, last)}
         rows = (self._row(index, gone, entries, near) for index in range(start, stop))
@@ -74,7 +78,7 @@ class EditorRows:
 
     def _before_at(self, start: int, stop: int) -> dict[str, Reference]:
         """Return what stood at these numbers before, which is mostly what it is compared with."""
-        entries = [] if self._before is None else self._before.entries_at(start, stop)
+        entries = [] if self._before is None else internals(self._before).entries_at(start, stop)
         return {key: reference for key, reference, _ in entries}
 
     def _row(
@@ -124,7 +128,7 @@ class EditorRows:
 def values_of(refs: ReferenceSet, key: str) -> dict[str, int]:
     """Return the value of each dimension that made a key; none for a key that no gen item made."""
     origin = refs.origin(key)
-    for item in refs.generated:
+    for item in internals(refs).generated:
         if origin == f"gen[{item.number}]" and (number := item.find(key)) is not None:
             return item.values(number)
     return {}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import BadField
 from refexplorer.views.editor.editor_rows import values_of
@@ -43,7 +44,7 @@ def generators(refs: ReferenceSet) -> tuple[Generator, ...]:
     """Return the first gen items of a set with the dimensions of each."""
     return tuple(
         Generator(item.number, tuple(_axis(d) for d in item.dimensions))
-        for item in refs.generated[:_ITEMS]
+        for item in internals(refs).generated[:_ITEMS]
     )
 
 
@@ -62,7 +63,7 @@ def key_of(refs: ReferenceSet, number: int, places: Mapping[str, int]) -> str:
     RefexplorerError
         If there is no such item or place, or its template fails there.
     """
-    item = next((one for one in refs.generated if one.number == number), None)
+    item = next((one for one in internals(refs).generated if one.number == number), None)
     if item is None:
         raise RefexplorerError(f"gen[{number}] makes no keys.")
     try:
@@ -79,7 +80,8 @@ def places_of(refs: ReferenceSet, key: str) -> tuple[tuple[str, int], ...]:
     values = values_of(refs, key)
     if not values:
         return ()
-    item = next(one for one in refs.generated if refs.origin(key) == f"gen[{one.number}]")
+    origin = refs.origin(key)
+    item = next(one for one in internals(refs).generated if origin == f"gen[{one.number}]")
     return tuple((d.name, d.index(values[d.name]) or 0) for d in item.dimensions)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.decode.chunk_arithmetic import region
+from refexplorer.refset.queries.internals import internals
 from refexplorer.views.key.inspector import item
 from refexplorer.views.preview.preview import estimate
 from refexplorer.views.wire.code import code
@@ -83,7 +84,7 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
     error, chunk = refs.left_out(key), _chunk_item(refs, key, policy)
     if error is None:
         return chunk
-    if chunk is None and refs.opened.tree.folder(key) is not None:
+    if chunk is None and internals(refs).opened.tree.folder(key) is not None:
         return None
     found = chunk or Item(key, key.rpartition("/")[2], "key", code(refs, key))
     notes = (note(refs, error), *(found.notes or ()))

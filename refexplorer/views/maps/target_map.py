@@ -11,6 +11,7 @@ from refexplorer.data.check.journal import Journal
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
+from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.targets.layout import TargetLayout, TargetRange, TargetSummary
 from refexplorer.views.wire.answering import Buffers, Message, floats
 from refexplorer.views.wire.jobs import Report, go_on, unheard
@@ -57,7 +58,7 @@ class TargetMap:
         """Answer ``targets.rows``."""
         self._sort(report)
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
-        index = self._refs.target_index
+        index = internals(self._refs).target_index
         rows = list(map(self._row, index.targets(start, start + n)))
         return {"start": start, "total": index.count, "rows": rows}, []
 
@@ -91,7 +92,7 @@ class TargetMap:
         def checked(done: int, of: int) -> bool:
             return report(done, of, f"{done:,} of {of:,} targets")
 
-        index, name = self._refs.target_index, self._refs.source.name
+        index, name = internals(self._refs).target_index, self._refs.source.name
         checks = check_targets(name, index, self._targets, Journal(None), checked)
         self._checked |= {record.url: record for record in checks}
         grants = dict.fromkeys(record.grant for record in checks if record.grant)
@@ -101,7 +102,7 @@ class TargetMap:
         """Put all references in the order of their targets, if that was not done before."""
         references = counted(self._refs.count, "reference")
         go_on(report, 0, 2, f"Sorting {references} by their targets")
-        self._refs.target_index  # noqa: B018  sorted when first asked for
+        internals(self._refs).target_index  # noqa: B018  sorted when first asked for
         go_on(report, 1, 2, "Sorted")
 
     def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
@@ -140,7 +141,7 @@ class TargetMap:
             layout.shared.total,
             tuple(map(MapArray, layout.arrays, layout.numbers)),
             None if shown is None else tuple(_range(each, layout) for each in shown),
-            self._refs.target_index.unlisted,
+            internals(self._refs).target_index.unlisted,
         )
 
 

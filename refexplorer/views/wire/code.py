@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from refexplorer.refset.queries.internals import internals
+
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
@@ -26,7 +28,7 @@ def code(refs: ReferenceSet, path: str, granted: Sequence[str] = ()) -> str:
         return f"{group}[{path!r}]" if path else group
     if path and path in refs:
         return f"refs[{path!r}]"
-    if path and refs.opened.tree.folder(path) is None:
+    if path and internals(refs).opened.tree.folder(path) is None:
         return _code_of_absent(refs, path, granted)
     return f"refs.children({path!r})" if path else "refs"
 

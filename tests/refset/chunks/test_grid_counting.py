@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from refexplorer.refset.queries.internals import internals
 
 FOLDERS = ("", "a", "a/0", "1", "0.1", "é", "b+.c", "/".join("d" * 64), "/".join("d" * 70))
 ODD = (
@@ -49,11 +50,11 @@ def test_the_count_is_that_of_each_key_alone(
         v0[_path(folder, name)] = _metadata(grid, folder == v3)
     refs = rx.open_references(v0)
     missing = 0
-    for path in refs.opened.arrays.paths:
-        array = refs.opened.arrays.get(path)
+    for path in internals(refs).opened.arrays.paths:
+        array = internals(refs).opened.arrays.get(path)
         assert array is not None
         inside = [key for key in v0 if array.contains(array.chunk_index(key) or ())]
-        assert refs.opened.arrays.present(array) == len(inside)
+        assert internals(refs).opened.arrays.present(array) == len(inside)
         missing += array.chunk_count - len(inside)
     assert rx.open_references(v0).summary().missing == missing
 

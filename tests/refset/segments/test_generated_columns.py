@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
+from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.segments.generated_columns import generated_tables
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.gen import key_check
@@ -21,7 +22,7 @@ def test_columns_of_one_long_dimension(pattern: str, start: int, offset: str) ->
         "length": "{{i * i}}", "offset": offset.replace("MIDDLE", str(start + 2500)),
         "dimensions": {"i": {"start": start, "stop": start + 5000}},
     }  # fmt: skip
-    (made,) = rx.open_references({"version": 1, "gen": [item]}).generated
+    (made,) = internals(rx.open_references({"version": 1, "gen": [item]})).generated
     part = Generated(made)
     one_by_one = [(part.key_at(row), part.reference_at(row)) for row in range(5000)]
     expected = [(key, reference) for key, reference in one_by_one if reference is not None]

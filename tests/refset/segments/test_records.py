@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
+from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.segments.records import Records
 
 ROWS = 4
@@ -65,7 +66,7 @@ def test_an_absent_key_needs_no_references_where_the_footer_vouches_for_numbers(
     store: Path,
 ) -> None:
     refs = rx.open_references(store)
-    (records,) = refs.opened.segments
+    (records,) = internals(refs).opened.segments
     assert isinstance(records, Records)
     assert refs.get("x/2") is None
     assert refs.left_out("x/2") is None
@@ -126,7 +127,7 @@ def test_many_missing_record_files_cost_nothing(store: Path) -> None:
 def test_going_through_a_store_holds_no_more_than_a_file(store: Path) -> None:
     write_records(store / "x" / "refs.1.parq", offset=-1)
     refs = rx.open_references(store)
-    (records,) = refs.opened.segments
+    (records,) = internals(refs).opened.segments
     assert isinstance(records, Records)
     kept = records.parts[2]
     assert refs["x/8"] == rx.Range("s3://b/0", 10, 5)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.targets.layout import TargetRange
 from tests.helpers.sets import metadata
 
@@ -154,5 +155,5 @@ def test_large_gen_items_are_evaluated_in_part_and_that_is_said() -> None:
         "length": "2",
         "dimensions": {"i": {"stop": 10**9}},
     }
-    index = rx.open_references({"version": 1, "gen": [item]}).target_index
+    index = internals(rx.open_references({"version": 1, "gen": [item]})).target_index
     assert index.layout("a.nc").end == 2 * (10**9 - index.unlisted)

@@ -12,6 +12,7 @@ from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
 from refexplorer.refset.chunks.array_metadata import arrays_of
+from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.write.parquet_export import write_parquet
 from tests.helpers.sets import V0
 
@@ -147,10 +148,9 @@ def test_what_does_not_read_back_is_not_kept(tmp_path: Path) -> None:
 
 def test_a_store_does_not_leave_its_folder(tmp_path: Path) -> None:
     refs = rx.open_references({"../x/.zarray": V0["s/.zarray"], "../x/0": ["s3://b/f"]})
+    table = internals(refs).opened.table
     with pytest.raises(rx.RefexplorerError, match="leaves the store"):
-        write_parquet(
-            [refs.opened.table], arrays_of(refs.opened.table), tmp_path / "in" / "store.parq", 10
-        )
+        write_parquet([table], arrays_of(table), tmp_path / "in" / "store.parq", 10)
     assert not (tmp_path / "in" / "x").exists()
     assert not (tmp_path / "x").exists()
 

@@ -6,6 +6,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.gen.extents import cannot_fail
 
 NUMBERS = st.recursive(
@@ -41,7 +42,7 @@ def test_templates_that_cannot_fail_do_not() -> None:
         made = {"key": "{{i}}.{{j}}", "url": url, "offset": offset, "length": "1"}
         gen = [{**made, "dimensions": values}]
         refs = rx.open_references({"version": 1, "templates": templates, "gen": gen})
-        for item in filter(cannot_fail, refs.generated):
+        for item in filter(cannot_fail, internals(refs).generated):
             assert len([item.reference_at(at) for at in range(item.count)]) == size * 3
             known.append(item.count)
 
@@ -60,4 +61,4 @@ def test_ordinary_templates_are_known_not_to_fail() -> None:
     source = {"version": 1, "templates": {"u": "s3://b", "v": "v{{n}}"}, "gen": [item]}
     refs = rx.open_references(source)
     assert not refs.diagnostics
-    assert cannot_fail(refs.generated[0])
+    assert cannot_fail(internals(refs).generated[0])

@@ -1,0 +1,78 @@
+"""What stands behind a `ReferenceSet`, for the code of this package that goes through all keys."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Protocol
+
+from refexplorer.refset.opened.contents import Contents
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.search.key_search import KeySearch
+from refexplorer.refset.segments.segment import Generated
+from refexplorer.refset.targets.example_urls import example_urls
+from refexplorer.refset.targets.target_index import TargetIndex
+from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.core.references import Reference
+from refexplorer.spec.gen.item import GenItem
+
+
+class Internals:
+    """The contents of a set, and the indexes over them, which are built when first asked for."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self._page: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
+
+    @property
+    def opened(self) -> OpenedSet:
+        """The columns."""
+        return self.contents.opened
+
+    @property
+    def findings(self) -> Findings:
+        """What was wrong or odd about what has been read so far."""
+        return self.contents.findings
+
+    @property
+    def generated(self) -> tuple[GenItem, ...]:
+        """The gen items that make keys, in the order of the document."""
+        parts = self.opened.segments
+        return tuple(part.item for part in parts if isinstance(part, Generated))
+
+    @cached_property
+    def search(self) -> KeySearch:
+        """The keys as text to search in."""
+        return KeySearch(self.opened)
+
+    @cached_property
+    def target_index(self) -> TargetIndex:
+        """All references by their targets; of very large gen items only the first ones."""
+        return TargetIndex(self.opened)
+
+    @cached_property
+    def example_urls(self) -> tuple[str | None, ...]:
+        """One target for each protocol, host and kind of path; None for those without a name."""
+        return example_urls(self.opened)
+
+    def entries_at(self, start: int, stop: int) -> list[tuple[str, Reference, str]]:
+        """Return the keys numbered `start` to `stop`, each with its reference and origin."""
+        if self._page is None or self._page[0] != (start, stop):
+            found = [
+                (key, reference, part.origin)
+                for part, low, high in self.opened.stretches(start, stop)
+                for key, reference in part.iterate(low, high)
+            ]
+            self._page = (start, stop), found  # the editor compares a page with the one after it
+        return self._page[1]
+
+
+class Backed(Protocol):
+    """A set that has internals; `ReferenceSet`, further right, is the one there is."""
+
+    @property
+    def _internals(self) -> Internals: ...
+
+
+def internals(references: Backed) -> Internals:
+    """Return what stands behind a set; its public face has none of it."""
+    return references._internals

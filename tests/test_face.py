@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 import refexplorer as rx
 from refexplorer.refset.queries.internals import Internals
@@ -16,6 +21,43 @@ PYTHON = (PACKAGE / "reference" / "PYTHON.md").read_text(encoding="utf-8")
 
 def public(value: object) -> set[str]:
     return {name for name in dir(value) if not name.startswith("_")}
+
+
+def test_the_names_of_the_package_are_those_of_its_stub() -> None:
+    stub = (PACKAGE / "__init__.pyi").read_text(encoding="utf-8")
+    assert dir(rx) == rx.__all__ == sorted(re.findall(r"\b(\w+) as \1\b", stub))
+    namespace: dict[str, object] = {}
+    exec("from refexplorer import *", namespace)
+    assert namespace.keys() - {"__builtins__"} == set(rx.__all__)
+    with pytest.raises(AttributeError, match="nosuch"):
+        rx.nosuch  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_public_names_travel_to_another_process() -> None:
+    """A pickle names the module of a class, which need not be imported there."""
+    names = [name for name in rx.__all__ if name != "Reference"]  # a union
+    written = pickle.dumps({name: getattr(rx, name) for name in names})
+    code = (
+        "import pickle, sys; found = pickle.load(sys.stdin.buffer); import refexplorer as rx; "
+        "print(all(value is getattr(rx, name) for name, value in found.items()))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], input=written, capture_output=True)
+    assert ran.stdout == b"True\n", ran.stderr.decode()
+
+
+def test_what_methods_return_is_exported() -> None:
+    """Of a set, and of what opens, compares and converts sets."""
+    functions = [value for name in rx.__all__ if inspect.isfunction(value := getattr(rx, name))]
+    for name, member in vars(rx.ReferenceSet).items():
+        if not name.startswith("_"):
+            functions.append(getattr(member, "fget", getattr(member, "func", member)))
+    returned = {
+        name
+        for function in functions
+        for name in re.findall(r"(?<!\.)\b[A-Z]\w+", function.__annotations__["return"])
+    }
+    assert {"Page", "Reading", "Audit"} < returned  # among others
+    assert returned - set(rx.__all__) == {"Any", "Iterator", "Mapping", "None", "V0Value"}
 
 
 def test_a_set_shows_what_is_documented_and_nothing_else() -> None:

@@ -1,0 +1,70 @@
+"""The public names: ``__init__.py`` loads each from its module when it is first used."""
+
+from .converting import Conversion as Conversion, convert as convert
+from .data.audit.auditing import AuditProgress as AuditProgress
+from .data.audit.report.audit_report import Audit as Audit
+from .data.audit.report.audit_summary import AuditSummary as AuditSummary
+from .data.check.check_results import (
+    TargetCheck as TargetCheck,
+    TargetChecks as TargetChecks,
+    TargetState as TargetState,
+)
+from .data.open.filesystem import ReferenceView as ReferenceView
+from .data.read.chunk_reader import Reading as Reading
+from .data.read.estimates import Estimate as Estimate
+from .data.read.ladder import Ladder as Ladder, Rung as Rung
+from .differing import Difference as Difference, diff as diff
+from .errors import (
+    AccessError as AccessError,
+    DecodeError as DecodeError,
+    FetchError as FetchError,
+    InternalError as InternalError,
+    LeftOutWarning as LeftOutWarning,
+    LimitError as LimitError,
+    RefexplorerError as RefexplorerError,
+    SourceError as SourceError,
+    SpecError as SpecError,
+)
+from .inferring import Inference as Inference, infer as infer
+from .limits import Limits as Limits
+from .opening import dialects as dialects, expand as expand, open_references as open_references
+from .referenceset import ReferenceSet as ReferenceSet
+from .refset.differences.arrays_moved import ArrayMove as ArrayMove
+from .refset.differences.fields import FieldChange as FieldChange
+from .refset.differences.renames import Rename as Rename, Shift as Shift
+from .refset.queries.summary import Summary as Summary
+from .refset.targets.layout import (
+    TargetLayout as TargetLayout,
+    TargetRange as TargetRange,
+    TargetSummary as TargetSummary,
+)
+from .refset.tree.nodes import Node as Node, NodeType as NodeType, Page as Page
+from .spec.core.catalogue import Severity as Severity
+from .spec.core.diagnostics import Diagnostic as Diagnostic
+from .spec.core.references import (
+    Base64 as Base64,
+    Inline as Inline,
+    Kind as Kind,
+    Range as Range,
+    Reference as Reference,
+    Url as Url,
+)
+from .spec.core.zarr_metadata import ArrayMeta as ArrayMeta
+from .spec.dialects import Dialects as Dialects, Verdict as Verdict
+from .spec.document.expansion import Expansion as Expansion
+from .spec.document.explanation import Explanation as Explanation
+from .spec.schema import schema as schema
+from .widgets.editor import TemplateEditor as TemplateEditor
+from .widgets.exercises import Exercises as Exercises
+from .widgets.explorer import (
+    ArrayPreview as ArrayPreview,
+    ChunkGrid as ChunkGrid,
+    Explorer as Explorer,
+    KeyInspector as KeyInspector,
+    KeyTree as KeyTree,
+    TargetMap as TargetMap,
+    explore as explore,
+)
+
+__version__: str
+__all__: list[str]

@@ -4,13 +4,13 @@ from .converting import Conversion as Conversion, convert as convert
 from .data.audit.auditing import AuditProgress as AuditProgress
 from .data.audit.report.audit_report import Audit as Audit
 from .data.audit.report.audit_summary import AuditSummary as AuditSummary
+from .data.check.target_states import TargetState as TargetState
 from .data.check.check_results import (
     TargetCheck as TargetCheck,
     TargetChecks as TargetChecks,
-    TargetState as TargetState,
 )
 from .data.open.filesystem import ReferenceView as ReferenceView
-from .data.read.chunk_reader import Reading as Reading
+from .data.read.chunk_reader import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate
 from .data.read.ladder import Ladder as Ladder, Rung as Rung
 from .differing import Difference as Difference, diff as diff
@@ -30,8 +30,10 @@ from .limits import Limits as Limits
 from .opening import dialects as dialects, expand as expand, open_references as open_references
 from .referenceset import ReferenceSet as ReferenceSet
 from .refset.differences.arrays_moved import ArrayMove as ArrayMove
+from .refset.differences.difference import KeyChange as KeyChange
 from .refset.differences.fields import FieldChange as FieldChange
 from .refset.differences.renames import Rename as Rename, Shift as Shift
+from .refset.grids.chunk_grid import ChunkReferences as ChunkReferences
 from .refset.queries.summary import Summary as Summary
 from .refset.targets.layout import (
     TargetLayout as TargetLayout,
@@ -52,7 +54,10 @@ from .spec.core.references import (
 from .spec.core.zarr_metadata import ArrayMeta as ArrayMeta
 from .spec.dialects import Dialects as Dialects, Verdict as Verdict
 from .spec.document.expansion import Expansion as Expansion
-from .spec.document.explanation import Explanation as Explanation
+from .spec.document.explanation import (
+    Explanation as Explanation,
+    ExplanationStep as ExplanationStep,
+)
 from .spec.schema import schema as schema
 from .widgets.editor import TemplateEditor as TemplateEditor
 from .widgets.exercises import Exercises as Exercises

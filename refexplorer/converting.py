@@ -24,8 +24,7 @@ from refexplorer.refset.inference.inferred import infer_table
 from refexplorer.refset.opened.batches import BLOCK, concatenated, tables
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.write.document_check import Watch as WatchStep
-from refexplorer.refset.write.document_check import check_v0, check_v1
+from refexplorer.refset.write.document_check import WatchBlocks, check_v0, check_v1
 from refexplorer.refset.write.inlining import Inlining, Outlining, empty_as_text, read_back
 from refexplorer.refset.write.json_members import v0_blocks
 from refexplorer.refset.write.parquet_export import write_parquet
@@ -39,7 +38,7 @@ _PARQUET = (".parq", ".parquet")
 
 Watch = Callable[[Iterable[Table], int, str], Iterable[Table]]
 """Passes blocks on and shows how many of them there were, of how many, in which step."""
-Change = Callable[[Table], Table]
+TableChange = Callable[[Table], Table]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +191,7 @@ class _Converter:
             for _ in shown:
                 pass
 
-    def _watched(self, count: int, step: str) -> WatchStep:
+    def _watched(self, count: int, step: str) -> WatchBlocks:
         """Return what shows how many blocks of so many references went through a step."""
         return lambda blocks: self._how.watch(blocks, -(-count // BLOCK), step)
 
@@ -218,7 +217,7 @@ class _Converter:
         return self._blocks("Checking", changes, self._opened.enter_context(comparing))
 
     def _blocks(
-        self, step: str, changes: Sequence[Change], put: Callable[[bytes], object] | None
+        self, step: str, changes: Sequence[TableChange], put: Callable[[bytes], object] | None
     ) -> Iterator[Table]:
         changes = [*changes, lambda table: retargeted(table, self._urls)]
         if self._form == "parquet":

@@ -14,7 +14,7 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.differences.arrays_moved import ArrayMove
 from refexplorer.refset.differences.comparing import CHANGES, CONTENT, EMBEDDED, SAME
-from refexplorer.refset.differences.difference import Change, Differences, difference
+from refexplorer.refset.differences.difference import Differences, KeyChange, difference
 from refexplorer.refset.differences.fields import FieldChange
 from refexplorer.refset.differences.renames import Rename, Shift
 from refexplorer.refset.queries.internals import internals
@@ -80,7 +80,7 @@ class Difference:
 
     def rows(
         self, start: int = 0, stop: int | None = None, *, change: str | None = None
-    ) -> list[Change]:
+    ) -> list[KeyChange]:
         """Return a page of the keys that differ, those of `before` first, then those added.
 
         Parameters
@@ -99,7 +99,7 @@ class Difference:
 
     def iterate(
         self, start: int = 0, stop: int | None = None, *, change: str | None = None
-    ) -> Iterator[Change]:
+    ) -> Iterator[KeyChange]:
         """Yield the keys that differ, as `rows`."""
         if change is not None and change not in CHANGES[1:]:
             known = ", ".join(CHANGES[1:])

@@ -18,7 +18,7 @@ from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.refset.chunks.array_metadata import arrays_of
-from refexplorer.refset.grids.chunk_grid import ChunkGrid
+from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.lint.linting import lint
 from refexplorer.refset.opened.batches import tables
 from refexplorer.refset.opened.contents import Contents
@@ -43,18 +43,18 @@ if TYPE_CHECKING:
     import xarray
     import zarr
 
-    from refexplorer.data.audit.auditing import Watch
+    from refexplorer.data.audit.auditing import AuditWatch
     from refexplorer.data.audit.plan.sampling import Decode
     from refexplorer.data.audit.report.audit_report import Audit
     from refexplorer.data.check.check_results import TargetChecks
     from refexplorer.data.check.checking import Checked
     from refexplorer.data.fetch.target_reader import Targets
     from refexplorer.data.open.filesystem import ReferenceView
-    from refexplorer.data.open.snippets import Known
+    from refexplorer.data.open.snippets import CodeContext
     from refexplorer.data.read.chunk_reader import Reading
     from refexplorer.data.read.estimates import Estimate
     from refexplorer.data.read.ladder import Ladder
-    from refexplorer.spec.core.diagnostics import Locate
+    from refexplorer.spec.core.diagnostics import Locator
 
 
 class ReferenceSet(Mapping[str, Reference]):
@@ -280,7 +280,7 @@ class ReferenceSet(Mapping[str, Reference]):
         found = self._opened.arrays.of_key(key)
         return None if found is None else (found[0].path, found[1])
 
-    def chunk_grid(self, path: str) -> ChunkGrid:
+    def chunk_grid(self, path: str) -> ChunkReferences:
         """Return what each chunk of the array at a path refers to, on the grid of its chunks.
 
         Raises
@@ -288,7 +288,7 @@ class ReferenceSet(Mapping[str, Reference]):
         KeyError
             If there is no array, or its metadata cannot be read.
         """
-        return ChunkGrid(self._opened, self.array(path))
+        return ChunkReferences(self._opened, self.array(path))
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return the targets numbered `start` to `stop`, in the order of the set."""
@@ -448,7 +448,7 @@ class ReferenceSet(Mapping[str, Reference]):
         resume: bool = False,
         allow: Collection[str] = (),
         storage_options: Mapping[str, Any] | None = None,
-        watch: Watch = lambda progress: True,
+        watch: AuditWatch = lambda progress: True,
     ) -> Audit:
         """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
 
@@ -640,7 +640,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return code(self, key, self._known, allow)
 
     @cached_property
-    def _locate(self) -> Locate | None:
+    def _locate(self) -> Locator | None:
         """What finds a pointer in the text; what it walked through it does not walk again."""
         return locator_of(self.source)
 
@@ -650,10 +650,10 @@ class ReferenceSet(Mapping[str, Reference]):
         return {"V0": "", "V1": "/refs", "parquet": ZMETADATA}[self.source.form]
 
     @cached_property
-    def _known(self) -> Known:
-        from refexplorer.data.open.snippets import Known, rendering
+    def _known(self) -> CodeContext:
+        from refexplorer.data.open.snippets import CodeContext, rendering
 
-        return Known(self._internals.example_urls, self.storage_options, rendering(self))
+        return CodeContext(self._internals.example_urls, self.storage_options, rendering(self))
 
     def _targets(
         self, allow: Collection[str], storage_options: Mapping[str, Any] | None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,11 +18,31 @@ import refexplorer as rx
 from refexplorer.refset.queries.internals import Internals
 
 PACKAGE = Path(rx.__file__).parent
+SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if "node_modules" not in path.parts]
+WIRE = PACKAGE / "views" / "wire"
 PYTHON = (PACKAGE / "reference" / "PYTHON.md").read_text(encoding="utf-8")
 
 
 def public(value: object) -> set[str]:
     return {name for name in dir(value) if not name.startswith("_")}
+
+
+def types_of(path: Path) -> Iterator[str]:
+    """Names of the classes that a module defines, and of its type aliases."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    yield from (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(name := node.targets[0], ast.Name):
+            is_variable = "Var(" in (value := ast.unparse(node.value)) or "ParamSpec(" in value
+            if re.fullmatch(r"_?[A-Z]\w*[a-z]\w*", name.id) and not is_variable:
+                yield name.id
+
+
+def test_a_type_has_a_name_of_its_own() -> None:
+    """Not the messages of the wire: they have the names that the front end calls them by."""
+    found = Counter(name for path in SOURCES if path.parent != WIRE for name in types_of(path))
+    assert found["ReferenceSet"] == found["AuditWatch"] == 1  # a class, and an alias
+    assert not {name for name, times in found.items() if times > 1}
 
 
 def test_the_names_of_the_package_are_those_of_its_stub() -> None:

@@ -14,10 +14,8 @@ from refexplorer.app.turns import Turns
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.wire.answering import Buffers, Message
 from refexplorer.widgets.bundles import FOLDER
-
-Message = dict[str, Any]
-Buffers = list[bytes]
 
 # Panel finds a bundle below a registered folder and lets the browser fetch it once, by URL.
 extension_dirs["refexplorer"] = FOLDER

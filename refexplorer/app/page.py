@@ -40,7 +40,7 @@ Opening = Callable[..., ReferenceSet]
 START, EXPLORER = "start", "explorer"
 
 
-class Page:
+class ServedPage:
     """The parts of one page and what happens between them; nothing of it is anybody else's.
 
     Parameters
@@ -254,7 +254,7 @@ def page(references: ReferenceSet | None = None, library: Library | None = None)
         If the front end is not built.
     """
     library = library or Library()
-    made = Page(library)
+    made = ServedPage(library)
     if references is not None:
         name = references.source.name
         made.show(references, name if name in library.offers else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import HAS_ERRORS, AsJson, Source, app, open_set
+from refexplorer.cli.commands import HAS_ERRORS, AsJson, SourceArgument, app, open_set
 from refexplorer.cli.set_commands import Allow
 from refexplorer.referenceset import ReferenceSet
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def audit(
-    source: Source,
+    source: SourceArgument,
     allow: Allow = None,
     decode: Annotated[
         str, typer.Option(help="Chunks of each array to decode: a number, sample (10), all, none.")

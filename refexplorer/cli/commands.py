@@ -26,7 +26,7 @@ HAS_ERRORS = 1
 PAGE_ROWS = 1000
 TERMINAL_ROWS = 100
 
-Source = Annotated[
+SourceArgument = Annotated[
     str, typer.Argument(help="A JSON file (plain, gzip, zstd), parquet folder, URL.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
@@ -57,7 +57,7 @@ def program(
 
 @app.command()
 def ls(
-    source: Source,
+    source: SourceArgument,
     path: Annotated[str, typer.Argument(help="A folder of the set; without it the root.")] = "",
     start: Annotated[int, typer.Option(min=0, help="Number of the first row, from 0.")] = 0,
     limit: Annotated[int | None, typer.Option(min=0, help="Most rows to list.")] = None,
@@ -90,7 +90,7 @@ def ls(
 
 @app.command()
 def info(
-    source: Source,
+    source: SourceArgument,
     code: Annotated[
         bool, typer.Option("--code", help="Print the Python that opens it, and nothing else.")
     ] = False,
@@ -129,7 +129,7 @@ def info(
 
 @app.command()
 def expand(
-    source: Source,
+    source: SourceArgument,
     as_json: AsJson = False,
     lines: Annotated[bool, typer.Option("--lines", help="One JSON object a key.")] = False,
 ) -> int:
@@ -150,7 +150,7 @@ def expand(
 
 @app.command()
 def check(
-    source: Source,
+    source: SourceArgument,
     targets: Annotated[
         bool,
         typer.Option("--targets", help="Ask the targets for size and version; read nothing."),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, Source, app, open_set, status_of
+from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
 from refexplorer.cli.set_commands import Allow, Overwrite
 
 Pairs = list[str] | None
@@ -16,7 +16,7 @@ Pairs = list[str] | None
 
 @app.command()
 def convert(
-    source: Source,
+    source: SourceArgument,
     target: Annotated[Path, typer.Argument(help="A file (.json, .gz, .zst) or folder (.parq).")],
     form: Annotated[str | None, typer.Option("--to", help="v0, v1 or parquet.")] = None,
     rename: Annotated[Pairs, typer.Option(help="Starts of URLs: s3://a/=https://b/.")] = None,

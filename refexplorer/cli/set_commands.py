@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import HAS_ERRORS, AsJson, Source, app, open_set, status_of
+from refexplorer.cli.commands import HAS_ERRORS, AsJson, SourceArgument, app, open_set, status_of
 from refexplorer.errors import SourceError
 
 if TYPE_CHECKING:
     from refexplorer.differing import Difference
-    from refexplorer.refset.differences.difference import Change
+    from refexplorer.refset.differences.difference import KeyChange
 
 Output = Annotated[
     Path | None,
@@ -27,7 +27,7 @@ Allow = Annotated[
 
 @app.command()
 def infer(
-    source: Source,
+    source: SourceArgument,
     target: Output = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -63,8 +63,8 @@ def infer(
 
 @app.command()
 def diff(
-    before: Source,
-    after: Source,
+    before: SourceArgument,
+    after: SourceArgument,
     change: Annotated[
         str | None, typer.Option(help="List only keys of this change, such as moved.")
     ] = None,
@@ -117,7 +117,7 @@ def _facts(found: Difference) -> dict[str, object]:
     }
 
 
-def _row(change: Change) -> dict[str, object]:
+def _row(change: KeyChange) -> dict[str, object]:
     before, after = (
         None if side is None else side.to_v0() for side in (change.before, change.after)
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, Source, app, open_set, status_of
+from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
 from refexplorer.cli.nearby import no_key
 from refexplorer.opening import dialects as dialects_of
 from refexplorer.spec.core.references import Kind
@@ -19,7 +19,7 @@ _WHOLE = " as a whole; a * before and after it also finds it inside keys"
 
 @app.command()
 def find(
-    source: Source,
+    source: SourceArgument,
     pattern: Annotated[str, typer.Argument(help="What to look for; a * also stands for slashes.")],
     mode: Annotated[str, typer.Option(help="glob, regex or substring.")] = "glob",
     kind: Annotated[list[Kind] | None, typer.Option(help="Only keys of this kind.")] = None,
@@ -43,7 +43,7 @@ def find(
 
 @app.command()
 def explain(
-    source: Source,
+    source: SourceArgument,
     key: Annotated[str, typer.Argument(help="A key of the set.")],
     as_json: AsJson = False,
 ) -> int:
@@ -64,7 +64,7 @@ def explain(
 
 @app.command()
 def dialects(
-    source: Source,
+    source: SourceArgument,
     run: Annotated[
         bool, typer.Option("--run", help="Run the installed fsspec; only for sets that you trust.")
     ] = False,

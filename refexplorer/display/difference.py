@@ -9,7 +9,7 @@ from typing import Protocol
 from refexplorer.formats.source import Source
 from refexplorer.markup import code, counted, escape, shown, table
 from refexplorer.refset.differences.arrays_moved import ArrayMove
-from refexplorer.refset.differences.difference import Change
+from refexplorer.refset.differences.difference import KeyChange
 from refexplorer.refset.differences.fields import FieldChange
 from refexplorer.refset.differences.renames import Rename, Shift
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference
@@ -39,7 +39,7 @@ class Sided(Protocol):
         """Where it came from."""
 
 
-class Compared(Protocol):
+class ShownDifference(Protocol):
     """What is shown of a difference; `refexplorer.differing.Difference` has it all."""
 
     @property
@@ -82,11 +82,11 @@ class Compared(Protocol):
     def fields(self) -> tuple[FieldChange, ...]:
         """Changed fields of metadata."""
 
-    def rows(self, start: int = 0, stop: int | None = None) -> list[Change]:
+    def rows(self, start: int = 0, stop: int | None = None) -> list[KeyChange]:
         """Return the first keys that differ."""
 
 
-def difference_text(found: Compared) -> str:
+def difference_text(found: ShownDifference) -> str:
     """Return the summary and the first keys in lines."""
     lines = [title(found)]
     lines += [f"  {MARKS[name]}  {name:<9}{count:>15,}" for name, count in found.counts.items()]
@@ -97,7 +97,7 @@ def difference_text(found: Compared) -> str:
     return "\n".join(lines)
 
 
-def difference_html(found: Compared) -> str:
+def difference_html(found: ShownDifference) -> str:
     """Return the summary and the first keys as tables."""
     counts = ((code(MARKS[name]), name, f"{count:,}") for name, count in found.counts.items())
     rows = ([code(cell, _CHARS) for cell in row] for row in _rows(found))
@@ -110,7 +110,7 @@ def difference_html(found: Compared) -> str:
     return f'<div class="refexplorer">{"".join(parts)}</div>'
 
 
-def title(found: Compared) -> str:
+def title(found: ShownDifference) -> str:
     """Return one sentence."""
     names = (
         f"{escape(found.before.source.name, _CHARS)} → {escape(found.after.source.name, _CHARS)}"
@@ -120,12 +120,12 @@ def title(found: Compared) -> str:
     return f"{names}: {differ if found.total else 'the same references'}, {equal}."
 
 
-def share(found: Compared) -> float:
+def share(found: ShownDifference) -> float:
     """Return how many percent of the keys are equal, to a tenth; 100 if no key differs."""
     return math.floor(1000 * found.equal / found.keys) / 10 if found.total else 100.0
 
 
-def sentences(found: Compared) -> Iterator[str]:
+def sentences(found: ShownDifference) -> Iterator[str]:
     """Yield what explains the changes."""
     for old, new, keys in found.arrays_moved:
         yield f"What was the array {old!r} is now {new!r}, in {counted(keys, 'key')}."
@@ -155,6 +155,6 @@ def reference_text(reference: Reference | None) -> str:
     return url
 
 
-def _rows(found: Compared) -> Iterator[Sequence[str]]:
+def _rows(found: ShownDifference) -> Iterator[Sequence[str]]:
     for row in found.rows(0, SHOWN):
         yield MARKS[row.change], row.key, reference_text(row.before), reference_text(row.after)

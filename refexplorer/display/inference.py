@@ -11,7 +11,7 @@ SHOWN = 10
 _CHARS = 200
 
 
-class Inferred(Protocol):
+class ShownInference(Protocol):
     """What is shown of an inference; `refexplorer.inferring.Inference` has it all."""
 
     @property
@@ -43,14 +43,14 @@ class Inferred(Protocol):
         """The gen items that were found."""
 
 
-def inference_text(found: Inferred) -> str:
+def inference_text(found: ShownInference) -> str:
     """Return an inference in lines."""
     lines = [f"{escape(found.name, _CHARS)}: {size_sentence(found)}", parts_sentence(found)]
     lines += ["  " + "  ".join(map(escape, row)) for row in part_rows(found)]
     return "\n".join(lines)
 
 
-def inference_html(found: Inferred) -> str:
+def inference_html(found: ShownInference) -> str:
     """Return an inference as a sentence and a table."""
     sentence = f"<b>{shown(found.name, _CHARS)}</b>: {size_sentence(found)}"
     rows = [[f"<code>{shown(cell, _CHARS)}</code>" for cell in row] for row in part_rows(found)]
@@ -58,7 +58,7 @@ def inference_html(found: Inferred) -> str:
     return f'<div class="refexplorer"><p>{sentence}<br>{parts_sentence(found)}</p>{below}</div>'
 
 
-def size_sentence(found: Inferred) -> str:
+def size_sentence(found: ShownInference) -> str:
     """Compare the sizes."""
     saved = found.size_before - found.size_after
     if not saved:
@@ -70,14 +70,14 @@ def size_sentence(found: Inferred) -> str:
     )
 
 
-def parts_sentence(found: Inferred) -> str:
+def parts_sentence(found: ShownInference) -> str:
     """Count what the document consists of."""
     made = f"{counted(len(found.gen), 'gen item')} for {counted(found.generated, 'key')}"
     explicit = counted(found.keys - found.generated, "key")
     return f"{counted(len(found.templates), 'template')}, {made}, {explicit} written out."
 
 
-def part_rows(found: Inferred) -> Iterator[tuple[str, str, str]]:
+def part_rows(found: ShownInference) -> Iterator[tuple[str, str, str]]:
     """Yield the first gen items and templates: what it is, key or name, URL."""
     for number, item in enumerate(found.gen[:SHOWN]):
         yield f"gen[{number}]", item["key"], item["url"]

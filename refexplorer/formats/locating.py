@@ -7,7 +7,7 @@ from itertools import count
 
 from refexplorer.formats.json.positions import Positions, find_in_stream
 from refexplorer.formats.source import Source
-from refexplorer.spec.core.diagnostics import Locate
+from refexplorer.spec.core.diagnostics import Locator
 
 LOCATED = 10
 """Places of a large document that are looked up: each costs a look at all of it."""
@@ -15,7 +15,7 @@ LOCATED = 10
 _LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 
 
-def locator_of(source: Source) -> Locate | None:
+def locator_of(source: Source) -> Locator | None:
     """Return what finds a pointer in the text of a source, which is read when it is needed."""
     if source.content is None:
         return None

@@ -16,11 +16,11 @@ from refexplorer.formats.json.text import decode_text, parse_json
 from refexplorer.formats.parquet.store import ParquetStore, why_lost
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.dialects import SPECIFICATION, Dialects, Outcome, Reason, Verdict
+from refexplorer.spec.dialects import SPECIFICATION, Dialects, Outcome, Verdict, VerdictReason
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.gdal import Gdal
 from refexplorer.spec.dialects.javascript import JavaScript
-from refexplorer.spec.dialects.judging import Refusal, Tally, Theirs, refused
+from refexplorer.spec.dialects.judging import Refusal, Theirs, VerdictTally, refused
 from refexplorer.spec.dialects.julia import KerchunkJl
 from refexplorer.spec.dialects.virtualizarr import VirtualiZarr, check_metadata
 from refexplorer.spec.document.expansion import expand_document
@@ -42,10 +42,12 @@ def store_dialects(store: ParquetStore) -> Dialects:
     assert isinstance(document, dict)
     written = document["metadata"]
     chunks = sum(array.chunk_count for array in store.arrays)
-    reason = Reason(f"It has {len(store.metadata):,} metadata keys and up to {chunks:,} chunks.")
+    reason = VerdictReason(
+        f"It has {len(store.metadata):,} metadata keys and up to {chunks:,} chunks."
+    )
     verdicts = [Verdict(SPECIFICATION, Outcome.SAME, (reason,))]
     for reader, rules in _READERS.items():
-        tally = Tally()
+        tally = VerdictTally()
         try:
             rules(store, written, tally)
             verdicts.append(tally.verdict(reader))
@@ -54,7 +56,7 @@ def store_dialects(store: ParquetStore) -> Dialects:
     return Dialects(tuple(verdicts))
 
 
-def _fsspec(store: ParquetStore, written: Written, tally: Tally) -> None:
+def _fsspec(store: ParquetStore, written: Written, tally: VerdictTally) -> None:
     for key, value in written.items():
         reference = store.metadata.get(key)
         if isinstance(value, str) and reference is not None:
@@ -67,7 +69,7 @@ def _fsspec(store: ParquetStore, written: Written, tally: Tally) -> None:
         tally.note(_LOST)
 
 
-def _virtualizarr(store: ParquetStore, written: Written, tally: Tally) -> None:
+def _virtualizarr(store: ParquetStore, written: Written, tally: VerdictTally) -> None:
     arrays = check_metadata({key: json.dumps(value) for key, value in written.items()})
     _drop_arrays(store, tally)
     for array in store.arrays:
@@ -75,7 +77,7 @@ def _virtualizarr(store: ParquetStore, written: Written, tally: Tally) -> None:
             tally.drop("Only arrays directly below the root are read.", array.chunk_count)
 
 
-def _gdal(store: ParquetStore, written: Written, tally: Tally) -> None:
+def _gdal(store: ParquetStore, written: Written, tally: VerdictTally) -> None:
     for key, value in written.items():
         if not isinstance(value, Mapping):
             raise Refusal(f"The metadata `{key}` is no object.")
@@ -87,11 +89,11 @@ def _gdal(store: ParquetStore, written: Written, tally: Tally) -> None:
     _drop_arrays(store, tally)
 
 
-def _json_only(store: ParquetStore, written: Written, tally: Tally) -> None:
+def _json_only(store: ParquetStore, written: Written, tally: VerdictTally) -> None:
     raise Refusal("Only JSON is read, no parquet.")
 
 
-_READERS: dict[str, Callable[[ParquetStore, Written, Tally], None]] = {
+_READERS: dict[str, Callable[[ParquetStore, Written, VerdictTally], None]] = {
     FsspecDefault.name: _fsspec,
     FsspecJinja.name: _fsspec,
     VirtualiZarr.name: _virtualizarr,
@@ -106,7 +108,7 @@ def _has(metadata: Mapping[str, object], name: str, number: int) -> bool:
     return isinstance(value, list) and number in value
 
 
-def _drop_arrays(store: ParquetStore, tally: Tally) -> None:
+def _drop_arrays(store: ParquetStore, tally: VerdictTally) -> None:
     """Count the chunks of arrays that fsspec, and GDAL like it, cannot find."""
     for array in store.arrays:
         why = why_lost(array)
@@ -130,7 +132,7 @@ def run(
     ours = expand_document(document).v0
     verdicts = []
     for reader, read in _INSTALLED.items():
-        tally = Tally()
+        tally = VerdictTally()
         try:
             theirs = read(copy.deepcopy(dict(written)), dict(templates or {}))
         except ImportError:
@@ -144,7 +146,7 @@ def run(
     return Dialects(tuple(verdicts))
 
 
-def _compare(ours: Mapping[str, Any], theirs: Mapping[str, Any], tally: Tally) -> None:
+def _compare(ours: Mapping[str, Any], theirs: Mapping[str, Any], tally: VerdictTally) -> None:
     for key in ours.keys() | theirs.keys():
         if key not in theirs:
             tally.drop("The key is not there.", 1)

@@ -158,7 +158,7 @@ class ArrayPreview(ReferencesWidget):
 class ChunkGrid(ReferencesWidget):
     """The chunks of an array as a map; see `ReferencesWidget`.
 
-    `refexplorer.refset.grids.chunk_grid.ChunkGrid` holds the numbers behind it.
+    `refexplorer.refset.grids.chunk_grid.ChunkReferences` holds the numbers behind it.
     """
 
     part = traitlets.Unicode("chunks", read_only=True).tag(sync=True)

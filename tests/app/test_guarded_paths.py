@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from refexplorer.app.components import ExplorerView
 from refexplorer.app.library import Library
-from refexplorer.app.page import Page
+from refexplorer.app.page import ServedPage
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.urls import parse
 from refexplorer.data.fetch.local import open_resolved
@@ -349,7 +349,7 @@ def test_a_grant_holds_after_the_way_of_a_path_is_resolved(tmp_path: Path) -> No
 
 
 def test_an_address_opens_no_more_than_a_typed_name(place: Path) -> None:
-    page = Page(Library([str(place / "open")]))
+    page = ServedPage(Library([str(place / "open")]))
     for name in ("~/secret.json", "link.json#0", LONG):
         go(page, urlencode({"source": f"{place}/open/{name}"}))
         assert page._frame.problem

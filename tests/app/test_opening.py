@@ -14,7 +14,7 @@ import pytest
 from refexplorer.app import opening
 from refexplorer.app.library import Library
 from refexplorer.app.opening import Openings, OpeningWatch
-from refexplorer.app.page import Page
+from refexplorer.app.page import ServedPage
 from refexplorer.errors import AccessError, LimitError, RefexplorerError, SourceError, SpecError
 from refexplorer.limits import Bounds
 from refexplorer.opening import open_references
@@ -51,7 +51,7 @@ def test_bytes_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(opening, "BETWEEN", 0)
     large = tmp_path / "large.json"
     large.write_text(entries(1_500_000))
-    page = Page(Library(allow=[str(tmp_path)]))
+    page = ServedPage(Library(allow=[str(tmp_path)]))
     seen: list[list[int]] = []
     page._frame.param.watch(lambda event: seen.append(event.new), "opened")
     choose(page, str(large))
@@ -65,7 +65,7 @@ def test_bytes_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_nobody_waits_for_is_stopped(server: RangeServer) -> None:
     server.files["/set.json"] = bytes(10**8)
     server.dripping.add("/set.json")
-    page = Page(Library(allow=[server.url]))
+    page = ServedPage(Library(allow=[server.url]))
     page._do({"op": "open", "source": f"{server.url}/set.json"})
     while not server.requests:
         assert page._frame.opening
@@ -143,7 +143,7 @@ def test_a_set_is_the_same_as_if_it_was_opened_here(tmp_path: Path) -> None:
 
 def test_a_large_dropped_file_keeps_its_text() -> None:
     text = '{"bad": [1, 2, 3],\n' + entries(60_000)[1:]
-    page = Page(Library())
+    page = ServedPage(Library())
     hear(page, op="upload", name="mine.json", size=len(text))
     hear(page, op="piece", piece=text.encode())
     assert page._frame.title == "mine.json"
@@ -194,7 +194,7 @@ def test_who_gives_up_leaves_the_queue(tmp_path: Path, server: RangeServer) -> N
     server.dripping.add("/set.json")
     allow = [str(tmp_path), server.url]
     with library(*allow, bounds=Bounds(openings=1)) as limited:
-        pages = [Page(limited) for _ in range(2)]
+        pages = [ServedPage(limited) for _ in range(2)]
         pages[0]._do({"op": "open", "source": f"{server.url}/set.json"})
         while not server.requests:
             assert pages[0]._frame.opening

@@ -16,19 +16,19 @@ from refexplorer.app.address import Address
 from refexplorer.app.components import EditorView, ExplorerView
 from refexplorer.app.library import Library, Offer
 from refexplorer.app.opening import OpeningWatch
-from refexplorer.app.page import Page
+from refexplorer.app.page import ServedPage
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from tests.helpers.visiting import choose, go, hear
 
 
-def shown(page: Page) -> list[type]:
+def shown(page: ServedPage) -> list[type]:
     return [type(view) for view in page._views if view.visible and page._views.visible]
 
 
 def test_a_chosen_set_is_shown_in_both_views() -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     choose(page, "demo/sst.v1.json")
     assert shown(page) == [ExplorerView]
     page._frame.view = "editor"
@@ -39,7 +39,7 @@ def test_a_chosen_set_is_shown_in_both_views() -> None:
 
 
 def test_a_set_without_text_leaves_the_editor_an_example() -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     page.show(open_references(demo.path("sst.parq")))
     page._frame.view = "editor"
     editor = page._made["editor"]
@@ -53,18 +53,18 @@ def test_a_set_without_text_leaves_the_editor_an_example() -> None:
 def test_a_text_too_long_to_be_edited_is_replaced_with_a_notice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     source = demo.path("sst.v1.json")
     size = len(source.read_text())
     for most, said in ((size, False), (size - 1, True)):
-        monkeypatch.setattr(sys.modules[Page.__module__], "_SHOWN_CHARS", most)
+        monkeypatch.setattr(sys.modules[ServedPage.__module__], "_SHOWN_CHARS", most)
         page.show(open_references(source))
         page._frame.view = "editor"
         assert ("sst.v1.json" in page._frame.notice) == said
 
 
 def test_what_cannot_be_opened_is_said_and_the_page_stays() -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     choose(page, "nosuch.json")
     assert "nosuch.json" in page._frame.problem
     assert (page._frame.view, page._frame.opening) == ("start", "")
@@ -74,7 +74,7 @@ def test_who_turns_elsewhere_while_a_set_is_opened_stays_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     library = Library()
-    page, at_once = Page(library), library.open
+    page, at_once = ServedPage(library), library.open
 
     def meanwhile(source: str, watch: OpeningWatch | None = None) -> ReferenceSet:
         page._do({"op": "turn", "view": "editor"})
@@ -89,7 +89,7 @@ def test_who_turns_elsewhere_while_a_set_is_opened_stays_there(
 
 
 def test_an_address_opens_what_it_names() -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     address = "source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
     go(page, address)
     assert shown(page) == [ExplorerView]
@@ -101,13 +101,13 @@ def test_an_address_opens_what_it_names() -> None:
 
 
 def test_a_view_that_the_page_does_not_know_is_left_out_of_the_address() -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     go(page, "source=demo/sst.v1.json&view=nosuch")
     assert page._frame.place == {"address": "source=demo/sst.v1.json", "step": 1}
 
 
 def test_an_address_of_nothing_says_so() -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     go(page, "source=nosuch.json&key=a")
     assert "nosuch.json" in page._frame.problem
 
@@ -116,13 +116,13 @@ def test_an_address_of_nothing_says_so() -> None:
     "url", ["https://me:secret@host/refs.json", "https://host/refs.json?X-Amz-Signature=secret"]
 )
 def test_an_address_names_no_secret(url: str) -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     page.show(open_references({"a": "text"}), url)
     assert "secret" not in page._frame.place["address"]
 
 
 def test_a_dropped_file_comes_in_pieces() -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     content = demo.path("sst.v0.json").read_bytes()
     hear(page, op="upload", name="mine.json", size=len(content))
     for start in range(0, len(content), 5000):
@@ -132,7 +132,7 @@ def test_a_dropped_file_comes_in_pieces() -> None:
 
 
 def test_a_dropped_file_is_bounded() -> None:
-    page = Page(Library(largest=1000))
+    page = ServedPage(Library(largest=1000))
     hear(page, op="upload", name="mine.json", size=9000)
     assert "mine.json has 9.00 kB" in page._frame.problem
     hear(page, op="upload", name="mine.json", size=10)
@@ -141,7 +141,7 @@ def test_a_dropped_file_is_bounded() -> None:
 
 
 def test_what_stalls_for_one_person_holds_up_nobody_else() -> None:
-    slow, quick, over = Library(), Page(Library()), threading.Event()
+    slow, quick, over = Library(), ServedPage(Library()), threading.Event()
 
     def stall() -> ReferenceSet:
         over.wait(60)
@@ -149,7 +149,7 @@ def test_what_stalls_for_one_person_holds_up_nobody_else() -> None:
 
     slow.offers["slow"] = Offer("slow", stall)
 
-    others = [Page(slow) for _ in range(40)]
+    others = [ServedPage(slow) for _ in range(40)]
     for page in others:
         page._do({"op": "open", "source": "slow"})
     choose(quick, "demo/sst.v0.json")
@@ -159,7 +159,7 @@ def test_what_stalls_for_one_person_holds_up_nobody_else() -> None:
 
 
 def test_pages_share_no_state() -> None:
-    first, second = Page(Library()), Page(Library())
+    first, second = ServedPage(Library()), ServedPage(Library())
     choose(first, "demo/sst.v1.json")
     assert second._frame.view == "start"
     assert len(second._views) == 0
@@ -195,7 +195,7 @@ def test_panel_serve_takes_the_room() -> None:
 
 
 def test_exercises_are_a_view_of_their_own() -> None:
-    page = Page(Library())
+    page = ServedPage(Library())
     go(page, "view=exercises")
     exercises = page._made["exercises"]
     page.show(open_references({"a": "text"}))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from refexplorer.app.page import OPENINGS, Page
+from refexplorer.app.page import OPENINGS, ServedPage
 
 
-def hear(page: Page, **message: object) -> None:
+def hear(page: ServedPage, **message: object) -> None:
     """Do what the browser asks for, and wait until what it opens is there."""
     page._do(message)
     page._threads.shutdown()
     page._threads = ThreadPoolExecutor(OPENINGS)
 
 
-def go(page: Page, address: str, step: int = 1) -> None:
+def go(page: ServedPage, address: str, step: int = 1) -> None:
     hear(page, op="go", address=address, step=step)
 
 
-def choose(page: Page, source: str) -> None:
+def choose(page: ServedPage, source: str) -> None:
     hear(page, op="open", source=source)

@@ -48,7 +48,7 @@ class AuditProgress:
     total: int | None = None
 
 
-Watch = Callable[[AuditProgress], bool]
+AuditWatch = Callable[[AuditProgress], bool]
 """Called about ten times a second; False stops."""
 
 
@@ -77,7 +77,7 @@ class Manner:
     workers: int | None = None
     results: str | os.PathLike[str] | None = None
     resume: bool = False
-    watch: Watch = lambda progress: True
+    watch: AuditWatch = lambda progress: True
 
 
 def audit(
@@ -154,7 +154,7 @@ def _crew(auditor: Auditor, manner: Manner) -> AbstractContextManager[Crew]:
 class _Work:
     """One audit: what is finished, what was given up, and which record files are lost."""
 
-    def __init__(self, store: ResultStore, sorter: Sorter, watch: Watch) -> None:
+    def __init__(self, store: ResultStore, sorter: Sorter, watch: AuditWatch) -> None:
         self.given_up: list[str] = []
         self.lost = LostFiles()
         self._store = store

@@ -9,13 +9,21 @@ import bz2
 import lzma
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import numpy as np
 import zstandard
 
-from refexplorer.data.decode.declared import blosc, items, json_items, lz4, msgpack_items, zfp
+from refexplorer.data.decode.declared import (
+    Settings,
+    blosc,
+    items,
+    json_items,
+    lz4,
+    msgpack_items,
+    zfp,
+)
 from refexplorer.errors import LimitError
 from refexplorer.markup import size_text
 
@@ -32,7 +40,6 @@ _SAME_SIZE = frozenset(
     }
 )  # fmt: skip
 
-Settings = Mapping[str, Any]
 _Measure = Callable[[bytes, Settings, int], int]
 
 

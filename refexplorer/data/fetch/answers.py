@@ -23,7 +23,7 @@ _SPAN = re.compile(r"bytes +([0-9]{1,20})-([0-9]{1,20})(?:/([0-9]{1,20}|\*))?", 
 _SHOWN = 60
 
 
-class Span(NamedTuple):
+class ContentRange(NamedTuple):
     """The part of a file that came.
 
     Attributes
@@ -84,7 +84,7 @@ def check_type(headers: Mapping[str, str], place: Place) -> None:
         )
 
 
-def part_of(headers: Mapping[str, str], start: int, end: int | None) -> Span:
+def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentRange:
     """Return which part of a file a server sent; it may have more than was asked for.
 
     Parameters
@@ -132,7 +132,7 @@ def check_whole(headers: Mapping[str, str]) -> None:
         )
 
 
-def check_length(span: Span, length: int | None) -> None:
+def check_length(span: ContentRange, length: int | None) -> None:
     """Refuse a body of another length than its Content-Range says; None is not known.
 
     Raises
@@ -174,7 +174,7 @@ def check_sent(said: str | None, start: int, end: int, length: int) -> None:
         raise FetchError("the store sent something else than the range that was asked for")
 
 
-def _covering(said: str, start: int, end: int | None) -> Span:
+def _covering(said: str, start: int, end: int | None) -> ContentRange:
     span = _span(said)
     named = _named("Content-Range", said)
     if span is None:
@@ -189,13 +189,13 @@ def _covering(said: str, start: int, end: int | None) -> Span:
     return span
 
 
-def _span(said: str) -> Span | None:
+def _span(said: str) -> ContentRange | None:
     """Return what a Content-Range says; None if it cannot be read."""
     found = _SPAN.fullmatch(said.strip())
     if found is None:
         return None
     size = None if found[3] in (None, "*") else int(found[3])
-    return Span(int(found[1]), int(found[2]) + 1, size)
+    return ContentRange(int(found[1]), int(found[2]) + 1, size)
 
 
 def _named(header: str, value: str) -> str:

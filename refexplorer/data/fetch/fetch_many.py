@@ -71,7 +71,7 @@ def fetch_many(
     LimitError
         If they are known to have more than `Limits.fetch_bytes` in all.
     """
-    run = _Run(targets, references, advance)
+    run = _FetchRun(targets, references, advance)
     try:
         run.read_local()
         run.read_remote()
@@ -81,7 +81,7 @@ def fetch_many(
     return dict(run.fetched)
 
 
-class _Run:
+class _FetchRun:
     """One call of `fetch_many`."""
 
     def __init__(

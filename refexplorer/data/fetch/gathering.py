@@ -14,7 +14,7 @@ LINGER = 0.002
 """Seconds that a read waits for others: far less than a request takes, and enough for the threads
 of one selection to arrive."""
 
-Read = Callable[[Place, int, int | None], Awaitable[Pieces]]
+ReadRange = Callable[[Place, int, int | None], Awaitable[Pieces]]
 
 
 class Gathering:
@@ -26,7 +26,7 @@ class Gathering:
         Brings bytes of a target.
     """
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: ReadRange) -> None:
         self._read = read
         self._waiting: dict[asyncio.Future[bytes], Wanted] = {}
 

@@ -18,7 +18,7 @@ from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import Place, protocol_of, shown
 from refexplorer.data.fetch.answers import (
     SELF_DESCRIBING,
-    Span,
+    ContentRange,
     check_encoding,
     check_length,
     check_type,
@@ -219,7 +219,7 @@ def _target(response: aiohttp.ClientResponse, location: str) -> str:
     return url
 
 
-def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> Span:
+def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> ContentRange:
     """Return which part of the file comes: all of it if the server ignores ranges.
 
     The end of all of it may not be known, and is 0 then.
@@ -227,13 +227,13 @@ def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> Span
     length = response.content_length
     if response.status == 200:
         check_whole(response.headers)
-        return Span(0, length or 0, length)
+        return ContentRange(0, length or 0, length)
     span = part_of(response.headers, start, end)
     check_length(span, length)
     return span
 
 
-def _facts(response: aiohttp.ClientResponse, span: Span) -> Facts:
+def _facts(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
     """Return what the headers say of a file of which one byte was asked for."""
     tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
     return Facts(span.size, *tags, ranges=response.status == 206)
@@ -244,7 +244,7 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 
 
 async def _body(
-    response: aiohttp.ClientResponse, span: Span, start: int, end: int | None, limit: int
+    response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
 ) -> Pieces:
     """Read the bytes from `start` to `end` and leave most of the rest.
 

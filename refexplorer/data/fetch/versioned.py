@@ -22,7 +22,7 @@ logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
 _STORED = "X-Goog-Stored-Content-Encoding"
 
-Answer = tuple[bytes, str | None]
+TaggedBytes = tuple[bytes, str | None]
 """Bytes, and what changes with the content of their object; None if the store tells nothing."""
 
 
@@ -33,7 +33,7 @@ def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "session_kwargs": {"auto_decompress": False, **given, "headers": headers}}
 
 
-async def read(filesystem: Any, url: str, start: int, end: int) -> Answer:
+async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
     """Return the bytes from `start` to `end` of an object; raises what the filesystem raises."""
     if _is_s3(filesystem):
         return await _read_s3(filesystem, url, start, end)
@@ -75,7 +75,7 @@ def _is_gcs(filesystem: Any) -> bool:
     return "gs" in filesystem.protocol and hasattr(filesystem, "_call")
 
 
-async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> Answer:
+async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
     from s3fs.core import _error_wrapper  # repeats a body that broke off, as its own reads do
 
     bucket, key, version = filesystem.split_path(url)
@@ -94,7 +94,7 @@ async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> Answer:
     return data, answer.get("ETag")
 
 
-async def _read_gcs(filesystem: Any, url: str, start: int, end: int) -> Answer:
+async def _read_gcs(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
     asked = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "gzip"}
     headers, data = await _ask_gcs(filesystem, filesystem.url(url), headers=asked)
     sent, stored = headers.get("Content-Encoding", ""), headers.get(_STORED, "")

@@ -53,7 +53,7 @@ class _Beyond(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CodeContext:
     """What code for any key of a set needs, found once.
 
     Attributes
@@ -71,7 +71,7 @@ class Known:
     rendering: Mapping[str, Any] | None
 
 
-def code(refs: Opened, key: str | None, known: Known, allow: Collection[str] = ()) -> str:
+def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[str] = ()) -> str:
     """Return Python that opens a set, a group, an array, or the bytes of a key.
 
     Parameters
@@ -142,7 +142,7 @@ def _is_dataset(refs: Opened, group: str) -> bool:
     return bool(members) and all(refs.array(path).dimensions is not None for path in members)
 
 
-def _recipe(refs: Opened, known: Known, asynchronous: bool) -> _Recipe:
+def _recipe(refs: Opened, known: CodeContext, asynchronous: bool) -> _Recipe:
     recipe = _Recipe()
     _add_document(refs.source, recipe, known)
     if None in known.urls:
@@ -165,7 +165,7 @@ def _is_read_alike(url: str) -> bool:
     return not mark or (protocol is not None and written.islower())
 
 
-def _add_document(source: Source, recipe: _Recipe, known: Known) -> None:
+def _add_document(source: Source, recipe: _Recipe, known: CodeContext) -> None:
     """Say which document to read, and how fsspec has to render it."""
     place = place_of(source)
     if place is None:
@@ -229,7 +229,7 @@ def rendering(refs: Opened) -> dict[str, Any] | None:
     return None
 
 
-def _add_targets(refs: Opened, recipe: _Recipe, known: Known, asynchronous: bool) -> None:
+def _add_targets(refs: Opened, recipe: _Recipe, known: CodeContext, asynchronous: bool) -> None:
     """Say which file systems read the targets: nothing for local ones, else one or several."""
     location, urls = refs.source.location, [url for url in known.urls if url]
     relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]

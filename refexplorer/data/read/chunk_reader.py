@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
-class State(StrEnum):
+class ChunkState(StrEnum):
     """What became of a chunk."""
 
     FETCHED = "fetched"
@@ -49,12 +49,12 @@ class Reading:
 
     index: Index | None
     values: np.ndarray[Any, Any] | None
-    state: State
+    state: ChunkState
     message: str | None = None
-    states: dict[Index, State] = field(default_factory=dict)
+    states: dict[Index, ChunkState] = field(default_factory=dict)
     fill: object = None
 
-    def count(self, state: State) -> int:
+    def count(self, state: ChunkState) -> int:
         """Return how many chunks are in a state."""
         return sum(found is state for found in self.states.values())
 
@@ -83,7 +83,7 @@ def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Readi
     except AccessError:
         raise
     except RefexplorerError as error:
-        return Reading(index, None, State.FAILED, str(error), {index: State.FAILED})
+        return Reading(index, None, ChunkState.FAILED, str(error), {index: ChunkState.FAILED})
 
 
 def _decoded(refs: Opened, array: ArrayMeta, index: Index, targets: Targets) -> Reading:
@@ -92,7 +92,7 @@ def _decoded(refs: Opened, array: ArrayMeta, index: Index, targets: Targets) -> 
     check_size(array, refs.limits)
     opened = _open(refs, array, targets)
     key = array.chunk_key(index)
-    state = State.FETCHED if key in refs else State.FILL
+    state = ChunkState.FETCHED if key in refs else ChunkState.FILL
     try:
         values = np.asarray(opened[region(array, index)])
     except RefexplorerError:
@@ -118,10 +118,13 @@ def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:
         ) from error
 
 
-def overall(states: dict[Index, State]) -> State:
+def overall(states: dict[Index, ChunkState]) -> ChunkState:
     """Return the state of a whole: fetched if any chunk was, else failed if any did."""
     found = set(states.values())
-    return next((state for state in (State.FETCHED, State.FAILED) if state in found), State.FILL)
+    return next(
+        (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),
+        ChunkState.FILL,
+    )
 
 
 def _plain(error: Exception) -> str:

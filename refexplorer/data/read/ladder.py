@@ -18,7 +18,7 @@ from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.fetch_many import Advance, fetch_many
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.protocol import Opened
-from refexplorer.data.read.chunk_reader import State
+from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.errors import AccessError, FetchError, RefexplorerError
 from refexplorer.markup import escape, size_text
 
@@ -86,7 +86,7 @@ class Ladder:
     key: str
     array: str | None
     index: Index | None
-    state: State
+    state: ChunkState
     rungs: tuple[Rung, ...]
     values: np.ndarray | None
 
@@ -138,7 +138,7 @@ def ladder(
         return _without(refs, key, path, index)
     climb = _Climb()
     values = climb.all(refs, array, reference, lambda: _raw(refs, key, targets, advance))
-    state = State.FAILED if climb.failed else State.FETCHED
+    state = ChunkState.FAILED if climb.failed else ChunkState.FETCHED
     return Ladder(key, path, index, state, tuple(climb.rungs), values)
 
 
@@ -147,11 +147,11 @@ def _without(refs: Opened, key: str, path: str | None, index: Index | None) -> L
     error = refs.left_out(key)
     if error is not None:
         rung = Rung("reference", None, 0.0, b"", "", said_of(error))
-        return Ladder(key, path, index, State.FAILED, (rung,), None)
+        return Ladder(key, path, index, ChunkState.FAILED, (rung,), None)
     if path is None:
         raise KeyError(key)
     rung = Rung("reference", None, 0.0, b"", "none: this chunk reads as the fill value")
-    return Ladder(key, path, index, State.FILL, (rung,), None)
+    return Ladder(key, path, index, ChunkState.FILL, (rung,), None)
 
 
 class _Climb:

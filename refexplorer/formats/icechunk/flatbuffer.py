@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 
 
-class Table:
+class FlatTable:
     """A table of a FlatBuffer: its fields by their place in the schema."""
 
     def __init__(self, data: bytes, at: int) -> None:
@@ -19,7 +19,7 @@ class Table:
         self._size = self._number("<H", self._fields)
 
     @classmethod
-    def root(cls, data: bytes) -> Table:
+    def root(cls, data: bytes) -> FlatTable:
         """Return the table that a buffer begins with."""
         return cls(data, struct.unpack_from("<I", data)[0])
 
@@ -66,8 +66,8 @@ class Table:
         at, count = self._vector(field) or (0, 0)
         return struct.unpack_from(f"<{count}I", self._data, at)
 
-    def tables(self, field: int) -> Iterator[Table]:
+    def tables(self, field: int) -> Iterator[FlatTable]:
         """Yield the tables of a vector."""
         at, count = self._vector(field) or (0, 0)
         for place in range(at, at + 4 * count, 4):
-            yield Table(self._data, place + self._number("<I", place))
+            yield FlatTable(self._data, place + self._number("<I", place))

@@ -17,7 +17,7 @@ import zstandard
 
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.formats.files.local_files import Files
-from refexplorer.formats.icechunk.flatbuffer import Table
+from refexplorer.formats.icechunk.flatbuffer import FlatTable
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 
@@ -71,7 +71,7 @@ def chunks_of(
         with files.open(str(file)) as stream:
             data = stream.read()
         manifest = _Manifest.of(data, file)
-        root = Table.root(manifest.content(data[_HEADER:], limits))
+        root = FlatTable.root(manifest.content(data[_HEADER:], limits))
         yield from manifest.chunks(root, node)
     except (OSError, struct.error, IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
         raise SourceError(f"The manifest {str(file)!r} cannot be read: {error}.") from None
@@ -126,7 +126,7 @@ class _Manifest:
             )
         return content
 
-    def chunks(self, root: Table, node: str) -> Iterator[tuple[tuple[int, ...], object]]:
+    def chunks(self, root: FlatTable, node: str) -> Iterator[tuple[tuple[int, ...], object]]:
         """Yield the index of each chunk of one array, and its V0 value."""
         self._check(root, "Manifest", _OF_MANIFEST)
         arrays = [
@@ -142,7 +142,7 @@ class _Manifest:
                 self._check(chunk, "ChunkRef", _OF_CHUNK)
                 yield chunk.numbers(_INDEX), self._value(chunk)
 
-    def _value(self, chunk: Table) -> object:
+    def _value(self, chunk: FlatTable) -> object:
         inline, own = chunk.data(_INLINE), chunk.bytes_at(_CHUNK, 12)
         location = (chunk.data(_LOCATION) or b"").decode()
         if (inline is not None) + (own is not None) + bool(location) != 1:
@@ -160,7 +160,7 @@ class _Manifest:
         url = location if own is None else f"chunks/{crockford(own)}"
         return [url, chunk.number(_OFFSET), chunk.number(_LENGTH)]
 
-    def _check(self, table: Table, name: str, known: frozenset[int]) -> None:
+    def _check(self, table: FlatTable, name: str, known: frozenset[int]) -> None:
         """Refuse a table with a field that is not known."""
         for field in table.others(known):
             if (name, field) in _COMPRESSED:

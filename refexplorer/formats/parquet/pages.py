@@ -25,7 +25,7 @@ _DEPTH = 8
 _MOST_TIMES = {"UNCOMPRESSED": 1, "SNAPPY": 2**6, "LZ4": 2**9, "GZIP": 2**11, "ZSTD": 2**16}
 """No codec makes more of a byte: ZSTD, 128 KiB of one byte in a block of four."""
 
-_Fields = dict[int, Any]
+_ThriftFields = dict[int, Any]
 
 
 class BadPages(Exception):
@@ -53,7 +53,7 @@ def unpacked_size(file: IO[bytes], chunk: Any) -> int:
     return sum(max(header.get(_UNPACKED, 0), 0) for header in _headers(file, chunk))
 
 
-def _headers(file: IO[bytes], chunk: Any) -> Iterator[_Fields]:
+def _headers(file: IO[bytes], chunk: Any) -> Iterator[_ThriftFields]:
     place = chunk.data_page_offset
     if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < place:
         place = chunk.dictionary_page_offset
@@ -65,7 +65,7 @@ def _headers(file: IO[bytes], chunk: Any) -> Iterator[_Fields]:
         place += size + max(header.get(_PACKED, 0), 0)
 
 
-def _header_at(file: IO[bytes], place: int) -> tuple[_Fields, int]:
+def _header_at(file: IO[bytes], place: int) -> tuple[_ThriftFields, int]:
     """Return the header at a place of a file, and how many bytes it has."""
     for size in (_SHORT, _LONG):
         file.seek(place)
@@ -84,11 +84,11 @@ class _Compact:
         self._data = data
         self.place = 0
 
-    def structure(self, depth: int = 0) -> _Fields:
+    def structure(self, depth: int = 0) -> _ThriftFields:
         """Read a structure: its whole numbers and inner structures by the numbers of fields."""
         if depth > _DEPTH:
             raise BadPages
-        fields: _Fields = {}
+        fields: _ThriftFields = {}
         number = 0
         while mark := self._byte():
             number = number + (mark >> 4) if mark >> 4 else self._signed()

@@ -41,7 +41,7 @@ ABSENT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class KeyChange:
     """What became of one key.
 
     Attributes
@@ -96,14 +96,14 @@ class Differences:
             return np.arange(len(changes))
         return np.flatnonzero(changes == CHANGES.index(change))
 
-    def rows(self, numbers: np.ndarray) -> Iterator[Change]:
+    def rows(self, numbers: np.ndarray) -> Iterator[KeyChange]:
         """Yield what became of keys by their numbers among those that differ."""
         rows, changes = self._rows
         matched = self.matched
         for number in numbers.tolist():
             before, after = rows[:, number].tolist()
             key = matched.before.key_at(before) if before >= 0 else matched.after.key_at(after)
-            yield Change(
+            yield KeyChange(
                 key,
                 CHANGES[changes[number]],
                 _reference(matched.before, before),
@@ -143,13 +143,13 @@ class Differences:
             found += field_changes(change.key, *sides)
         return tuple(found)
 
-    def inlined(self) -> Iterator[tuple[int, Change]]:
+    def inlined(self) -> Iterator[tuple[int, KeyChange]]:
         """Yield what is text on one side only, with its place among the pairs."""
         for place in np.flatnonzero(self.compared.changes == INLINED).tolist():
             before, after = self.matched.pairs[:, place].tolist()
             key = self.matched.before.key_at(before)
             sides = _reference(self.matched.before, before), _reference(self.matched.after, after)
-            yield place, Change(key, CHANGES[INLINED], *sides)
+            yield place, KeyChange(key, CHANGES[INLINED], *sides)
 
     def decided(self, changes: Mapping[int, int]) -> Differences:
         """Return the same with other changes for some places among the pairs."""

@@ -36,8 +36,8 @@ EXAMINED_CHUNKS = 2_048
 
 
 @dataclass(frozen=True)
-class Chunks:
-    """n chunks of an array; all but those of `ChunkGrid.left_out` have a reference.
+class ChunkColumns:
+    """n chunks of an array; all but those of `ChunkReferences.left_out` have a reference.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Chunks:
     states
         Places in `STATES`, uint8.
     targets
-        Places in `ChunkGrid.urls`, -1 without a target, int64.
+        Places in `ChunkReferences.urls`, -1 without a target, int64.
     offsets, lengths
         In bytes, -1 where there is none: no byte range, or the size of a whole file; int64, or
         whole numbers of Python where one does not fit into 64 bits.
@@ -61,12 +61,12 @@ class Chunks:
     def __len__(self) -> int:
         return len(self.states)
 
-    def select(self, chosen: np.ndarray) -> Chunks:
+    def select(self, chosen: np.ndarray) -> ChunkColumns:
         """Return the chunks where `chosen`, shape ``(n,)`` bool, is true."""
-        return Chunks(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+        return ChunkColumns(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
-class ChunkGrid:
+class ChunkReferences:
     """The chunks of one array, read from columns when they are first asked for.
 
     Parameters
@@ -100,7 +100,7 @@ class ChunkGrid:
         return tuple(self._codes)
 
     @cached_property
-    def _all(self) -> Chunks:
+    def _all(self) -> ChunkColumns:
         rows, indices = self._opened.arrays.chunk_rows(self.array)
         parts = [self._chunks(indices, self._opened.table.columns.select(rows))]
         for segment in self._listed:
@@ -112,17 +112,17 @@ class ChunkGrid:
         return self.array.inside(self._all.indices)
 
     @cached_property
-    def chunks(self) -> Chunks:
+    def chunks(self) -> ChunkColumns:
         """The chunks inside the grid that have a reference."""
         return self._all.select(self._is_inside)
 
     @cached_property
-    def outside(self) -> Chunks:
+    def outside(self) -> ChunkColumns:
         """References of chunks that lie outside the grid: no reader looks at them."""
         return self._all.select(~self._is_inside)
 
     @cached_property
-    def left_out(self) -> Chunks:
+    def left_out(self) -> ChunkColumns:
         """The chunks inside the grid that an error left out; in `states` they are absent.
 
         Those of gen items that are evaluated picture by picture are not among them.
@@ -146,7 +146,7 @@ class ChunkGrid:
         numbers: np.ndarray = indices.astype(kind) @ np.array(steps, kind)
         return numbers
 
-    def _of_segment(self, segment: Segment) -> Iterator[Chunks]:
+    def _of_segment(self, segment: Segment) -> Iterator[ChunkColumns]:
         if isinstance(segment, Records):
             loaded = segment.loaded
             yield self._chunks(_unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
@@ -155,7 +155,7 @@ class ChunkGrid:
         for listing in listings(segment):
             yield self._of_listing(listing)
 
-    def _of_listing(self, listing: Listing) -> Chunks:
+    def _of_listing(self, listing: Listing) -> ChunkColumns:
         places, indices = self._read(listing.keys)
         return self._chunks(indices, listing.columns.select(places))
 
@@ -167,9 +167,9 @@ class ChunkGrid:
         indices = np.array([found[at] for at in places], np.int64).reshape(-1, rank)
         return np.array(places, np.int64), indices
 
-    def _chunks(self, indices: np.ndarray, columns: Columns) -> Chunks:
+    def _chunks(self, indices: np.ndarray, columns: Columns) -> ChunkColumns:
         kinds, is_range = columns.kinds, columns.kinds == RANGE
-        return Chunks(
+        return ChunkColumns(
             indices,
             (kinds + 1).astype(np.uint8),
             code_targets(columns, self._codes),
@@ -189,12 +189,12 @@ class ChunkGrid:
 
     @property
     def offsets(self) -> np.ndarray:
-        """The offset of every chunk in bytes or -1, shape `shape`; the type is that of `Chunks`."""
+        """The offset of every chunk in bytes or -1, shape `shape`; typed as in `ChunkColumns`."""
         return self._dense(self.chunks.offsets, -1)
 
     @property
     def lengths(self) -> np.ndarray:
-        """The length of every chunk in bytes or -1, shape `shape`; the type is that of `Chunks`."""
+        """The length of every chunk in bytes or -1, shape `shape`; typed as in `ChunkColumns`."""
         return self._dense(self.chunks.lengths, -1)
 
     def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:
@@ -248,9 +248,9 @@ class ChunkGrid:
         found, missing = self._examine(itertools.product(*ranges))
         return picture.examined(reduce(found, sides, windows, len(STATES)), missing, partly)
 
-    def _examine(self, indices: Iterator[tuple[int, ...]]) -> tuple[Chunks, np.ndarray]:
+    def _examine(self, indices: Iterator[tuple[int, ...]]) -> tuple[ChunkColumns, np.ndarray]:
         """Look chunks up one by one; return those of the unlisted gen items, and the absent."""
-        parts: list[Chunks] = []
+        parts: list[ChunkColumns] = []
         absent: list[tuple[int, ...]] = []
         for index in indices:
             found = self._opened.find(self.array.chunk_key(index))
@@ -321,14 +321,16 @@ def _fits(index: tuple[int, ...], rank: int) -> bool:
     return len(index) == rank and max(index, default=0) < _READ
 
 
-def _without_reference(indices: np.ndarray) -> Chunks:
+def _without_reference(indices: np.ndarray) -> ChunkColumns:
     none = np.full(len(indices), -1, np.int64)
-    return Chunks(indices, np.zeros(len(indices), np.uint8), none, none, none)
+    return ChunkColumns(indices, np.zeros(len(indices), np.uint8), none, none, none)
 
 
-def _concatenated(parts: Sequence[Chunks]) -> Chunks:
-    names = Chunks.__dataclass_fields__
-    return Chunks(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+def _concatenated(parts: Sequence[ChunkColumns]) -> ChunkColumns:
+    names = ChunkColumns.__dataclass_fields__
+    return ChunkColumns(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    )
 
 
 def _unravel(numbers: np.ndarray, grid: tuple[int, ...]) -> np.ndarray:

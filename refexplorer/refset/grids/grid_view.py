@@ -36,7 +36,7 @@ class Side(NamedTuple):
 
 
 class Placed(Protocol):
-    """Chunks with a reference; see `refexplorer.refset.grids.chunk_grid.Chunks`."""
+    """Chunks with a reference; see `refexplorer.refset.grids.chunk_grid.ChunkColumns`."""
 
     @property
     def indices(self) -> np.ndarray:
@@ -72,7 +72,7 @@ class GridView:
     counts
         Chunks of each state, shape ``(states, rows, columns)`` float64.
     targets
-        The target of most chunks, a place in `ChunkGrid.urls`; -1 for none; int64.
+        The target of most chunks, a place in `ChunkReferences.urls`; -1 for none; int64.
     distinct
         How many targets there are, int64.
     offsets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from refexplorer.refset.grids.chunk_grid import ChunkGrid
+from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.listing import EVALUATED_KEYS
 from refexplorer.refset.segments.records import Records
@@ -34,7 +34,7 @@ def lacking(opened: OpenedSet, array: ArrayMeta) -> Lacking:
     without = max(0, array.chunk_count - present)
     if without == 0 or not (any(leaving) or opened.refused.touches(array.path)):
         return Lacking(without, 0)
-    left_out = min(len(ChunkGrid(opened, array).left_out), without)
+    left_out = min(len(ChunkReferences(opened, array).left_out), without)
     return Lacking(without - left_out, left_out)
 
 

@@ -11,7 +11,7 @@ from refexplorer.formats.json.writer import json_text
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.grids import LEAST_ROWS, additive_grids, full_grids
 from refexplorer.refset.inference.groups import Group, groups_of
-from refexplorer.refset.inference.items import Item, pieces, write_items
+from refexplorer.refset.inference.items import FoundItem, pieces, write_items
 from refexplorer.refset.inference.lattices import Lattice, fit_lattice, lattice_of
 
 MOST_ITEMS = 1000
@@ -20,7 +20,7 @@ BUDGET = 500
 """Parts of the rows of one group that are looked at."""
 
 
-def find_items(table: Table, tell: Callable[[int], None]) -> list[Item]:
+def find_items(table: Table, tell: Callable[[int], None]) -> list[FoundItem]:
     """Return gen items that promise to be shorter than what they stand for.
 
     Parameters
@@ -32,7 +32,7 @@ def find_items(table: Table, tell: Callable[[int], None]) -> list[Item]:
     return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
 
 
-def _items(group: Group) -> list[Item]:
+def _items(group: Group) -> list[FoundItem]:
     """Return items of grids; where there are holes, of what makes the shorter document."""
     lattices = (
         lattice_of(group.fields, additive)
@@ -44,7 +44,7 @@ def _items(group: Group) -> list[Item]:
         return list(islice(_written(group, first), MOST_ITEMS))
     holed = list(islice(_written(group, _lattices(group)), MOST_ITEMS))
     room = len(group.rows) * _written_out(group) - _saved(group, holed)
-    whole: list[Item] = []
+    whole: list[FoundItem] = []
     for item in islice(_written(group, chain(first, lattices)), MOST_ITEMS):
         whole.append(item)
         room -= len(json_text(item.source))
@@ -64,13 +64,13 @@ def _lattices(group: Group) -> Iterator[Lattice]:
         left = np.setdiff1d(left, lattice.rows)
 
 
-def _written(group: Group, lattices: Iterable[Lattice]) -> Iterator[Item]:
+def _written(group: Group, lattices: Iterable[Lattice]) -> Iterator[FoundItem]:
     for lattice in lattices:
         for piece in pieces(group, lattice):
             yield from (item for item in write_items(group, piece) if _saved(group, [item]) > 0)
 
 
-def _saved(group: Group, items: Iterable[Item]) -> int:
+def _saved(group: Group, items: Iterable[FoundItem]) -> int:
     """Return how much shorter gen items are than their references, with short templates."""
     return sum(len(item.rows) * _written_out(group) - len(json_text(item.source)) for item in items)
 

@@ -14,11 +14,11 @@ from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.json.writer import json_text
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.inference.finding import find_items
-from refexplorer.refset.inference.items import Item
+from refexplorer.refset.inference.items import FoundItem
 from refexplorer.refset.inference.proving import proved, urls_read_back
 from refexplorer.refset.inference.url_templates import find_templates
 from refexplorer.refset.opened.batches import BLOCK
-from refexplorer.refset.write.document_check import Watch
+from refexplorer.refset.write.document_check import WatchBlocks
 from refexplorer.refset.write.json_members import means_v1, written
 from refexplorer.refset.write.retargeting import retargeted
 
@@ -60,7 +60,7 @@ class Inferred:
         """Bytes of the document as JSON."""
         return sum(map(len, self.blocks()))
 
-    def blocks(self, objects: bool = False, watch: Watch = iter) -> Iterator[bytes]:
+    def blocks(self, objects: bool = False, watch: WatchBlocks = iter) -> Iterator[bytes]:
         """Yield the document as JSON, a block of references a line, as `written`.
 
         Parameters
@@ -128,7 +128,7 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
         items = [items[place] for place in good]
 
 
-def _with_templates(table: Table, items: Sequence[Item], least: int) -> Inferred | None:
+def _with_templates(table: Table, items: Sequence[FoundItem], least: int) -> Inferred | None:
     """Return the document with templates; None if its URLs cannot be read back from it."""
     explicit = np.ones(table.count, np.bool_)
     for item in items:

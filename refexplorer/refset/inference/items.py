@@ -23,7 +23,7 @@ _READ = re.compile(r"[{\r\n]")
 
 
 @dataclass(frozen=True)
-class Item:
+class FoundItem:
     """A gen item and the rows that it stands for, in the order in which it makes them."""
 
     rows: np.ndarray
@@ -96,7 +96,7 @@ def pieces(group: Group, lattice: Lattice) -> Iterator[Lattice]:
             yield lattice
 
 
-def write_items(group: Group, lattice: Lattice) -> Iterator[Item]:
+def write_items(group: Group, lattice: Lattice) -> Iterator[FoundItem]:
     """Yield the gen item of a piece, or of boxes where it has holes; none if no format fits."""
     present = lattice.rows >= 0
     rows = lattice.rows[present]
@@ -125,7 +125,7 @@ def _item(
     axes: Sequence[_Axis | None],
     pads: Sequence[int | None],
     boxes: Boxes | None,
-) -> Item:
+) -> FoundItem:
     fields = _Fields(lattice.first, [[] for _ in lattice.first])
     if boxes is not None:
         _add_boxes(fields, axes[: boxes.outer], boxes)
@@ -137,7 +137,7 @@ def _item(
         for base, terms, pad in zip(fields.base.tolist(), fields.terms, pads, strict=True)
     ]
     rows = lattice.rows.ravel() if boxes is None else boxes.rows(lattice.rows)
-    return Item(group.rows[rows], _source(group, fields.dimensions, texts))
+    return FoundItem(group.rows[rows], _source(group, fields.dimensions, texts))
 
 
 def _add_boxes(fields: _Fields, axes: Sequence[_Axis | None], boxes: Boxes) -> None:

@@ -18,7 +18,7 @@ LISTED_VALUES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ProgressionLevel:
     """One level: the step within a block, and how many of its numbers a block has (0: all)."""
 
     step: int
@@ -37,7 +37,7 @@ class Progression:
         Numbers of the outermost blocks where they are no progression; else empty.
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[ProgressionLevel, ...]
     listed: tuple[int, ...] = ()
 
     @property
@@ -80,15 +80,15 @@ def times(expression: str, factor: int) -> str:
 
 def fit_start(values: np.ndarray) -> tuple[Progression, int]:
     """Return a nested progression of the first numbers, and how many of them it fits."""
-    levels: list[Level] = []
+    levels: list[ProgressionLevel] = []
     reach, size, blocks = len(values), 1, values
     while len(levels) < LEVELS:
         period, whole = _blocks(blocks)
         step = int(blocks[1] - blocks[0]) if len(blocks) > 1 else 0
         if period >= len(blocks) or whole <= period or len(levels) + 1 == LEVELS:
-            levels.append(Level(step, 0))
+            levels.append(ProgressionLevel(step, 0))
             return Progression(tuple(levels)), min(reach, period * size)
-        levels.append(Level(step, period))
+        levels.append(ProgressionLevel(step, period))
         reach, size = min(reach, whole * size), size * period
         blocks = blocks[:whole:period]
     raise AssertionError("the last level returns")
@@ -115,4 +115,4 @@ def fit_whole(values: np.ndarray) -> Progression:
     if whole < len(values):
         return Progression((), tuple(values.tolist()))
     step = int(values[1] - values[0])
-    return Progression((Level(step, period),), tuple(values[::period].tolist()))
+    return Progression((ProgressionLevel(step, period),), tuple(values[::period].tolist()))

@@ -58,7 +58,7 @@ def is_within(path: str, folder: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _ListedKeys:
     """The keys of gen items in one folder, written out.
 
     Attributes
@@ -118,7 +118,7 @@ class _Overriding:
             for place, segment in enumerate(self._segments)
         ]
 
-    def _compare_table_with(self, listed: _Listed) -> None:
+    def _compare_table_with(self, listed: _ListedKeys) -> None:
         found = pc.index_in(self._table.keys, value_set=listed.keys)
         rows = np.flatnonzero(flags_of(found.is_valid()))
         owners = listed.owners(numbers_of(found.drop_null()))
@@ -126,7 +126,7 @@ class _Overriding:
         for owner, first, count in _counted(owners):
             self._tell(listed.places[owner], self._table.key_at(int(rows[first])), count)
 
-    def _compare_among(self, listed: _Listed) -> None:
+    def _compare_among(self, listed: _ListedKeys) -> None:
         codes = numbers_of(listed.keys.combine_chunks().dictionary_encode().indices)
         order = np.argsort(codes, kind="stable")
         again = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
@@ -215,7 +215,7 @@ def _by_folder(segments: Sequence[Generated]) -> dict[str, list[int]]:
     return groups
 
 
-def _listed(places: list[int], segments: Sequence[Generated], explicit: int) -> _Listed | None:
+def _listed(places: list[int], segments: Sequence[Generated], explicit: int) -> _ListedKeys | None:
     """Write out the keys of one folder, unless to look them up is less work, or they are many."""
     made = [segments[place] for place in places]
     total = sum(each.count for each in made)
@@ -228,7 +228,7 @@ def _listed(places: list[int], segments: Sequence[Generated], explicit: int) -> 
     if sum(counts) < total:
         return None
     keys = pa.chunked_array([keys for each in chunks for keys in each], pa.large_string())
-    return _Listed(places, np.cumsum([0, *counts[:-1]]), keys)
+    return _ListedKeys(places, np.cumsum([0, *counts[:-1]]), keys)
 
 
 def _related(groups: dict[str, list[int]]) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.gen.blocks import boxes
-from refexplorer.spec.gen.dimensions import Grid
+from refexplorer.spec.gen.dimensions import DimensionProduct
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.templates.vectors import TooMuchText, flat
 
@@ -50,7 +50,9 @@ def further_targets(
     left, left_out = most, 0
     for part in parts:
         item = part.item
-        grid = Grid(tuple(d for d in item.varying.dimensions if d.name in item.url.names))
+        grid = DimensionProduct(
+            tuple(d for d in item.varying.dimensions if d.name in item.url.names)
+        )
         count = min(grid.count, left)
         left -= count
         left_out += grid.count - count
@@ -60,7 +62,7 @@ def further_targets(
     return FurtherTargets(found, left_out)
 
 
-def _urls(item: GenItem, grid: Grid, count: int) -> Iterator[str]:
+def _urls(item: GenItem, grid: DimensionProduct, count: int) -> Iterator[str]:
     """Yield the URLs of the first combinations; those that fail are left out."""
     for box in boxes(grid, 0, count, _BOX) if count else ():
         scopes = item.scopes(box.values(grid))

@@ -19,7 +19,7 @@ from refexplorer.spec.core.paths import folders_above
 from refexplorer.spec.core.references import Reference
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
-Arrays = Mapping[str, ArrayMeta]
+ArraysByPath = Mapping[str, ArrayMeta]
 """By their paths."""
 _CHUNKS = 10**18
 """Numbers of chunks are read up to 18 digits."""
@@ -69,7 +69,7 @@ class ChunkOrder:
     """
 
     def __init__(
-        self, arrays: Arrays, record_size: int, spool: Spool, proved: bool = False
+        self, arrays: ArraysByPath, record_size: int, spool: Spool, proved: bool = False
     ) -> None:
         self.metadata: dict[str, Reference] = {}
         self._arrays = arrays
@@ -108,7 +108,11 @@ class ChunkOrder:
 
 
 def in_chunk_order(
-    blocks: Iterable[Table], arrays: Arrays, record_size: int, spool: Spool, proved: bool = False
+    blocks: Iterable[Table],
+    arrays: ArraysByPath,
+    record_size: int,
+    spool: Spool,
+    proved: bool = False,
 ) -> ChunkOrder:
     """Return all references of some tables; errors as `ChunkOrder.add`."""
     order = ChunkOrder(arrays, record_size, spool, proved)
@@ -118,7 +122,7 @@ def in_chunk_order(
 
 
 def _by_array(
-    block: Table, rows: np.ndarray, arrays: Arrays
+    block: Table, rows: np.ndarray, arrays: ArraysByPath
 ) -> Iterator[tuple[ArrayMeta, np.ndarray, np.ndarray]]:
     """Yield each array that has chunks among some rows, these rows, and the numbers of the chunks.
 
@@ -134,7 +138,7 @@ def _by_array(
         ahead = _AHEAD * len(places)
 
 
-def _array_of(arrays: Arrays, key: str) -> ArrayMeta:
+def _array_of(arrays: ArraysByPath, key: str) -> ArrayMeta:
     for path in folders_above(key):
         if path in arrays:
             index = arrays[path].chunk_index(key)

@@ -23,7 +23,7 @@ from refexplorer.refset.write.sameness import check_in_any_order, check_in_order
 
 Open = Callable[[bytes], OpenedSet]
 """Opens a document."""
-Watch = Callable[[Iterable[Table]], Iterable[Table]]
+WatchBlocks = Callable[[Iterable[Table]], Iterable[Table]]
 """Passes blocks on and shows how many of them there were."""
 _REFS = b',"refs":{\n'
 _BUFFER = 2**20
@@ -41,7 +41,7 @@ def check_v0(wanted: Iterable[Table], written: Path, limits: Limits, opens: Open
         return check_in_order(wanted, _readable(_v0_tables(lines, opens)))
 
 
-def check_v1(wanted: Table, written: Path, limits: Limits, opens: Open, watch: Watch) -> int:
+def check_v1(wanted: Table, written: Path, limits: Limits, opens: Open, watch: WatchBlocks) -> int:
     """Compare references with a V1 document, in any order; errors and result as `check_v0`."""
     with _lines(written, limits) as lines:
         return check_in_any_order(wanted, watch(_readable(_v1_tables(lines, opens))))

@@ -24,7 +24,7 @@ from refexplorer.refset.write.spool import Spool
 from refexplorer.spec.core.reference_parsing import read_bytes
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference
 
-Read = Callable[[list[str]], Mapping[str, bytes]]
+ReadKeys = Callable[[list[str]], Mapping[str, bytes]]
 """Takes keys of the set, and gives their bytes."""
 
 
@@ -43,7 +43,7 @@ class Inlining:
         Where what was read waits.
     """
 
-    def __init__(self, most: int, read: Read, spool: Spool) -> None:
+    def __init__(self, most: int, read: ReadKeys, spool: Spool) -> None:
         self._most = most
         self._read = read
         self._spool = spool

@@ -15,7 +15,7 @@ from refexplorer.formats.parquet.writer import Chunks, check_free, write_store
 from refexplorer.markup import escape
 from refexplorer.refset.columns.reference_columns import BASE64, INLINE, RANGE, Columns
 from refexplorer.refset.columns.table import Table
-from refexplorer.refset.write.chunk_order import Arrays, InOrder, in_chunk_order
+from refexplorer.refset.write.chunk_order import ArraysByPath, InOrder, in_chunk_order
 from refexplorer.refset.write.spool import Spool
 from refexplorer.spec.core.reference_parsing import is_encoded
 from refexplorer.spec.core.references import Base64, Inline
@@ -24,7 +24,7 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 def write_parquet(
     blocks: Iterable[Table],
-    arrays: Arrays,
+    arrays: ArraysByPath,
     path: Path,
     record_size: int,
     *,

@@ -14,12 +14,14 @@ from refexplorer.refset.columns.chunk_keys import chunk_keys
 from refexplorer.refset.columns.joining import joined_columns
 from refexplorer.refset.columns.table import Table, build_table
 from refexplorer.refset.segments.record_part import RecordPart
-from refexplorer.refset.write.chunk_order import Arrays, InOrder, in_chunk_order
+from refexplorer.refset.write.chunk_order import ArraysByPath, InOrder, in_chunk_order
 from refexplorer.refset.write.sameness import check_same, differs
 from refexplorer.refset.write.spool import Spool
 
 
-def check_store(wanted: Iterable[Table], arrays: Arrays, written: Path, limits: Limits) -> int:
+def check_store(
+    wanted: Iterable[Table], arrays: ArraysByPath, written: Path, limits: Limits
+) -> int:
     """Compare references with a store, in the order of its record files; return how many.
 
     Raises

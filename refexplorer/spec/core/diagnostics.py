@@ -13,7 +13,7 @@ SHOWN_PER_CODE = 20
 
 Hint = str | Callable[[], str]
 """What to do, or what finds it out when it is to be shown."""
-Locate = Callable[[str], tuple[int, int] | None]
+Locator = Callable[[str], tuple[int, int] | None]
 """From a JSON pointer to line and column, or None where the text is not known."""
 
 
@@ -172,7 +172,7 @@ class Findings:
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self._found.values())
 
-    def freeze(self, locate: Locate | None = None) -> tuple[Diagnostic, ...]:
+    def freeze(self, locate: Locator | None = None) -> tuple[Diagnostic, ...]:
         """Return the findings, errors first, with line and column where they can be told."""
         order = list(Severity)
         found = sorted(self, key=lambda diagnostic: order.index(diagnostic.severity))
@@ -181,7 +181,7 @@ class Findings:
         return tuple(placed(diagnostic, locate) for diagnostic in found)
 
 
-def placed(diagnostic: Diagnostic, locate: Locate) -> Diagnostic:
+def placed(diagnostic: Diagnostic, locate: Locator) -> Diagnostic:
     """Return a finding with line and column, where they can be told."""
     place = locate(diagnostic.pointer)
     if place is None:

@@ -19,7 +19,7 @@ from refexplorer.spec.core.references import BASE64_PREFIX, Base64, Inline, Rang
 _BYTES = 4
 """Bytes that a character has at most."""
 
-Note = Callable[[str, str, str], None]
+TakeNote = Callable[[str, str, str], None]
 """Takes a diagnostic code, a sentence and a hint."""
 
 
@@ -27,7 +27,7 @@ class BadReference(Problem):
     """A value is not a reference."""
 
 
-def read_reference(value: object, url_of: Callable[[str], str], note: Note) -> Reference:
+def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) -> Reference:
     """Read the value of one key.
 
     Parameters
@@ -74,7 +74,7 @@ def _bytes_of(value: object) -> bytes | None:
 
 
 def _read_list(
-    value: list[object] | tuple[object, ...], url_of: Callable[[str], str], note: Note
+    value: list[object] | tuple[object, ...], url_of: Callable[[str], str], note: TakeNote
 ) -> Reference:
     if len(value) == 3:
         url, offset, length = value
@@ -100,7 +100,7 @@ def _read_url(value: object, url_of: Callable[[str], str]) -> str | None:
     return url
 
 
-def _whole(name: str, value: object, note: Note) -> int:
+def _whole(name: str, value: object, note: TakeNote) -> int:
     if isinstance(value, float) and value.is_integer():
         note("float-offset", f"The {name} {value} is a float.", f"Write {int(value)}.")
         value = int(value)
@@ -117,7 +117,7 @@ def _whole(name: str, value: object, note: Note) -> int:
     return value
 
 
-def _read_text(value: str, note: Note) -> Reference:
+def _read_text(value: str, note: TakeNote) -> Reference:
     if value.startswith(BASE64_PREFIX):
         return _read_base64(value, note)
     if not value.isascii():
@@ -148,7 +148,7 @@ def read_bytes(value: bytes) -> Inline | Base64:
     return Base64(BASE64_PREFIX + base64.b64encode(value).decode())
 
 
-def _read_base64(value: str, note: Note) -> Base64:
+def _read_base64(value: str, note: TakeNote) -> Base64:
     reference = Base64(value)
     try:
         reference.data  # noqa: B018  decoding is the check

@@ -15,35 +15,35 @@ from collections.abc import Mapping
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.gdal import Gdal
 from refexplorer.spec.dialects.javascript import JavaScript
-from refexplorer.spec.dialects.judging import Reader
+from refexplorer.spec.dialects.judging import ReaderRules
 from refexplorer.spec.dialects.julia import KerchunkJl
 from refexplorer.spec.dialects.rendition import Rendition
 from refexplorer.spec.dialects.survey import Survey
 from refexplorer.spec.dialects.verdicts import (
     Dialects,
-    Difference,
+    KeyDifference,
     Outcome,
-    Reason,
     State,
     Verdict,
+    VerdictReason,
 )
 from refexplorer.spec.dialects.virtualizarr import VirtualiZarr
 from refexplorer.spec.document.model import Document
 
 __all__ = [
     "Dialects",
-    "Difference",
+    "KeyDifference",
     "Outcome",
-    "Reason",
     "Rendition",
     "State",
     "Verdict",
+    "VerdictReason",
     "dialects_of",
     "renditions_of",
 ]
 
 SPECIFICATION = "the specification"
-READERS: tuple[Reader, ...] = (
+READERS: tuple[ReaderRules, ...] = (
     FsspecDefault(),
     FsspecJinja(),
     VirtualiZarr(),
@@ -77,11 +77,13 @@ def renditions_of(document: Document, written: Mapping[str, object]) -> dict[str
 
 def _specification(survey: Survey) -> Verdict:
     refused = [g for g in survey.groups if survey.ours(g, g.samples[0][1]) is None]
-    reasons = [Reason(f"It asks for {survey.count:,} keys.")]
+    reasons = [VerdictReason(f"It asks for {survey.count:,} keys.")]
     if refused:
         count = sum(group.count for group in refused)
-        reasons.append(Reason("Entries break a rule and are left out.", count))
+        reasons.append(VerdictReason("Entries break a rule and are left out.", count))
     missing = sum(item.read is None for item in survey.items)
     if missing:
-        reasons.append(Reason(f"{missing:,} of {len(survey.items):,} gen items are refused."))
+        reasons.append(
+            VerdictReason(f"{missing:,} of {len(survey.items):,} gen items are refused.")
+        )
     return Verdict(SPECIFICATION, Outcome.SAME, tuple(reasons))

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from refexplorer.spec.dialects.fsspec_text import check_names, format_text, render_text
 from refexplorer.spec.dialects.judging import (
-    Entry,
+    ExplicitEntry,
     NotComputed,
-    Reader,
+    ReaderRules,
     Refusal,
-    Tally,
     Theirs,
+    VerdictTally,
     compare_items,
     drop_gen,
     unknown,
@@ -29,10 +29,10 @@ _OTHER_RENDERING = "Templates are rendered in another way than the specification
 _NOT_RENDERED = "Without `templates` nothing is rendered, and values are taken as they are written."
 
 
-class _Fsspec(Reader):
+class _Fsspec(ReaderRules):
     """What both modes share."""
 
-    def open(self, survey: Survey, tally: Tally) -> None:
+    def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse sections that cannot be gone through."""
         if not survey.document.version:
             return
@@ -43,7 +43,7 @@ class _Fsspec(Reader):
             if not isinstance(value, str | list | Mapping):
                 raise Refusal(f"The template `{name}` is no text (TypeError).")
 
-    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
+    def read(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         """Take V0 as it is written; of V1 decode base64 and render URLs."""
         shape = entry.form.shape
         if shape is Shape.OBJECT:
@@ -58,7 +58,7 @@ class _Fsspec(Reader):
             return Theirs(entry.value, _NOT_RENDERED)
         return self._read_list(entry, survey)
 
-    def _read_list(self, entry: Entry, survey: Survey) -> Theirs:
+    def _read_list(self, entry: ExplicitEntry, survey: Survey) -> Theirs:
         value = entry.value
         if not isinstance(value, list | tuple) or not value:
             raise Refusal(f"`{entry.key}` is no list that starts with a URL, and is taken for one.")
@@ -89,7 +89,7 @@ class FsspecDefault(_Fsspec):
         """Replace names."""
         return format_text(url, survey.templates)
 
-    def generate(self, survey: Survey, tally: Tally) -> None:
+    def generate(self, survey: Survey, tally: VerdictTally) -> None:
         """Drop ``gen``."""
         drop_gen(
             survey,
@@ -108,7 +108,7 @@ class FsspecJinja(_Fsspec):
         check_names(survey.templates)
         return render_text(url, {}, survey)
 
-    def generate(self, survey: Survey, tally: Tally) -> None:
+    def generate(self, survey: Survey, tally: VerdictTally) -> None:
         """Write out ``gen``."""
         section = survey.written.get("gen", []) if survey.document.version else []
         if not isinstance(section, list | tuple) and section not in ("", {}):
@@ -122,7 +122,9 @@ class FsspecJinja(_Fsspec):
             raise Refusal("A gen item has no object `dimensions` (KeyError or AttributeError).")
         return {name: _axis(name, value) for name, value in dimensions.items()}
 
-    def check(self, item: WrittenItem, combinations: int, survey: Survey, tally: Tally) -> None:
+    def check(
+        self, item: WrittenItem, combinations: int, survey: Survey, tally: VerdictTally
+    ) -> None:
         """Refuse what takes forever, and what Python cannot call."""
         assert isinstance(item.written, Mapping)
         if combinations > survey.document.limits.expanded_keys:

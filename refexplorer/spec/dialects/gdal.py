@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from refexplorer.spec.dialects.judging import Entry, Reader, Refusal, Tally, Theirs, unknown
+from refexplorer.spec.dialects.judging import (
+    ExplicitEntry,
+    ReaderRules,
+    Refusal,
+    Theirs,
+    VerdictTally,
+    unknown,
+)
 from refexplorer.spec.dialects.survey import Link, Shape, Survey
 
 PROTOCOLS = ("s3", "gs", "http", "https", "file")
@@ -20,12 +27,12 @@ _REFUSED = {
 }
 
 
-class Gdal(Reader):
+class Gdal(ReaderRules):
     """What GDAL makes of the set."""
 
     name = "GDAL"
 
-    def open(self, survey: Survey, tally: Tally) -> None:
+    def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse ``templates`` and ``gen``, even empty ones."""
         written = survey.written
         if not survey.document.version:
@@ -38,7 +45,7 @@ class Gdal(Reader):
         if not isinstance(written.get("refs"), Mapping):
             raise Refusal("There is no object `refs`.")
 
-    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
+    def read(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         """Read text, objects and lists."""
         form = entry.form
         if form.shape is Shape.ODD_LIST and form.detail == 2:
@@ -51,7 +58,7 @@ class Gdal(Reader):
             return unknown("Base64 that breaks the rules is decoded as far as it goes.")
         return Theirs(entry.ours if isinstance(entry.value, Mapping) else entry.value)
 
-    def _read_list(self, entry: Entry, tally: Tally) -> Theirs:
+    def _read_list(self, entry: ExplicitEntry, tally: VerdictTally) -> Theirs:
         form = entry.form
         if form.link in (Link.NULL, Link.ODD):
             raise Refusal(f"The URL of `{entry.key}` is no text.")
@@ -61,5 +68,5 @@ class Gdal(Reader):
             tally.note(f"No data is read from {form.text}://, for which no file system is known.")
         return Theirs(entry.value, _NOT_RENDERED)
 
-    def generate(self, survey: Survey, tally: Tally) -> None:
+    def generate(self, survey: Survey, tally: VerdictTally) -> None:
         """There is no ``gen`` here: `open` refuses it."""

@@ -7,12 +7,12 @@ from math import prod
 
 from refexplorer.spec.dialects.javascript_text import axis, parse_int, printed, render
 from refexplorer.spec.dialects.judging import (
-    Entry,
+    ExplicitEntry,
     NotComputed,
-    Reader,
+    ReaderRules,
     Refusal,
-    Tally,
     Theirs,
+    VerdictTally,
     compare_items,
     unknown,
 )
@@ -25,12 +25,12 @@ _NO_LIST = "An object is taken for a list, and its text is lost."
 _COUNTED = "Numbers are 64-bit floats, and are read up to the first character that is no digit."
 
 
-class JavaScript(Reader):
+class JavaScript(ReaderRules):
     """What JavaScript makes of the set."""
 
     name = "reference-spec-reader, zarrita (JavaScript)"
 
-    def open(self, survey: Survey, tally: Tally) -> None:
+    def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse what `JSON.parse` refuses, and templates that have no `includes`."""
         if any(found.code == "nonstandard-json-nan" for found in survey.document.findings):
             raise Refusal("NaN and Infinity are no JSON (SyntaxError).")
@@ -45,7 +45,7 @@ class JavaScript(Reader):
             for number, value in enumerate(refs if isinstance(refs, list | str) else ()):
                 tally.compare(str(number), None, Theirs(value, "`refs` is read though no object."))
 
-    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
+    def read(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         """Take V0 as it is written; of V1 render URLs and cut lists to three elements."""
         if entry.form.shape is Shape.WHOLE:
             tally.note("When data is read, zarrita asks for 0 bytes of a [url], which is an error.")
@@ -76,7 +76,7 @@ class JavaScript(Reader):
         written = survey.written.get("templates")
         return written if isinstance(written, Mapping) else {}
 
-    def generate(self, survey: Survey, tally: Tally) -> None:
+    def generate(self, survey: Survey, tally: VerdictTally) -> None:
         """Write out ``gen``."""
         section = survey.written.get("gen") if survey.document.version else None
         if section is not None and not isinstance(section, list | tuple):
@@ -92,7 +92,9 @@ class JavaScript(Reader):
             return {"": ()}
         return {name: axis(name, value) for name, value in dimensions.items()}
 
-    def check(self, item: WrittenItem, combinations: int, survey: Survey, tally: Tally) -> None:
+    def check(
+        self, item: WrittenItem, combinations: int, survey: Survey, tally: VerdictTally
+    ) -> None:
         """Refuse what no `Map` holds; note where another key of equal ones is kept."""
         if max(item.count, combinations if item.read is None else 0) > MAP_ENTRIES:
             raise Refusal(

@@ -9,8 +9,8 @@ from math import prod
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from refexplorer.spec.core.references import V0Value
-from refexplorer.spec.dialects.survey import Form, Group, Survey, WrittenItem, form_of, spread
-from refexplorer.spec.dialects.verdicts import Difference, Outcome, Reason, State, Verdict
+from refexplorer.spec.dialects.survey import EntryGroup, Form, Survey, WrittenItem, form_of, spread
+from refexplorer.spec.dialects.verdicts import KeyDifference, Outcome, State, Verdict, VerdictReason
 from refexplorer.spec.templates.operations import TemplateProblem
 
 EXAMPLES = 5
@@ -71,7 +71,7 @@ def unknown(reason: str) -> Theirs:
     return Theirs(None, reason, State.UNKNOWN)
 
 
-class Entry(NamedTuple):
+class ExplicitEntry(NamedTuple):
     """One explicit entry: as written, and as the specification reads it (None: refused)."""
 
     form: Form
@@ -80,14 +80,14 @@ class Entry(NamedTuple):
     ours: V0Value | None
 
 
-class Tally:
+class VerdictTally:
     """Counts what differs."""
 
     def __init__(self) -> None:
         self._notes: dict[str, None] = {}
         self._counts = {Outcome.DIFFERENT: 0, Outcome.DROPPED: 0}
         self._reasons: dict[str, int] = {}
-        self._examples: list[Difference] = []
+        self._examples: list[KeyDifference] = []
 
     def note(self, sentence: str) -> None:
         """Keep what is worth knowing besides; of equal notes one."""
@@ -103,7 +103,7 @@ class Tally:
         self._count(Outcome.DROPPED if is_absent else Outcome.DIFFERENT, theirs.reason, count)
         if len(self._examples) < EXAMPLES:
             shown = theirs if _is_shown(theirs.value) else unknown(theirs.reason)
-            self._examples.append(Difference(key, ours, shown.value, shown.state))
+            self._examples.append(KeyDifference(key, ours, shown.value, shown.state))
 
     def drop(self, reason: str, count: int) -> None:
         """Count keys that are left out without looking at them."""
@@ -120,7 +120,7 @@ class Tally:
         return Verdict(
             reader,
             outcome,
-            tuple(Reason(sentence, count) for sentence, count in self._reasons.items()),
+            tuple(VerdictReason(sentence, count) for sentence, count in self._reasons.items()),
             tuple(self._notes),
             self._counts[Outcome.DIFFERENT],
             self._counts[Outcome.DROPPED],
@@ -138,17 +138,17 @@ def _is_shown(value: object) -> bool:
 
 def refused(reader: str, why: Refusal) -> Verdict:
     """Return the verdict of a reader that raises an error."""
-    return Verdict(reader, Outcome.REFUSED, (Reason(str(why)),))
+    return Verdict(reader, Outcome.REFUSED, (VerdictReason(str(why)),))
 
 
-class Reader(ABC):
+class ReaderRules(ABC):
     """The rules of one reader."""
 
     name: str
 
     def judge(self, survey: Survey) -> Verdict:
         """Return what the reader makes of a document."""
-        tally = Tally()
+        tally = VerdictTally()
         try:
             self.open(survey, tally)
             for group in self.groups(survey):
@@ -158,7 +158,7 @@ class Reader(ABC):
             return refused(self.name, refusal)
         return tally.verdict(self.name)
 
-    def groups(self, survey: Survey) -> Iterable[Group]:
+    def groups(self, survey: Survey) -> Iterable[EntryGroup]:
         """Return the explicit entries that it looks at, grouped as it needs them."""
         return survey.groups
 
@@ -167,28 +167,28 @@ class Reader(ABC):
         version = survey.document.version
         return lambda key, value: form_of(key, value, version)
 
-    def _compare(self, group: Group, survey: Survey, tally: Tally) -> None:
+    def _compare(self, group: EntryGroup, survey: Survey, tally: VerdictTally) -> None:
         """Count the entries of one form; the last sample stands for all that are no sample."""
         for number, (key, value) in enumerate(group.samples, 1):
             ours = survey.ours(group, value)
-            theirs = self.read(Entry(group.form, key, value, ours), survey, tally)
+            theirs = self.read(ExplicitEntry(group.form, key, value, ours), survey, tally)
             rest = group.count - number if number == len(group.samples) else 0
             tally.compare(key, ours, theirs, 1 + rest)
 
     @abstractmethod
-    def open(self, survey: Survey, tally: Tally) -> None:
+    def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Look at the version and the sections; raises `Refusal`."""
 
     @abstractmethod
-    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
+    def read(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         """Read one explicit entry; raises `Refusal`."""
 
     @abstractmethod
-    def generate(self, survey: Survey, tally: Tally) -> None:
+    def generate(self, survey: Survey, tally: VerdictTally) -> None:
         """Read ``gen``; raises `Refusal`."""
 
 
-def drop_gen(survey: Survey, tally: Tally, why: str) -> None:
+def drop_gen(survey: Survey, tally: VerdictTally, why: str) -> None:
     """Count the keys of every gen item as left out."""
     for item in survey.items:
         tally.drop(f"gen[{item.number}] makes {item.count:,} keys; {why}", item.count)
@@ -201,7 +201,9 @@ class GenRules(Protocol):
     def axes(self, item: Mapping[str, object]) -> dict[str, Sequence[object]]:
         """Return the values of each dimension."""
 
-    def check(self, item: WrittenItem, combinations: int, survey: Survey, tally: Tally) -> None:
+    def check(
+        self, item: WrittenItem, combinations: int, survey: Survey, tally: VerdictTally
+    ) -> None:
         """Look at an item that makes keys, before any of them is made."""
 
     def make(
@@ -210,7 +212,7 @@ class GenRules(Protocol):
         """Return the key and the value of one combination."""
 
 
-def compare_items(rules: GenRules, survey: Survey, tally: Tally) -> None:
+def compare_items(rules: GenRules, survey: Survey, tally: VerdictTally) -> None:
     """Compare a sample of the combinations of every gen item."""
     for item in survey.items:
         if not isinstance(item.written, Mapping):
@@ -232,7 +234,7 @@ def _compare_sample(
     item: WrittenItem,
     axes: Mapping[str, Sequence[object]],
     survey: Survey,
-    tally: Tally,
+    tally: VerdictTally,
 ) -> None:
     assert isinstance(item.written, Mapping)
     sample = [

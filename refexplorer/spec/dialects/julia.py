@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from refexplorer.spec.dialects.judging import (
-    Entry,
-    Reader,
+    ExplicitEntry,
+    ReaderRules,
     Refusal,
-    Tally,
     Theirs,
+    VerdictTally,
     tags,
     unknown,
 )
@@ -21,12 +21,12 @@ _RENDERED = "URLs are rendered by Mustache: a tag that is no template's name lea
 _ODD = "Only text, [url] and [url, offset, length] can be read; other values raise an error."
 
 
-class KerchunkJl(Reader):
+class KerchunkJl(ReaderRules):
     """What Kerchunk.jl makes of the set."""
 
     name = "Kerchunk.jl"
 
-    def open(self, survey: Survey, tally: Tally) -> None:
+    def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse V0, and ``gen`` even if it is empty."""
         if not survey.document.version:
             raise Refusal("There is no `version`: only V1 is read (AssertionError).")
@@ -35,7 +35,7 @@ class KerchunkJl(Reader):
         if not isinstance(survey.written.get("refs"), Mapping):
             raise Refusal("There is no object `refs` (KeyError).")
 
-    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
+    def read(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         """Read text and lists; templates are names that Mustache replaces."""
         shape = entry.form.shape
         if isinstance(entry.value, str):
@@ -45,7 +45,7 @@ class KerchunkJl(Reader):
             return unknown(_ODD)
         return self._read_list(entry, survey, tally)
 
-    def _read_list(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
+    def _read_list(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         form = entry.form
         assert isinstance(entry.value, list | tuple)
         url, *numbers = entry.value
@@ -59,7 +59,7 @@ class KerchunkJl(Reader):
             tally.note(f"No data is read from {form.text}://, only from s3:// and local files.")
         return Theirs([url, *numbers], _RENDERED)
 
-    def generate(self, survey: Survey, tally: Tally) -> None:
+    def generate(self, survey: Survey, tally: VerdictTally) -> None:
         """There is no ``gen`` here: `open` refuses it."""
 
 

@@ -7,12 +7,12 @@ from functools import cached_property
 
 from refexplorer.spec.core.references import V0Value
 from refexplorer.spec.dialects.judging import (
-    Entry,
+    ExplicitEntry,
     GenRules,
-    Reader,
+    ReaderRules,
     Refusal,
-    Tally,
     Theirs,
+    VerdictTally,
     absent,
     unknown,
 )
@@ -33,10 +33,10 @@ class Rendition:
         The document.
     """
 
-    def __init__(self, reader: Reader, survey: Survey) -> None:
+    def __init__(self, reader: ReaderRules, survey: Survey) -> None:
         self._reader = reader
         self._survey = survey
-        self._tally = Tally()
+        self._tally = VerdictTally()
         self._form = reader.forms(survey)
 
     @cached_property
@@ -53,7 +53,7 @@ class Rendition:
         """Return what it makes of a key of the explicit references."""
         value = self._survey.document.refs[key]
         try:
-            entry = Entry(self._form(key, value), key, value, ours)
+            entry = ExplicitEntry(self._form(key, value), key, value, ours)
             return self._reader.read(entry, self._survey, self._tally)
         except Refusal as refusal:
             return unknown(str(refusal))

@@ -73,7 +73,7 @@ class Form(NamedTuple):
 
 
 @dataclass(slots=True)
-class Group:
+class EntryGroup:
     """Entries of one form: how many, and the first of them."""
 
     form: Form
@@ -139,7 +139,7 @@ class Survey:
         return tuple(WrittenItem(n, item, read.get(n)) for n, item in enumerate(written))
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[EntryGroup, ...]:
         """The explicit references, those of one form together."""
         version = self.document.version
         return group_entries((form_of(k, v, version), k, v) for k, v in self.document.refs.items())
@@ -148,7 +148,7 @@ class Survey:
     def _urls(self) -> UrlReader:
         return UrlReader(self.document)
 
-    def ours(self, group: Group, value: object) -> V0Value | None:
+    def ours(self, group: EntryGroup, value: object) -> V0Value | None:
         """Return the V0 value of an entry by the specification; None if it is refused."""
         if not group.form.good_key:
             return None
@@ -168,14 +168,14 @@ def _ignore(code: str, message: str, hint: str) -> None:
     """Take a note on a reference, which the document has already."""
 
 
-def group_entries(entries: Iterable[tuple[Form, str, object]]) -> tuple[Group, ...]:
+def group_entries(entries: Iterable[tuple[Form, str, object]]) -> tuple[EntryGroup, ...]:
     """Gather entries of one form."""
-    groups: dict[Form, Group] = {}
+    groups: dict[Form, EntryGroup] = {}
     for form, key, value in entries:
         group = groups.get(form)
         if group is None:
             form = form if len(groups) < FORMS else form._replace(text="")
-            group = groups.setdefault(form, Group(form))
+            group = groups.setdefault(form, EntryGroup(form))
         group.count += 1
         if group.count <= SAMPLES:
             group.samples.append((key, value))

@@ -36,7 +36,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class KeyDifference:
     """One key that a reader reads in another way.
 
     Attributes
@@ -73,7 +73,7 @@ def _json(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class VerdictReason:
     """Why, in one sentence, and how many keys it is about; 0 where it is about the whole set."""
 
     sentence: str
@@ -105,11 +105,11 @@ class Verdict:
 
     reader: str
     outcome: Outcome
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[VerdictReason, ...] = ()
     notes: tuple[str, ...] = ()
     different: int = 0
     dropped: int = 0
-    examples: tuple[Difference, ...] = ()
+    examples: tuple[KeyDifference, ...] = ()
 
     @property
     def summary(self) -> str:

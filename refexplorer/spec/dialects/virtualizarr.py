@@ -13,18 +13,18 @@ from enum import StrEnum
 import numpy as np
 
 from refexplorer.spec.dialects.judging import (
-    Entry,
-    Reader,
+    ExplicitEntry,
+    ReaderRules,
     Refusal,
-    Tally,
     Theirs,
+    VerdictTally,
     absent,
     drop_gen,
     unknown,
 )
 from refexplorer.spec.dialects.survey import (
+    EntryGroup,
     Form,
-    Group,
     Link,
     Shape,
     Survey,
@@ -50,12 +50,12 @@ class Role(StrEnum):
     UNREAD = "not read"
 
 
-class VirtualiZarr(Reader):
+class VirtualiZarr(ReaderRules):
     """What VirtualiZarr makes of the set."""
 
     name = "VirtualiZarr"
 
-    def open(self, survey: Survey, tally: Tally) -> None:
+    def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse V0, keys beside the metadata of the root, and arrays that it cannot describe."""
         refs = survey.written.get("refs")
         if not isinstance(refs, Mapping):
@@ -66,7 +66,7 @@ class VirtualiZarr(Reader):
             return
         _check_ranks(refs, check_metadata(refs))
 
-    def groups(self, survey: Survey) -> Iterable[Group]:
+    def groups(self, survey: Survey) -> Iterable[EntryGroup]:
         """Group the entries also by what their key is."""
         refs = survey.document.refs if survey.document.version else {}
         form = self.forms(survey)
@@ -77,7 +77,7 @@ class VirtualiZarr(Reader):
         arrays = _arrays(survey.document.refs)
         return lambda key, value: form_of(key, value, 1)._replace(role=_role(str(key), arrays))
 
-    def read(self, entry: Entry, survey: Survey, tally: Tally) -> Theirs:
+    def read(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         """Read metadata and chunks; the rest is left out."""
         role = Role(entry.form.role)
         if role is Role.UNREAD:
@@ -90,7 +90,7 @@ class VirtualiZarr(Reader):
         theirs = _chunk(entry, tally)
         return absent(_CUT) if role is Role.CUT else theirs
 
-    def generate(self, survey: Survey, tally: Tally) -> None:
+    def generate(self, survey: Survey, tally: VerdictTally) -> None:
         """Drop ``gen``."""
         drop_gen(survey, tally, "`gen` is not read, and nothing is said of it.")
 
@@ -111,7 +111,7 @@ def check_metadata(refs: Mapping[str, object]) -> set[str]:
     return arrays
 
 
-def _group_of(key: str, value: object) -> tuple[Group, object]:
+def _group_of(key: str, value: object) -> tuple[EntryGroup, object]:
     (group,) = group_entries([(form_of(key, value, 0), key, value)])
     return group, value
 
@@ -184,7 +184,7 @@ def _check_ranks(refs: Mapping[str, object], arrays: set[str]) -> None:
                 raise Refusal(f"`{key}` has another number of indices than others (ValueError).")
 
 
-def _chunk(entry: Entry, tally: Tally) -> Theirs:
+def _chunk(entry: ExplicitEntry, tally: VerdictTally) -> Theirs:
     form, value = entry.form, entry.value
     if isinstance(value, str):
         raise Refusal(
@@ -203,7 +203,7 @@ def _chunk(entry: Entry, tally: Tally) -> Theirs:
     return _linked(entry)
 
 
-def _linked(entry: Entry) -> Theirs:
+def _linked(entry: ExplicitEntry) -> Theirs:
     assert isinstance(entry.value, list)
     link, url = entry.form.link, entry.value[0]
     if link is Link.RELATIVE or (link is Link.TEMPLATE and not _ABSOLUTE.match(url)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
-from refexplorer.spec.core.diagnostics import Diagnostic, Findings, Locate, pointer
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, Locator, pointer
 from refexplorer.spec.core.references import Inline, Range, Reference, Url, V0Value
 from refexplorer.spec.document.lint_rules import (
     Remark,
@@ -58,7 +58,7 @@ def check_expandable(count: int, limits: Limits) -> None:
         )
 
 
-def expand_document(document: Document, locate: Locate | None = None) -> Expansion:
+def expand_document(document: Document, locate: Locator | None = None) -> Expansion:
     """Write out a document as V0.
 
     Parameters

@@ -33,7 +33,7 @@ class Substitution:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ExplanationStep:
     """One step of a derivation.
 
     Attributes
@@ -97,7 +97,7 @@ class Explanation:
 
     key: str
     origin: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
     reference: Reference
 
     def __str__(self) -> str:
@@ -116,13 +116,13 @@ class _Traced(Scope):
         self, values: Mapping[str, Value], templates: Mapping[str, Template], limits: Limits
     ) -> None:
         super().__init__(values, templates, limits)
-        self.called: list[Step] = []
+        self.called: list[ExplanationStep] = []
 
     def call(self, name: str, arguments: Mapping[str, Value]) -> str:
         result = Scope.call(self, name, arguments)
         template = self.templates[name]
         self.called.append(
-            Step(
+            ExplanationStep(
                 f"template {name}",
                 pointer("templates", name),
                 template.text,
@@ -161,7 +161,7 @@ def explain_entry(
     steps = []
     if written is not None:
         text = json.dumps(written, ensure_ascii=False, default=str)
-        steps.append(Step("entry", at, text, text))
+        steps.append(ExplanationStep("entry", at, text, text))
     if templates and isinstance(written, list) and isinstance(written[0], str):
         scope = _Traced({}, templates, limits)
         steps += _template_steps("url", compiler(written[0]), f"{at}/0", scope)
@@ -174,7 +174,7 @@ def explain_generated(item: GenItem, number: int, reference: Reference) -> Expla
     at = pointer("gen", item.number)
     values = item.values(number)
     where = f"combination {item.combination(number):,} of {item.grid.count:,}"
-    steps = [Step("dimensions", at + "/dimensions", "", where, values)]
+    steps = [ExplanationStep("dimensions", at + "/dimensions", "", where, values)]
     key = item.key_at(number)
     for name in FIELDS:
         template: Template | None = getattr(item, name)
@@ -188,22 +188,26 @@ def explain_generated(item: GenItem, number: int, reference: Reference) -> Expla
 def explain_record(key: str, file: str, row: int, reference: Reference) -> Explanation:
     """Explain a chunk of a parquet store by its record file and row, both counted from 0."""
     number = key.rpartition("/")[2]
-    record = Step("record", file, f"chunk {number}", f"row {row:,} of {file}", {"row": row})
+    record = ExplanationStep(
+        "record", file, f"chunk {number}", f"row {row:,} of {file}", {"row": row}
+    )
     return Explanation(key, "parquet", (record, _final(reference, file)), reference)
 
 
-def _final(reference: Reference, at: str) -> Step:
+def _final(reference: Reference, at: str) -> ExplanationStep:
     text = json.dumps(reference.to_v0(), ensure_ascii=False)
-    return Step("reference", at, "", text)
+    return ExplanationStep("reference", at, "", text)
 
 
-def _template_steps(name: str, template: Template, at: str, scope: _Traced) -> Iterator[Step]:
+def _template_steps(
+    name: str, template: Template, at: str, scope: _Traced
+) -> Iterator[ExplanationStep]:
     """Yield the templates that a jinja-str calls, then the jinja-str itself."""
     result = template.render(scope)
     called = {step.name: step for step in scope.called}
     yield from called.values()
     used = {key: value for key, value in scope.values.items() if key in template.names}
-    yield Step(name, at, template.text, result, used, _substitutions(template, scope))
+    yield ExplanationStep(name, at, template.text, result, used, _substitutions(template, scope))
 
 
 def _substitutions(template: Template, scope: Scope) -> tuple[Substitution, ...]:

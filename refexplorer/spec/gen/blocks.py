@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.spec.gen.dimensions import Dimension, Grid
+from refexplorer.spec.gen.dimensions import Dimension, DimensionProduct
 
 BOX = 65_536
 """Combinations of a box, which bound the memory that it needs."""
@@ -35,7 +35,7 @@ class Box(NamedTuple):
         """How many values of each dimension."""
         return tuple(map(len, self.places))
 
-    def values(self, grid: Grid) -> Values:
+    def values(self, grid: DimensionProduct) -> Values:
         """Return the values of each dimension, along an axis of its own."""
         values: Values = {}
         rank = len(self.places)
@@ -47,7 +47,7 @@ class Box(NamedTuple):
         return values
 
 
-def boxes(grid: Grid, start: int, stop: int, most: int = BOX) -> Iterator[Box]:
+def boxes(grid: DimensionProduct, start: int, stop: int, most: int = BOX) -> Iterator[Box]:
     """Cut the combinations from `start` to `stop` into boxes of at most so many each."""
     if not grid.sizes:
         yield Box(start, ())
@@ -81,7 +81,7 @@ def _cut(sizes: tuple[int, ...], start: int, stop: int, most: int) -> tuple[int,
     return axis, inner
 
 
-def values_at(grid: Grid, numbers: np.ndarray) -> Values:
+def values_at(grid: DimensionProduct, numbers: np.ndarray) -> Values:
     """Return the values of each dimension for some combinations, shape ``(n,)`` each."""
     values: Values = {}
     for dimension, size in zip(reversed(grid.dimensions), reversed(grid.sizes), strict=True):

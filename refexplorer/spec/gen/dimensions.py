@@ -55,7 +55,7 @@ class Dimension(PickledByFields):
 
 
 @dataclass(frozen=True)
-class Grid(PickledByFields):
+class DimensionProduct(PickledByFields):
     """The cartesian product of dimensions, numbered from 0; the last one runs fastest."""
 
     dimensions: tuple[Dimension, ...]

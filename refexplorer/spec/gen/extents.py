@@ -15,7 +15,7 @@ from jinja2 import nodes
 from refexplorer.limits import Limits
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.templates.formatted_integers import longest, numerals, read_printf
-from refexplorer.spec.templates.integers import COMPARISONS, Bounds, bounds_of, fit
+from refexplorer.spec.templates.integers import COMPARISONS, IntegerBounds, bounds_of, fit
 from refexplorer.spec.templates.template import Template
 from refexplorer.spec.templates.vectors import Scopes
 
@@ -50,7 +50,7 @@ class Extents:
         For each argument that is a text, a number of characters that it does not exceed.
     """
 
-    numbers: Mapping[str, Bounds]
+    numbers: Mapping[str, IntegerBounds]
     templates: Mapping[str, Template]
     limits: Limits
     texts: Mapping[str, int] = field(default_factory=dict)
@@ -126,12 +126,12 @@ class Extents:
         )
         return inner._chars_of(template) if len(inner.texts) == len(arguments) else None
 
-    def bounds(self, node: nodes.Node) -> Bounds | None:
+    def bounds(self, node: nodes.Node) -> IntegerBounds | None:
         """Return the least and the greatest value; None if it may fail or is no whole number."""
         found = self._bounds(node)
         return found if found is not None and fit(found) else None
 
-    def _bounds(self, node: nodes.Node) -> Bounds | None:
+    def _bounds(self, node: nodes.Node) -> IntegerBounds | None:
         if isinstance(node, nodes.Const):
             return (node.value, node.value) if type(node.value) is int else None
         if isinstance(node, nodes.Name):
@@ -145,7 +145,7 @@ class Extents:
             return self._choice(node)
         return self._listed(node) if isinstance(node, nodes.Getitem) else None
 
-    def _arithmetic(self, node: nodes.BinExpr) -> Bounds | None:
+    def _arithmetic(self, node: nodes.BinExpr) -> IntegerBounds | None:
         left, right = self.bounds(node.left), self.bounds(node.right)
         if left is None or right is None:
             return None
@@ -158,7 +158,7 @@ class Extents:
         ends = [one // other for one in left for other in right]
         return (min(ends), max(ends)) if isinstance(node, nodes.FloorDiv) else None
 
-    def _choice(self, node: nodes.CondExpr) -> Bounds | None:
+    def _choice(self, node: nodes.CondExpr) -> IntegerBounds | None:
         if node.expr2 is None or not isinstance(node.test, nodes.Compare):
             return None
         compared = [node.test.expr, *(operand.expr for operand in node.test.ops)]
@@ -169,7 +169,7 @@ class Extents:
             return None
         return min(sides[0][0], sides[1][0]), max(sides[0][1], sides[1][1])
 
-    def _listed(self, node: nodes.Getitem) -> Bounds | None:
+    def _listed(self, node: nodes.Getitem) -> IntegerBounds | None:
         if not isinstance(node.node, nodes.List):
             return None
         items, places = [self.bounds(item) for item in node.node.items], self.bounds(node.arg)

@@ -22,7 +22,7 @@ from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.core.reference_parsing import BadReference, check_text
 from refexplorer.spec.core.references import Range, Reference, Url
 from refexplorer.spec.gen.blocks import Box, Values, as_column, boxes
-from refexplorer.spec.gen.dimensions import Dimension, Grid
+from refexplorer.spec.gen.dimensions import Dimension, DimensionProduct
 from refexplorer.spec.gen.inversion import Inverter, invert
 from refexplorer.spec.templates.operations import TemplateProblem
 from refexplorer.spec.templates.template import Expression, Scope, Template
@@ -128,14 +128,14 @@ class GenItem(PickledByFields):
     is_tried: bool = field(default=True, compare=False, repr=False)
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> DimensionProduct:
         """The whole product."""
-        return Grid(self.dimensions)
+        return DimensionProduct(self.dimensions)
 
     @cached_property
-    def varying(self) -> Grid:
+    def varying(self) -> DimensionProduct:
         """The dimensions that the key uses; the others matter only by their last value."""
-        return Grid(tuple(d for d in self.dimensions if d.name in self.key.names))
+        return DimensionProduct(tuple(d for d in self.dimensions if d.name in self.key.names))
 
     @cached_property
     def _fixed(self) -> dict[str, int]:

@@ -18,7 +18,7 @@ from refexplorer.spec.gen.item import BadField, GenItem, whole_number, written
 from refexplorer.spec.templates.formatted_integers import (
     Halves,
     Numerals,
-    Piece,
+    TextPiece,
     differ,
     halves,
     join,
@@ -26,7 +26,7 @@ from refexplorer.spec.templates.formatted_integers import (
 from refexplorer.spec.templates.template import Template
 from refexplorer.spec.templates.vectors import Scopes, TooMuchText, flat
 
-_Part = tuple[np.ndarray, Values, tuple[int, ...]]
+_RunPart = tuple[np.ndarray, Values, tuple[int, ...]]
 
 SOME = 2_048
 """So many keys are not worth being cut into boxes."""
@@ -111,7 +111,7 @@ def runs(
             yield run
 
 
-def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_Part]:
+def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_RunPart]:
     """Yield the numbers of some keys, the values of the dimensions for them, and their shape."""
     if start >= stop:
         return
@@ -184,7 +184,7 @@ def _select(texts: np.ndarray | Halves, rows: np.ndarray | slice) -> np.ndarray 
     return texts.select(rows) if isinstance(texts, Halves) else texts[rows]
 
 
-def _note_unwritable(pieces: list[Piece], failures: list[np.ndarray]) -> None:
+def _note_unwritable(pieces: list[TextPiece], failures: list[np.ndarray]) -> None:
     """Note where a text holds half a surrogate pair, which no file can."""
     for piece in pieces:
         texts = np.asarray(piece.before + piece.after if isinstance(piece, Numerals) else piece)
@@ -225,7 +225,7 @@ def _whole_or_less(field: str, text: str) -> int:
         return -1
 
 
-def _coded(urls: list[Piece]) -> tuple[list[str], np.ndarray]:
+def _coded(urls: list[TextPiece]) -> tuple[list[str], np.ndarray]:
     """Return the distinct URLs, and the place among them of each, int32."""
     written = join(urls)
     texts = written.ravel().tolist()

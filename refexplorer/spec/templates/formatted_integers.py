@@ -103,7 +103,7 @@ class Numerals:
         return bool(np.all(steps > 0) or np.all(steps < 0))
 
 
-Piece = str | Numerals | np.ndarray
+TextPiece = str | Numerals | np.ndarray
 
 
 def read_printf(node: nodes.Node) -> tuple[str, nodes.Node] | None:
@@ -126,7 +126,7 @@ def numerals(pattern: str, numbers: np.ndarray) -> Numerals | None:
     return None if match is None else Numerals(numbers, match[2], match[1], match[3])
 
 
-def longest(piece: Piece) -> int:
+def longest(piece: TextPiece) -> int:
     """Return a number of characters that no text of a piece exceeds."""
     if isinstance(piece, str):
         return len(piece)
@@ -135,14 +135,14 @@ def longest(piece: Piece) -> int:
     return max(map(len, piece.ravel().tolist()), default=0)
 
 
-def count(pieces: Iterable[Piece]) -> int:
+def count(pieces: Iterable[TextPiece]) -> int:
     """Return how many texts there are when pieces are put together."""
     arrays = [piece.numbers if isinstance(piece, Numerals) else piece for piece in pieces]
     shapes = [array.shape for array in arrays if not isinstance(array, str)]
     return math.prod(np.broadcast_shapes(*shapes))
 
 
-def join(pieces: Iterable[Piece]) -> np.ndarray:
+def join(pieces: Iterable[TextPiece]) -> np.ndarray:
     """Put pieces together to texts as objects; neighbours of the fewest values come first."""
     arrays = [_array(piece) for piece in _with_literals(pieces)] or [_array("")]
     while len(arrays) > 1:
@@ -152,13 +152,13 @@ def join(pieces: Iterable[Piece]) -> np.ndarray:
     return arrays[0]
 
 
-def differ(pieces: Iterable[Piece]) -> bool:
+def differ(pieces: Iterable[TextPiece]) -> bool:
     """Say whether it is plain that no two texts are equal when pieces are put together."""
     arrays = [piece for piece in pieces if not isinstance(piece, str)]
     return len(arrays) == 1 and isinstance(arrays[0], Numerals) and arrays[0].differ()
 
 
-def halves(pieces: Iterable[Piece], count: int) -> Halves | None:
+def halves(pieces: Iterable[TextPiece], count: int) -> Halves | None:
     """Return so many texts in halves; None if they are not to be had like that."""
     found = _with_literals(pieces)
     if len(found) > 1 or not isinstance(found[0], Numerals) or found[0].numbers.size < count:
@@ -166,9 +166,9 @@ def halves(pieces: Iterable[Piece], count: int) -> Halves | None:
     return found[0].halves()
 
 
-def _with_literals(pieces: Iterable[Piece]) -> list[Piece]:
+def _with_literals(pieces: Iterable[TextPiece]) -> list[TextPiece]:
     """Let literal text be written together with the number beside it."""
-    found: list[Piece] = []
+    found: list[TextPiece] = []
     for piece in pieces:
         last = found[-1] if found else None
         if isinstance(piece, str) and isinstance(last, Numerals):
@@ -182,7 +182,7 @@ def _with_literals(pieces: Iterable[Piece]) -> list[Piece]:
     return found
 
 
-def _array(piece: Piece) -> np.ndarray:
+def _array(piece: TextPiece) -> np.ndarray:
     if isinstance(piece, Numerals):
         return piece.texts()
     return np.array([piece], object) if isinstance(piece, str) else piece

@@ -9,7 +9,7 @@ import numpy as np
 from jinja2 import nodes
 
 Arrays = Mapping[str, np.ndarray]
-Bounds = tuple[int, int]
+IntegerBounds = tuple[int, int]
 
 _ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "Add": np.add,
@@ -88,11 +88,11 @@ def _arithmetic(node: nodes.BinExpr, values: Arrays) -> np.ndarray | None:
     return _ARITHMETIC[kind](left, right) if fits else None
 
 
-def _extent(numbers: np.ndarray) -> Bounds:
+def _extent(numbers: np.ndarray) -> IntegerBounds:
     return int(numbers.min()), int(numbers.max())
 
 
-def bounds_of(kind: str, left: Bounds, right: Bounds) -> Bounds:
+def bounds_of(kind: str, left: IntegerBounds, right: IntegerBounds) -> IntegerBounds:
     """Return the least and the greatest result of ``Add``, ``Sub`` or ``Mul``."""
     if kind == "Add":
         return left[0] + right[0], left[1] + right[1]
@@ -102,7 +102,7 @@ def bounds_of(kind: str, left: Bounds, right: Bounds) -> Bounds:
     return min(products), max(products)
 
 
-def fit(bounds: Bounds) -> bool:
+def fit(bounds: IntegerBounds) -> bool:
     """Say whether bounds fit into 64 bits, without the least number, which has no opposite."""
     return bounds[0] > -(2**63) and bounds[1] < 2**63
 

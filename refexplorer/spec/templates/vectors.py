@@ -19,7 +19,7 @@ from refexplorer.limits import Limits
 from refexplorer.spec.templates.compiler import compile_expression
 from refexplorer.spec.templates.formatted_integers import (
     Numerals,
-    Piece,
+    TextPiece,
     count,
     join,
     longest,
@@ -70,7 +70,7 @@ class Scopes:
         """
         return join(self.pieces(template))
 
-    def pieces(self, template: Template) -> list[Piece]:
+    def pieces(self, template: Template) -> list[TextPiece]:
         """Return what the texts of a template are put together from; errors as `texts`."""
         pieces = self._bounded_pieces(template)
         if pieces is None:
@@ -78,12 +78,12 @@ class Scopes:
         _check_chars(sum(map(longest, pieces)) * count(pieces))
         return pieces
 
-    def check(self, template: Template) -> list[Piece]:
+    def check(self, template: Template) -> list[TextPiece]:
         """Note where a template fails; return pieces that may be too much when put together."""
         pieces = self._bounded_pieces(template)
         return [self._each(template.names, template.render)] if pieces is None else pieces
 
-    def _bounded_pieces(self, template: Template) -> list[Piece] | None:
+    def _bounded_pieces(self, template: Template) -> list[TextPiece] | None:
         """Return what a template's texts are put together from; None if they may be too long."""
         if not self.is_bounded(template):
             return None
@@ -126,8 +126,8 @@ class Scopes:
             and steps <= self.limits.template_steps
         )
 
-    def _unbounded(self, template: Template) -> list[Piece]:
-        pieces: list[Piece] = []
+    def _unbounded(self, template: Template) -> list[TextPiece]:
+        pieces: list[TextPiece] = []
         for part in template.parts:
             pieces += (
                 [part]
@@ -138,7 +138,7 @@ class Scopes:
 
     def _expression(
         self, node: nodes.Node, evaluate: Evaluate, names: Collection[str]
-    ) -> list[Piece]:
+    ) -> list[TextPiece]:
         number = self._number(node)
         if number is not None:
             return [number]
@@ -151,7 +151,7 @@ class Scopes:
         texts = self._each(names, lambda scope: text_of(run(evaluate, scope), self.limits))
         return [texts if texts.size > 1 else str(texts.item())]
 
-    def _operand(self, node: nodes.Node) -> list[Piece]:
+    def _operand(self, node: nodes.Node) -> list[TextPiece]:
         return self._expression(node, compile_expression(node), names_in(node))
 
     def _number(self, node: nodes.Node) -> Numerals | None:
@@ -162,7 +162,7 @@ class Scopes:
         found = integers(number, self.values)
         return None if found is None else numerals(pattern, found)
 
-    def _called(self, template: Template, node: nodes.Call) -> list[Piece]:
+    def _called(self, template: Template, node: nodes.Call) -> list[TextPiece]:
         arguments = {pair.key: self._argument(pair.value) for pair in node.kwargs}
         inner = Scopes(arguments, {}, self.limits, self.failures)
         return inner._unbounded(template)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from refexplorer.spec.document.explanation import Explanation, Step
+from refexplorer.spec.document.explanation import Explanation, ExplanationStep
 from refexplorer.views.editor.editor_rows import EditorRows
 from refexplorer.views.editor.trying import places_of
 from refexplorer.views.text.text_positions import Places
@@ -46,7 +46,7 @@ def steps_of(explanation: Explanation, places: Places | None = None) -> tuple[De
     return tuple(_derived(step, places) for step in explanation.steps)
 
 
-def _derived(step: Step, places: Places | None) -> Derived:
+def _derived(step: ExplanationStep, places: Places | None) -> Derived:
     place = None if places is None else places.value(step.pointer)
     first, last = place or (None, None)
     variables = tuple((name, _cut(str(value))) for name, value in step.variables.items())
@@ -54,7 +54,7 @@ def _derived(step: Step, places: Places | None) -> Derived:
     return Derived(step.name, step.pointer, variables, pieces, _cut(step.result), first, last)
 
 
-def _pieces(step: Step, places: Places | None) -> Iterator[Piece]:
+def _pieces(step: ExplanationStep, places: Places | None) -> Iterator[Piece]:
     """Yield the source of a step in pieces, each expression one of its own."""
     shown = step.substitutions[:_PIECES_SHOWN]
     parts = [(one.start, one.end) for one in shown]

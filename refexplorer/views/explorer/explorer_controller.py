@@ -21,10 +21,10 @@ from refexplorer.views.key.key_details import KeyDetails
 from refexplorer.views.key.surroundings import surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED, ChunkMap
 from refexplorer.views.maps.map_changes import Comparison
-from refexplorer.views.maps.target_map import TargetMap
-from refexplorer.views.preview.reader import Reader
+from refexplorer.views.maps.target_map import TargetMapView
+from refexplorer.views.preview.reader import PreviewReader
 from refexplorer.views.tree.timed_search import collect
-from refexplorer.views.tree.visible_rows import Tree, row
+from refexplorer.views.tree.visible_rows import VisibleTree, row
 from refexplorer.views.wire.answering import (
     Buffers,
     Message,
@@ -86,17 +86,17 @@ class ExplorerController:
         self.code = code(refs, "")
         options = refs.storage_options if storage_options is None else storage_options
         self._targets = Targets(self.policy, options, refs.limits)
-        self._tree = Tree(refs)
+        self._tree = VisibleTree(refs)
         self._found: list[str] | None = None
         self._lock = threading.RLock()
         self._jobs = Jobs(lambda *posted: self.post(*posted))
         # What one visitor of a page could not read is nobody else's business.
         outcomes = Outcomes() if served else outcomes_of(refs)
         outcomes.watch(self._read_elsewhere)
-        self.reader = Reader(refs, self._targets, self._jobs, outcomes)
+        self.reader = PreviewReader(refs, self._targets, self._jobs, outcomes)
         self._details = KeyDetails(refs, self._targets, self._jobs)
         self.chunk_map = ChunkMap(refs, outcomes)
-        self.target_map = TargetMap(refs, self._targets)
+        self.target_map = TargetMapView(refs, self._targets)
         self.comparison = Comparison(refs, compare, self._jobs, named_here=not served)
         self._operations: dict[str, Operation] = {
             "hello": self._hello,

@@ -11,7 +11,7 @@ from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.fetch_many import Advance, FetchProgress, fetch_many
 from refexplorer.data.fetch.target_reader import Targets, held
-from refexplorer.data.read.chunk_reader import State
+from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.ladder import ladder
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.markup import size_text
@@ -30,8 +30,8 @@ PAGE = 2**16
 _VALUES_SHOWN = 8
 _VALUE_CHARS = 40
 
-Answer = tuple[Message, Buffers]
-Ask = Callable[[Message, Advance], Answer]
+Reply = tuple[Message, Buffers]
+Ask = Callable[[Message, Advance], Reply]
 
 
 class KeyDetails:
@@ -64,7 +64,7 @@ class KeyDetails:
         return {name: partial(self._start, ask) for name, ask in asks.items()}
 
     def _start(self, ask: Ask, message: Message) -> None:
-        def answered(report: Report) -> Answer:
+        def answered(report: Report) -> Reply:
             def advance(now: FetchProgress) -> bool:
                 return report(now.bytes, now.byte_count, _label(now))
 
@@ -72,11 +72,11 @@ class KeyDetails:
 
         self._jobs.start(message, answered)
 
-    def _explain(self, message: Message, advance: Advance) -> Answer:
+    def _explain(self, message: Message, advance: Advance) -> Reply:
         explanation = self._refs.explain(self._key(message))
         return {"origin": explanation.origin, "steps": steps_of(explanation)}, []
 
-    def _code(self, message: Message, advance: Advance) -> Answer:
+    def _code(self, message: Message, advance: Advance) -> Reply:
         policy, location = self._targets.policy, self._refs.source.location
         text = self._refs.code(str(message["path"]), allow=policy.granted)
         if policy.served and location is not None and "://" not in location:
@@ -84,7 +84,7 @@ class KeyDetails:
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return {"code": text}, []
 
-    def _bytes(self, message: Message, advance: Advance) -> Answer:
+    def _bytes(self, message: Message, advance: Advance) -> Reply:
         key = self._key(message)
         start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 1), PAGE)
         try:
@@ -118,7 +118,7 @@ class KeyDetails:
             raise RefexplorerError(f"{key} is all of a file whose size its server does not tell.")
         return size
 
-    def _ladder(self, message: Message, advance: Advance) -> Answer:
+    def _ladder(self, message: Message, advance: Advance) -> Reply:
         load_array_libraries()
         key = str(message["path"])
         try:
@@ -126,7 +126,7 @@ class KeyDetails:
         except KeyError:
             raise RefexplorerError(f"The set has nothing at {key!r}.") from None
         except AccessError as error:
-            state = "ask" if error.grant else State.FAILED
+            state = "ask" if error.grant else ChunkState.FAILED
             return {"ladder": Ladder(state, (), str(error), error.grant or None)}, []
         rungs = tuple(
             Rung(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)

@@ -11,7 +11,7 @@ from refexplorer.data.audit.plan.states import DECODED
 from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
-from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS, STATES, ChunkGrid
+from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences
 from refexplorer.refset.grids.grid_view import GridView, reduce
 from refexplorer.views.wire.answering import Buffers, Message, floats
 from refexplorer.views.wire.failure_log import Outcomes
@@ -48,7 +48,7 @@ class ChunkMap:
         self._refs = refs
         self._outcomes = outcomes
         self.last: tuple[Grid, Buffers] | None = None
-        self._kept: tuple[str, ChunkGrid] | None = None
+        self._kept: tuple[str, ChunkReferences] | None = None
         self._audit: tuple[Audit, str, np.ndarray] | None = None
 
     def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
@@ -81,7 +81,7 @@ class ChunkMap:
         paths = self._refs.arrays()
         return max(paths, key=lambda path: self._refs.array(path).chunk_count, default=None)
 
-    def _grid(self, path: str) -> ChunkGrid:
+    def _grid(self, path: str) -> ChunkReferences:
         if self._kept is None or self._kept[0] != path:
             try:
                 self._kept = path, self._refs.chunk_grid(path)
@@ -89,7 +89,7 @@ class ChunkMap:
                 raise RefexplorerError(f"There is no array at {path!r}.") from None
         return self._kept[1]
 
-    def _counts(self, grid: ChunkGrid, view: GridView) -> np.ndarray:
+    def _counts(self, grid: ChunkReferences, view: GridView) -> np.ndarray:
         """Return the chunks of each state, those that failed taken out of their own."""
         audited = self._audited(grid)
         counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
@@ -106,7 +106,7 @@ class ChunkMap:
         return counts
 
     def _count_outcomes(
-        self, grid: ChunkGrid, view: GridView, counts: np.ndarray, audited: np.ndarray | None
+        self, grid: ChunkReferences, view: GridView, counts: np.ndarray, audited: np.ndarray | None
     ) -> None:
         """Count what failed in this session, unless it is counted already."""
         failed = self._outcomes.failed(grid.array.path)
@@ -121,7 +121,7 @@ class ChunkMap:
                 counts[state][cell] -= 1
                 counts[-1][cell] += 1
 
-    def _audited(self, grid: ChunkGrid) -> np.ndarray | None:
+    def _audited(self, grid: ChunkReferences) -> np.ndarray | None:
         """Return the state of each chunk in the last audit, as `Audit.grid`; None without one."""
         audit, array = self._refs.audited, grid.array
         if audit is None or not grid.complete or array.chunk_count > DENSE_CHUNKS:
@@ -132,7 +132,7 @@ class ChunkMap:
 
     def _model(
         self,
-        grid: ChunkGrid,
+        grid: ChunkReferences,
         view: GridView,
         counts: np.ndarray,
         codes: list[int],

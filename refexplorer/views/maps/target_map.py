@@ -38,7 +38,7 @@ class Known(NamedTuple):
     message: str | None
 
 
-class TargetMap:
+class TargetMapView:
     """Answers what the table and the map of targets ask.
 
     Attributes

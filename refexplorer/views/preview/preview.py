@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from refexplorer.data.decode.chunk_arithmetic import Index, place_count
+from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.chunk_reader import Reading as Found
-from refexplorer.data.read.chunk_reader import State
 from refexplorer.data.read.estimates import Estimate, estimate_keys
 from refexplorer.errors import AccessError, RefexplorerError
-from refexplorer.views.preview.region_reader import Chunks, hide_unread
+from refexplorer.views.preview.region_reader import DecodedChunks, hide_unread
 from refexplorer.views.preview.regions import (
     Region,
     chunks_touched,
@@ -43,7 +43,7 @@ def estimate(refs: ReferenceSet, array: ArrayMeta, index: Index | None = None) -
     return estimate_keys(refs, dict.fromkeys(_keys(refs, array, places)))
 
 
-def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: Chunks) -> Plan:
+def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
     """Say what reading a part of an array takes, besides what is here already.
 
     Raises
@@ -64,7 +64,7 @@ def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: Chunks) -
 
 
 def _keys(
-    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: Chunks | None = None
+    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks | None = None
 ) -> Iterator[str]:
     """Yield the keys to read; those of chunks that are here are left out."""
     parts = [(array, places)]
@@ -79,7 +79,7 @@ def preview(
     refs: ReferenceSet,
     array: ArrayMeta,
     places: Region,
-    chunks: Chunks,
+    chunks: DecodedChunks,
     decoding: Decoding,
     report: Report,
 ) -> tuple[Reading, bytes | None]:
@@ -130,7 +130,7 @@ def _shown(
     if meant.numbers is None:
         return replace(reading, texts=texts(meant.decoded)), None
     values = meant.numbers
-    if found.state is not State.FILL:
+    if found.state is not ChunkState.FILL:
         hide_unread(array, places, found.states, values)
     finite = values[np.isfinite(values)]
     steps = thinning(values.shape)
@@ -159,12 +159,14 @@ def _triples(places: Region) -> tuple[tuple[int, int, int], ...]:
 
 
 def _counts(found: Found) -> ChunkCounts:
-    return ChunkCounts(*(found.count(state) for state in State))
+    return ChunkCounts(*(found.count(state) for state in ChunkState))
 
 
 def _lost(array: ArrayMeta, found: Found) -> Iterator[LostChunk]:
     """Yield the first chunks that were not fetched."""
-    lost = [(index, state) for index, state in found.states.items() if state is not State.FETCHED]
+    lost = [
+        (index, state) for index, state in found.states.items() if state is not ChunkState.FETCHED
+    ]
     for index, state in lost[:_LOST_SHOWN]:
         yield LostChunk(array.chunk_key(index), index, state)
 
@@ -191,7 +193,7 @@ def _fits(side: ArrayMeta, length: int) -> bool:
 
 
 def _coordinates(
-    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: Chunks, decoding: Decoding
+    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks, decoding: Decoding
 ) -> Iterator[Coordinate]:
     sides = zip(array.dimensions or (), _sides(refs, array), places, strict=False)
     for name, side, part in sides:
@@ -199,14 +201,14 @@ def _coordinates(
 
 
 def _along(
-    name: str, side: ArrayMeta, part: range, chunks: Chunks, decoding: Decoding
+    name: str, side: ArrayMeta, part: range, chunks: DecodedChunks, decoding: Decoding
 ) -> Coordinate:
     """Read a coordinate; a picture does without one that cannot be read."""
     try:
         found = chunks.read(side, whole(side))
     except RefexplorerError:
         return Coordinate(name, None)
-    if found.values is None or found.count(State.FAILED):
+    if found.values is None or found.count(ChunkState.FAILED):
         return Coordinate(name, None)
     meant = physical(side, found, replace(decoding, scale=True))
     if meant.numbers is None:

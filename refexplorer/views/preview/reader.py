@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.preview.preview import plan, preview
-from refexplorer.views.preview.region_reader import Chunks
+from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import Region, first_look, of_chunk, parse, slices, whole
 from refexplorer.views.preview.values import Decoding
 from refexplorer.views.wire.answering import Buffers, Message
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
-class Reader:
+class PreviewReader:
     """Reads parts of the arrays of one set.
 
     Attributes
@@ -37,7 +37,7 @@ class Reader:
     ) -> None:
         self._refs = refs
         self._jobs = jobs
-        self.chunks = Chunks(refs, targets, outcomes)
+        self.chunks = DecodedChunks(refs, targets, outcomes)
         self.last: tuple[Reading, bytes | None] | None = None
 
     def plan(self, message: Message) -> Message:

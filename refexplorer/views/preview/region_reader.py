@@ -12,12 +12,12 @@ from refexplorer.data.decode.chunk_arithmetic import Index, region
 from refexplorer.data.fetch.fetch_many import Fetched, FetchProgress, fetch_many
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.read import chunk_reader
-from refexplorer.data.read.chunk_reader import State
+from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Reference
 from refexplorer.views.preview.regions import Region, chunks_touched, inside
-from refexplorer.views.preview.values import Values
+from refexplorer.views.preview.values import ArrayValues
 from refexplorer.views.wire.failure_log import Outcomes
 from refexplorer.views.wire.jobs import Report, unheard
 
@@ -50,7 +50,7 @@ class _Together(Targets):
         return found[start:end]
 
 
-class Chunks:
+class DecodedChunks:
     """Decodes chunks, and keeps the last ones, so that moving through an array reads each once.
 
     Parameters
@@ -77,7 +77,7 @@ class Chunks:
     def _chunk(self, array: ArrayMeta, index: Index, targets: Targets) -> chunk_reader.Reading:
         found = self._kept.get((array.path, index))
         found = found or chunk_reader.read_chunk(self._refs, array.path, index, targets)
-        if found.state is not State.FAILED:
+        if found.state is not ChunkState.FAILED:
             with self._lock:
                 self._keep((array.path, index), found)
         return found
@@ -85,7 +85,7 @@ class Chunks:
     def _is_news(self, array: ArrayMeta, index: Index, found: chunk_reader.Reading) -> bool:
         """Keep whether a chunk failed; say whether that was not known."""
         reason = found.message or "It could not be read."
-        has_failed = found.state is State.FAILED
+        has_failed = found.state is ChunkState.FAILED
         return self._outcomes.note(array.path, index, reason if has_failed else None)
 
     def _fetch(self, array: ArrayMeta, indices: Sequence[Index], report: Report) -> Targets:
@@ -156,8 +156,8 @@ class _Assembled:
     def __init__(self, array: ArrayMeta, places: Region) -> None:
         self._array = array
         self._places = places
-        self._values: Values | None = None if all(places) else _none(places)
-        self._states: dict[Index, State] = {}
+        self._values: ArrayValues | None = None if all(places) else _none(places)
+        self._states: dict[Index, ChunkState] = {}
         self._message: str | None = None
         self._fill: object = None
 
@@ -180,7 +180,7 @@ class _Assembled:
         return chunk_reader.Reading(None, self._values, overall, message, states, self._fill)
 
 
-def _none(places: Region) -> Values:
+def _none(places: Region) -> ArrayValues:
     """Return the values of a part that has no places along one dimension."""
     try:
         return np.zeros(tuple(map(len, places)))
@@ -192,11 +192,11 @@ def _none(places: Region) -> Values:
 
 
 def hide_unread(
-    array: ArrayMeta, places: Region, states: dict[Index, State], values: Values
+    array: ArrayMeta, places: Region, states: dict[Index, ChunkState], values: ArrayValues
 ) -> None:
     """Set to NaN what no chunk was fetched for, so that a fill value is not taken for data."""
     for index in chunks_touched(array, places):
-        if states.get(index) is not State.FETCHED:
+        if states.get(index) is not ChunkState.FETCHED:
             values[_overlap(array, places, index)[0]] = np.nan
 
 

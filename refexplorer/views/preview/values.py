@@ -18,7 +18,7 @@ VALUES_SHOWN = 1_000_000
 TEXTS_SHOWN = 1_000
 _TEXT_SHOWN = 200
 
-Values = np.ndarray[Any, Any]
+ArrayValues = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Physical:
         Whether they are times.
     """
 
-    decoded: Values
-    numbers: Values | None
+    decoded: ArrayValues
+    numbers: ArrayValues | None
     times: bool = False
 
 
@@ -65,7 +65,9 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
     return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
 
 
-def _decoded(array: ArrayMeta, found: Reading, values: Values, decoding: Decoding) -> Values:
+def _decoded(
+    array: ArrayMeta, found: Reading, values: ArrayValues, decoding: Decoding
+) -> ArrayValues:
     import xarray
 
     attributes = dict(array.attributes)
@@ -87,7 +89,7 @@ def _decoded(array: ArrayMeta, found: Reading, values: Values, decoding: Decodin
         return values
 
 
-def texts(values: Values) -> tuple[str, ...]:
+def texts(values: ArrayValues) -> tuple[str, ...]:
     """Return the first values as text."""
     first = values.reshape(-1)[:TEXTS_SHOWN]
     return tuple(escape(_text(value), _TEXT_SHOWN) for value in first)

@@ -17,7 +17,7 @@ _CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
 _PAIRED = re.compile("[\U00010000-\U0010ffff]")
 """Characters that are two code units."""
 
-Place = tuple[int, int]
+TextRange = tuple[int, int]
 """First code unit, and last exclusive."""
 
 
@@ -59,13 +59,13 @@ class Places:
         found = ((name, self.span(pointer + pointer_to(name))) for name in names or ())
         return {name: self.text[one.start : one.end] for (name, one) in found if one is not None}
 
-    def value(self, pointer: str) -> Place | None:
+    def value(self, pointer: str) -> TextRange | None:
         """Return where the value of a JSON pointer stands."""
         span = self.span(pointer)
         place = None if span is None else (self.units(span.start), self.units(span.end))
         return None if place is None or min(place) < 0 else place
 
-    def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[Place] | None:
+    def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[TextRange] | None:
         """Return where parts of a text value stand.
 
         Parameters

@@ -38,7 +38,7 @@ class _Level:
     levels: list[_Level] = field(default_factory=list)
 
 
-class Tree:
+class VisibleTree:
     """Which folders are open, and the rows that this makes.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.read.chunk_reader import Reading, State
+from refexplorer.data.read.chunk_reader import ChunkState, Reading
 from refexplorer.limits import Limits
 
 
@@ -68,7 +68,7 @@ def test_a_length_that_is_claimed_is_refused_by_arithmetic(name: str, inside: bo
     most = Limits().itemsize
     claimed = typed(name, length_bytes=most + 4)
     found = read(pair(claimed) if inside else claimed, b"", "")
-    assert found.state is State.FAILED
+    assert found.state is ChunkState.FAILED
     assert "limits: itemsize" in (found.message or "")
 
 

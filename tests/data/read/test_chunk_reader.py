@@ -10,7 +10,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.read.chunk_reader import Reading, State, read_chunk
+from refexplorer.data.read.chunk_reader import ChunkState, Reading, read_chunk
 from refexplorer.data.read.estimates import estimate_selection
 from refexplorer.errors import AccessError, DecodeError
 from refexplorer.limits import Limits
@@ -29,7 +29,7 @@ def chunk(refs: rx.ReferenceSet, index: tuple[int, ...], *allow: str) -> Reading
 def test_a_chunk_of_a_netcdf_file() -> None:
     refs = rx.open_references(DEMO / "sst.v0.json")
     found = read_chunk(refs, "sst", (0, 0, 1), targets(refs))
-    assert found.state is State.FETCHED
+    assert found.state is ChunkState.FETCHED
     assert found.values is not None
     assert found.values.shape == (2, 96, 96)
     assert found.values.dtype == "i2"
@@ -47,7 +47,11 @@ def test_three_states_that_do_not_look_alike(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\1\0\2\0")
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], None, [f"{tmp_path}/g"]))
     found = [chunk(refs, (index,), str(tmp_path)) for index in range(3)]
-    assert [each.state for each in found] == [State.FETCHED, State.FILL, State.FAILED]
+    assert [each.state for each in found] == [
+        ChunkState.FETCHED,
+        ChunkState.FILL,
+        ChunkState.FAILED,
+    ]
     values = [None if each.values is None else each.values.tolist() for each in found]
     assert values == [[1, 2], [-1, -1], None]
     assert "x/2 could not be read" in (found[2].message or "")
@@ -56,7 +60,7 @@ def test_three_states_that_do_not_look_alike(tmp_path: Path) -> None:
 def test_a_chunk_that_does_not_decode_names_its_key() -> None:
     refs = rx.open_references(raw_set("not zlib", compressor={"id": "zlib", "level": 1}))
     found = chunk(refs, (0,))
-    assert found.state is State.FAILED
+    assert found.state is ChunkState.FAILED
     assert found.message is not None
     assert found.message.startswith("x/0 could not be decoded: ")
 
@@ -71,7 +75,7 @@ def test_reading_asks_before_it_touches_a_target(server: RangeServer) -> None:
 def test_what_would_eat_the_machine_is_refused_by_arithmetic(server: RangeServer) -> None:
     huge = raw_set([f"{server.url}/f"], shape=[10**12], chunks=[10**12], dtype="<f8")
     found = chunk(rx.open_references(huge), (0,), server.url)
-    assert found.state is State.FAILED
+    assert found.state is ChunkState.FAILED
     assert "8.00 TB" in (found.message or "")
     wide = raw_set([f"{server.url}/f"], dtype="|V1000000000")
     assert "limits: itemsize" in (chunk(rx.open_references(wide), (0,), server.url).message or "")

@@ -21,7 +21,7 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Transpos
 
 import refexplorer as rx
 from refexplorer.data.decode.inflating import check_inflation
-from refexplorer.data.read.chunk_reader import State
+from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.ladder import Ladder
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
@@ -74,7 +74,7 @@ def test_each_step_of_a_chunk_of_a_netcdf_file() -> None:
     assert values.form == "<i2 [2, 96, 96]"
     chunk = refs.chunk("sst", (0, 0, 1))
     np.testing.assert_array_equal(found.values, chunk.values)
-    assert found.state is chunk.state is State.FETCHED
+    assert found.state is chunk.state is ChunkState.FETCHED
     assert found.message is None
 
 
@@ -82,7 +82,7 @@ def test_a_key_that_is_no_chunk_has_its_bytes_and_a_missing_chunk_its_fill_value
     refs = rx.open_references(raw_set(None, "abcd"))
     assert [rung.name for rung in refs.ladder("x/.zarray").rungs] == ["reference", "raw bytes"]
     missing = refs.ladder("x/0")
-    assert missing.state is State.FILL
+    assert missing.state is ChunkState.FILL
     assert "fill value" in str(missing)
     for key in ("nothing", "x/7", "x/0.0"):
         with pytest.raises(KeyError):
@@ -113,7 +113,7 @@ def test_the_step_that_fails_says_why(
     tmp_path: Path, data: bytes, metadata: dict[str, Any], step: str, sentence: str
 ) -> None:
     found = climb(tmp_path, data, **metadata)
-    assert found.state is State.FAILED
+    assert found.state is ChunkState.FAILED
     assert found.rungs[-1].name == step
     assert sentence in (found.message or "")
     assert found.message is not None
@@ -139,7 +139,7 @@ def test_a_bomb_is_stopped_in_the_ladder_and_in_zarr(tmp_path: Path, name: str) 
     with pytest.raises(rx.LimitError, match="x/0 could not be decoded"):
         group["x"][:2]
     chunk = refs.chunk("x", (0,), allow=[str(tmp_path)])
-    assert chunk.state is State.FAILED
+    assert chunk.state is ChunkState.FAILED
     assert "it was stopped" in (chunk.message or "")
 
 
@@ -175,7 +175,7 @@ def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> 
     checked = index + struct.pack("<I", google_crc32c.value(index))
     parts = [checked, chunk] if location == "start" else [chunk, checked]
     (tmp_path / "s/c/0").write_bytes(b"".join(parts))
-    assert refs.ladder("c/0", allow=[str(tmp_path)]).state is State.FAILED
+    assert refs.ladder("c/0", allow=[str(tmp_path)]).state is ChunkState.FAILED
     opened = refs.to_zarr(allow=[str(tmp_path)])
     for part in (slice(4), slice(8)):
         with pytest.raises(rx.LimitError, match="gzip inflates"):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.read.chunk_reader import State
+from refexplorer.data.read.chunk_reader import ChunkState
 from tests.helpers.sets import raw_set, x_of
 
 ROOM = {"note": "." * 2**16}
@@ -28,7 +28,7 @@ def opened(*references: Any, **more: Any) -> rx.ReferenceSet:
 def test_a_chunk_whose_reference_is_refused_has_failed(more: dict[str, Any]) -> None:
     refs = opened(None, ["u", -1, 4], ["{{ nothing }}/u", 0, 4], **more)
     found = [refs.chunk("x", (index,)) for index in range(3)]
-    assert [each.state for each in found] == [State.FILL, State.FAILED, State.FAILED]
+    assert [each.state for each in found] == [ChunkState.FILL, ChunkState.FAILED, ChunkState.FAILED]
     assert [each.values is None for each in found] == [False, True, True]
     assert [each.state.value for each in map(refs.ladder, ("x/0", "x/1", "x/2"))] == [
         "fill",
@@ -67,7 +67,7 @@ def test_any_key_of_the_source_tells_why_it_is_not_there() -> None:
     error = refs.left_out("note")
     assert error is not None
     assert (error.code, error.pointer, error.key) == ("bad-ref-shape", "/refs/note", "note")
-    assert refs.ladder("note").state is State.FAILED
+    assert refs.ladder("note").state is ChunkState.FAILED
     assert refs.left_out("good") is refs.left_out("nowhere") is None
     with pytest.raises(KeyError):
         refs.ladder("nowhere")
@@ -75,7 +75,7 @@ def test_any_key_of_the_source_tells_why_it_is_not_there() -> None:
 
 def test_more_keys_are_left_out_than_diagnostics_list() -> None:
     refs = rx.open_references(raw_set(*[["u", -1, 4]] * 30, shape=[60]))
-    assert refs.chunk("x", (29,)).state is State.FAILED
+    assert refs.chunk("x", (29,)).state is ChunkState.FAILED
 
 
 def test_of_equal_keys_the_last_one_decides() -> None:
@@ -85,7 +85,7 @@ def test_of_equal_keys_the_last_one_decides() -> None:
         rx.open_references(f"{{{text}, {first}, {last}}}").chunk("x", (0,)).state
         for first, last in ((bad, good), (good, bad))
     ]
-    assert states == [State.FETCHED, State.FAILED]
+    assert states == [ChunkState.FETCHED, ChunkState.FAILED]
 
 
 def test_a_chunk_that_a_gen_item_makes_again_is_there() -> None:
@@ -103,9 +103,9 @@ def test_a_generated_chunk_whose_template_fails_has_failed() -> None:
         {"version": 1, "refs": raw_set(None, shape=[2000]), "gen": [item]},
     )
     found = refs.chunk("x", (500,))
-    assert found.state is refs.ladder("x/500").state is State.FAILED
+    assert found.state is refs.ladder("x/500").state is ChunkState.FAILED
     assert "/gen/0/offset: gen[0] makes this key, but its `offset` fails" in str(found.message)
-    assert refs.chunk("x", (999,)).state is State.FILL
+    assert refs.chunk("x", (999,)).state is ChunkState.FILL
 
 
 def test_no_chunk_of_a_gen_item_that_was_refused_looks_as_if_it_never_was() -> None:
@@ -117,7 +117,7 @@ def test_no_chunk_of_a_gen_item_that_was_refused_looks_as_if_it_never_was() -> N
         {"version": 1, "refs": raw_set(None, "text", shape=[8]), "gen": [item]}
     )
     found = [refs.chunk("x", (index,)) for index in range(4)]
-    states = [State.FAILED, State.FETCHED, State.FILL, State.FAILED]
+    states = [ChunkState.FAILED, ChunkState.FETCHED, ChunkState.FILL, ChunkState.FAILED]
     assert [each.state for each in found] == states
     assert "/gen/0/offset: gen[0] would make this key, but it fails for i=0" in str(
         found[3].message
@@ -152,9 +152,9 @@ def test_a_chunk_whose_row_has_a_bad_number_has_failed(tmp_path: Path) -> None:
     pq.write_table(table.set_column(1, "offset", offsets), file)
     refs = rx.open_references(tmp_path / "refs")
     found = refs.chunk("x", (2,))
-    assert found.state is refs.ladder("x/2").state is State.FAILED
+    assert found.state is refs.ladder("x/2").state is ChunkState.FAILED
     assert "bad-offset at x/refs.0.parq: The offset of row 2" in str(found.message)
-    assert refs.chunk("x", (1,)).state is State.FILL
+    assert refs.chunk("x", (1,)).state is ChunkState.FILL
 
 
 def test_chunks_of_a_record_file_that_cannot_be_read_have_failed(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_chunks_of_a_record_file_that_cannot_be_read_have_failed(tmp_path: Path)
     (tmp_path / "refs" / "x" / "refs.0.parq").write_bytes(b"<html>not found</html>")
     refs = rx.open_references(tmp_path / "refs")
     found = [refs.chunk("x", (index,)) for index in (0, 1)]
-    assert [each.state for each in found] == [State.FAILED] * 2
+    assert [each.state for each in found] == [ChunkState.FAILED] * 2
     assert "x/refs.0.parq" in str(found[0].message)
     assert refs.chunk_grid("x").left_out.indices.tolist() == [[0], [1], [2]]
     assert (refs.summary().missing, refs.summary().left_out) == (0, 3)

@@ -13,7 +13,7 @@ import zstandard
 
 import refexplorer as rx
 from refexplorer.formats.files.local_files import OwnFiles
-from refexplorer.formats.icechunk.flatbuffer import Table
+from refexplorer.formats.icechunk.flatbuffer import FlatTable
 from refexplorer.formats.icechunk.manifests import chunks_of, crockford
 from refexplorer.limits import Limits
 from tests.formats.icechunk.icechunk_two import COUNT, ZIP
@@ -42,7 +42,7 @@ def content_of(manifest: Path) -> bytes:
 
 
 def node_of(manifest: Path) -> str:
-    (array,) = Table.root(content_of(manifest)).tables(1)
+    (array,) = FlatTable.root(content_of(manifest)).tables(1)
     return crockford(array.bytes_at(0, 8) or b"")
 
 
@@ -108,15 +108,15 @@ def test_a_header_that_is_not_known(folder: Path, place: int, value: int, said: 
     assert said in refusal(manifest, node)
 
 
-def _manifest(root: Table) -> Table:
+def _manifest(root: FlatTable) -> FlatTable:
     return root
 
 
-def _array(root: Table) -> Table:
+def _array(root: FlatTable) -> FlatTable:
     return next(root.tables(1))
 
 
-def _chunk(root: Table) -> Table:
+def _chunk(root: FlatTable) -> FlatTable:
     return list(_array(root).tables(1))[-1]
 
 
@@ -153,14 +153,14 @@ def moved(data: bytes, table: Any, fields: dict[int, int | None]) -> bytes:
     ],
 )
 def test_a_field_that_is_not_known(
-    folder: Path, table: Callable[[Table], Table], fields: dict[int, int | None], said: str
+    folder: Path, table: Callable[[FlatTable], FlatTable], fields: dict[int, int | None], said: str
 ) -> None:
     manifest = manifest_of(folder / "few")
     node, data = node_of(manifest), content_of(manifest)
     header = manifest.read_bytes()[:HEADER]
-    manifest.write_bytes(header + zstandard.compress(moved(data, table(Table.root(data)), {})))
+    manifest.write_bytes(header + zstandard.compress(moved(data, table(FlatTable.root(data)), {})))
     assert read(manifest, node) == EXPECTED
-    changed = moved(data, table(Table.root(data)), fields)
+    changed = moved(data, table(FlatTable.root(data)), fields)
     manifest.write_bytes(header + zstandard.compress(changed))
     assert said in refusal(manifest, node)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.refset.chunks.generated_counts import count_by_arithmetic
+from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.segments.segment import Generated
 
 
@@ -54,7 +55,7 @@ def test_what_arithmetic_tells_is_what_listing_gives(
 ) -> None:
     refs = opened(key, {"i": i, "j": j}, [rows, columns])
     array = refs.array("x")
-    for segment in refs.opened.segments:
+    for segment in internals(refs).opened.segments:
         assert isinstance(segment, Generated)
         counted = count_by_arithmetic(segment, array)
         listed = sum(

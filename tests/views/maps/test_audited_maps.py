@@ -13,7 +13,7 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.audit.plan import audit_parts
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.views.maps.chunk_map import ChunkMap
-from refexplorer.views.maps.target_map import TargetMap
+from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.wire.failure_log import Outcomes
 
 WHOLE: dict[str, Any] = {"array": "sst", "axes": None, "window": None}
@@ -48,7 +48,7 @@ def test_targets_have_the_states_of_an_audit(
     refs: rx.ReferenceSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit_parts, "PART_COST", 400)  # a target has several parts
-    target_map = TargetMap(refs, Targets(AccessPolicy(), None, refs.limits))
+    target_map = TargetMapView(refs, Targets(AccessPolicy(), None, refs.limits))
     audit = refs.audit(decode="all")
     answer, _ = target_map.rows({"start": 0, "n": 10})
     rows: Any = answer["rows"]

@@ -49,7 +49,7 @@ class ArrayAudit:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class AuditProblem:
     """What is wrong in the same way with references to one target.
 
     Attributes
@@ -135,7 +135,7 @@ class AuditSummary:
     same: int
     partly: int
     decoded_bytes: int
-    problems: tuple[Problem, ...]
+    problems: tuple[AuditProblem, ...]
     problem_count: int
     grants: tuple[str, ...]
     unfinished: tuple[str, ...]

@@ -17,7 +17,7 @@ from refexplorer.data.audit.plan.states import (
     TARGET_STATES,
     UNREACHABLE,
 )
-from refexplorer.data.audit.report.audit_summary import ArrayAudit, Problem
+from refexplorer.data.audit.report.audit_summary import ArrayAudit, AuditProblem
 from refexplorer.data.audit.report.word_columns import coded, places_of
 from refexplorer.formats.buffers.arrow import flags_of
 from refexplorer.refset.columns.sums import LARGEST, exact_sum
@@ -58,7 +58,7 @@ class Tally:
     _arrays: dict[str | None, np.ndarray] = field(default_factory=dict)
     _targets: np.ndarray = field(default_factory=lambda: np.zeros(len(TARGET_STATES), np.int64))
     _last: tuple[int, int, object] | None = None
-    _problems: dict[tuple[int, int], Problem] = field(default_factory=dict)
+    _problems: dict[tuple[int, int], AuditProblem] = field(default_factory=dict)
     _more_problems: int = 0
 
     def add(self, results: pa.Table) -> None:
@@ -105,7 +105,7 @@ class Tally:
             counts[self._last[1]] += 1
         return _named(TARGET_STATES, counts)
 
-    def problems(self) -> tuple[tuple[Problem, ...], int]:
+    def problems(self) -> tuple[tuple[AuditProblem, ...], int]:
         """Return the first problems, and how many there are."""
         return tuple(self._problems.values()), len(self._problems) + self._more_problems
 
@@ -164,9 +164,11 @@ class Tally:
         self.grants.update(dict.fromkeys(granted[: KEPT_GRANTS - len(self.grants)]))
 
 
-def _problem(results: pa.Table, row: int, count: int) -> Problem:
+def _problem(results: pa.Table, row: int, count: int) -> AuditProblem:
     (found,) = results.slice(row, 1).select(["target", "state", "key", "message"]).to_pylist()
-    return Problem(found["target"], found["state"], count, found["key"], found["message"] or "")
+    return AuditProblem(
+        found["target"], found["state"], count, found["key"], found["message"] or ""
+    )
 
 
 def _version(results: pa.Table, row: int) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.audit.plan.audit_parts import Part
 from refexplorer.data.audit.plan.overlaps import OVERLAPS
 from refexplorer.data.audit.plan.states import GOOD, PAST_END, STATES
-from refexplorer.data.audit.work.decoded import Outcome, decoded
+from refexplorer.data.audit.work.decoded import DecodedChunk, decoded
 from refexplorer.data.check.asking import Answer, ask_all, past_end
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.facts import Facts
@@ -134,7 +134,7 @@ class _Found:
         past = past_end(rows["offset"].to_numpy(), rows["length"].to_numpy(), self._sizes)
         self.states[past & (self._kinds == RANGE) & (self._sizes >= 0)] = PAST_END
 
-    def table(self, chosen: np.ndarray, outcomes: Sequence[Outcome]) -> pa.Table:
+    def table(self, chosen: np.ndarray, outcomes: Sequence[DecodedChunk]) -> pa.Table:
         """Return the results; `outcomes` are those of the `chosen` rows, shape ``(m,)``."""
         states, places = self.states.copy(), np.full(len(self.states), -1)
         states[chosen] = [outcome.state for outcome in outcomes]
@@ -156,7 +156,7 @@ class _Found:
         given = {name: self._rows[name] for name in RESULTS.names if name not in columns}
         return pa.table({**given, **columns}).select(RESULTS.names).cast(RESULTS)
 
-    def _messages(self, places: np.ndarray, outcomes: Sequence[Outcome]) -> pa.DictionaryArray:
+    def _messages(self, places: np.ndarray, outcomes: Sequence[DecodedChunk]) -> pa.DictionaryArray:
         """Return the sentence of each chunk: its own, else that of its target."""
         said = [answer and answer.message for answer in self._answers]
         past = [_past(fact) for fact in self._facts]

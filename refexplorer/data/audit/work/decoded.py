@@ -27,7 +27,7 @@ BATCH_CHUNKS = 256
 _DIGEST = 16
 
 
-class Outcome(NamedTuple):
+class DecodedChunk(NamedTuple):
     """What became of a chunk that was to be decoded.
 
     Attributes
@@ -54,7 +54,7 @@ def decoded(
     targets: Targets,
     limits: Limits,
     keep_on: Callable[[], bool],
-) -> Iterator[Outcome]:
+) -> Iterator[DecodedChunk]:
     """Yield what becomes of chunks, in order.
 
     Parameters
@@ -86,7 +86,7 @@ def decoded(
             if isinstance(data, bytes):
                 yield _of_bytes(data, chunk.path, steps_of)
             else:
-                yield Outcome(_state(data), message=str(data))
+                yield DecodedChunk(_state(data), message=str(data))
 
 
 def checksum(values: np.ndarray) -> str:
@@ -101,7 +101,7 @@ def checksum(values: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def _of_bytes(data: bytes, path: str, steps_of: Callable[[str], list[Step]]) -> Outcome:
+def _of_bytes(data: bytes, path: str, steps_of: Callable[[str], list[Step]]) -> DecodedChunk:
     values: object = data
     label = ""
     try:
@@ -109,9 +109,9 @@ def _of_bytes(data: bytes, path: str, steps_of: Callable[[str], list[Step]]) -> 
             label = f"{step.label}: "
             values = step.run(values)
     except Exception as error:  # a codec raises what it likes
-        return Outcome(UNDECODABLE, message=f"{label}{said(error)}")
+        return DecodedChunk(UNDECODABLE, message=f"{label}{said(error)}")
     assert isinstance(values, np.ndarray)
-    return Outcome(DECODED, values.nbytes, checksum(values))
+    return DecodedChunk(DECODED, values.nbytes, checksum(values))
 
 
 class _Chunk(NamedTuple):

@@ -167,7 +167,7 @@ def run(crew: Crew, parts: Iterator[Part], finished: Finished, keep_on: Callable
     RefexplorerError
         If the cluster goes away.
     """
-    work = _Work(crew, finished)
+    work = _HandedOut(crew, finished)
     while work.hand_out(parts):
         if not keep_on():
             raise Stopped
@@ -183,7 +183,7 @@ class _Try:
     begun: float
 
 
-class _Work:
+class _HandedOut:
     """The parts that are being done."""
 
     def __init__(self, crew: Crew, finished: Finished) -> None:

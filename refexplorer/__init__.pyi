@@ -4,11 +4,8 @@ from .converting import Conversion as Conversion, convert as convert
 from .data.audit.auditing import AuditProgress as AuditProgress
 from .data.audit.report.audit_report import Audit as Audit
 from .data.audit.report.audit_summary import AuditSummary as AuditSummary
+from .data.check.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
 from .data.check.target_states import TargetState as TargetState
-from .data.check.check_results import (
-    TargetCheck as TargetCheck,
-    TargetChecks as TargetChecks,
-)
 from .data.open.filesystem import ReferenceView as ReferenceView
 from .data.read.chunk_reader import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate

@@ -59,13 +59,13 @@ class Answer(NamedTuple):
         return None if self.facts.ranges else NO_RANGES
 
 
-Wanted = tuple[str | None, Callable[[Answer], None]]
+AskedTarget = tuple[str | None, Callable[[Answer], None]]
 """A target, as in the references (None is the one that the reader names), and what takes its
 answer."""
 
 
 async def ask_all(
-    targets: Targets, wanted: Iterable[Wanted], concurrency: int = CONCURRENCY
+    targets: Targets, wanted: Iterable[AskedTarget], concurrency: int = CONCURRENCY
 ) -> None:
     """Ask for size and version of many targets; runs on fsspec's event loop.
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from refexplorer.data.check.asking import CONCURRENCY, Answer, Wanted, ask_all, past_end
+from refexplorer.data.check.asking import CONCURRENCY, Answer, AskedTarget, ask_all, past_end
 from refexplorer.data.check.check_results import TargetCheck, TargetChecks
 from refexplorer.data.check.journal import Journal
 from refexplorer.data.check.target_states import TargetState
@@ -84,7 +84,7 @@ class _Run:
         self._journal = journal
         self._new: deque[TargetCheck] = deque()
 
-    def wanted(self) -> Iterator[Wanted]:
+    def wanted(self) -> Iterator[AskedTarget]:
         """Yield the targets that the journal does not know."""
         for layout in map(self._index.layout, self._index.urls):
             yield from self._unknown(layout.url, layout, layout.end, len(layout) + layout.whole)
@@ -98,7 +98,7 @@ class _Run:
 
     def _unknown(
         self, url: str | None, layout: TargetLayout | None, end: int | None, references: int
-    ) -> Iterator[Wanted]:
+    ) -> Iterator[AskedTarget]:
         blank = TargetCheck(url, TargetState.UNREACHABLE, end, references)
         known = self._journal.known(blank)
         if known is None:

@@ -1,7 +1,8 @@
-"""Run every check on a machine that has Python and pip: ``python3 -m tests [PYTEST ARGUMENTS]``.
+"""Run every check on a machine that has Python and pip: ``python3 -m tests [--quick] [ARGUMENTS]``.
 
 Makes ``.venv``, installs the project and what its tests need, finds a browser or installs one,
-then runs ruff, mypy and pytest. Needs the standard library only.
+then runs ruff, mypy and pytest with the ARGUMENTS; ``--quick`` runs pytest alone, without
+browsers, servers and hostile children. Needs the standard library only.
 """
 
 # ruff: noqa: T201
@@ -31,6 +32,7 @@ AT_ONCE = (
 The order of the files stays: after playwright a process has a running loop, which notebooks' code
 that is run in the tests before cannot have.
 """
+QUICK = ("-m", "not browser and not server and not child")
 
 
 def main(arguments: list[str]) -> int:
@@ -38,6 +40,9 @@ def main(arguments: list[str]) -> int:
     _heading("environment (the first time takes a few minutes)")
     if status := _make_environment():
         return status
+    if "--quick" in arguments:
+        rest = [argument for argument in arguments if argument != "--quick"]
+        return _check("quick tests", ["pytest", *AT_ONCE, *QUICK, *rest])
     _heading("browser")
     if not _have_browser():
         print(NO_BROWSER, file=sys.stderr)

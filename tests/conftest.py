@@ -21,7 +21,15 @@ pytest_plugins = ["tests.helpers.costs"]
 settings.register_profile("repeated", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None)
 settings.load_profile("repeated")
+BROWSING = {"page", "lab", "panel_page"}
 expect.set_options(timeout=60_000)  # several processes test at once; who passes waits no longer
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what takes a browser by its fixtures; modules with a server or a child say so."""
+    for item in items:
+        if isinstance(item, pytest.Function) and BROWSING & set(item.fixturenames):
+            item.add_marker("browser")
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ from tests.app.sessions import PATIENCE, Visitor
 from tests.helpers.costly import COSTLY
 from tests.helpers.hosts import running_page
 
+pytestmark = pytest.mark.server
+
 
 class Hopeful(Visitor):
     """Opens what may be refused, and hears why."""

@@ -12,6 +12,8 @@ import pytest
 
 from tests.helpers.hosts import running_page
 
+pytestmark = pytest.mark.server
+
 PATHS = (
     "",
     "healthz",

@@ -22,6 +22,8 @@ from tests.helpers.costly import COSTLY, bomb
 from tests.helpers.servers import RangeServer, range_server
 from tests.helpers.visiting import choose, hear
 
+pytestmark = pytest.mark.child
+
 SMALL = 1_000_000
 """Bytes that a small set takes beside Python."""
 

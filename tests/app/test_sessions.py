@@ -7,8 +7,12 @@ import json
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.app.sessions import NUMBER, visit_together
 from tests.helpers.hosts import running_page
+
+pytestmark = pytest.mark.server
 
 SOURCES = ("demo/sst.v1.json", "demo/spec.v1.json")
 

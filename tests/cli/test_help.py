@@ -42,6 +42,7 @@ def test_an_example_runs(line: str, folder: Path) -> None:
     assert ran.stdout or (folder / line.rpartition(">")[2].strip()).stat().st_size
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("line", PAGE_LINES)
 def test_an_example_of_a_page_serves(
     line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -52,6 +53,7 @@ def test_an_example_of_a_page_serves(
         assert served.url.startswith("http://")
 
 
+@pytest.mark.server
 def test_a_program_is_told_the_address_of_the_page() -> None:
     command = [sys.executable, "-m", "refexplorer", "demo", "--no-browser", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:

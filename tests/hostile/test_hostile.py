@@ -13,6 +13,8 @@ import pytest
 from tests.cases import hostile
 from tests.hostile.child import RECIPES
 
+pytestmark = pytest.mark.child
+
 CASES = hostile()
 ELSEWHERE = {
     "range-past-end": "tests/data reads such a range",

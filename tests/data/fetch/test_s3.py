@@ -23,6 +23,8 @@ from refexplorer.spec.core.references import Range, Url
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import bytes_at
 
+pytestmark = pytest.mark.server
+
 BODY = bytes(range(256)) * 8
 STORED = gzip.compress(BODY, mtime=0)
 KEYS = {"key": "who", "secret": "knows"}

@@ -60,6 +60,15 @@ def test_links_lead_somewhere(name: str) -> None:
     assert not [link for link in links if not (ROOT / link).exists()]
 
 
+def test_the_way_into_the_house_is_short_and_leads_to_modules_that_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 120
+    named = set(re.findall(r"`([\w/]+\.(?:py|tsx?))`", text))
+    files = [str(path) for room in ("refexplorer", "tests") for path in (ROOT / room).rglob("*.*")]
+    assert named
+    assert not [name for name in named if not any(path.endswith(f"/{name}") for path in files)]
+
+
 def test_every_public_name_has_a_docstring() -> None:
     assert not [name for name in rx.__all__ if not getattr(rx, name).__doc__]
 

@@ -1,11 +1,14 @@
 """Build hook of the front end: TypeScript to one bundle per view, with node from PyPI.
 
+The types of the messages come first: Python's models of them as a JSON Schema, and of that types.
+
 `python hatch_build.py` builds by hand, `python hatch_build.py --watch` after every change.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +18,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 VIEWS = ("explorer", "editor", "page")
+GENERATED = Path("refexplorer", "frontend", "generated")
+MODELS = Path("refexplorer", "views", "wire")
 
 
 class FrontEndHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -36,11 +41,25 @@ def build(root: Path) -> None:
         If npm or the bundler fails; the text says which, and its own last words.
     """
     frontend = root / "refexplorer" / "frontend"
-    bundles = [root / "refexplorer" / "widgets" / "static" / f"{view}.js" for view in VIEWS]
-    if all(bundle.is_file() for bundle in bundles) and _is_current(root, frontend, bundles):
+    made = [root / "refexplorer" / "widgets" / "static" / f"{view}.js" for view in VIEWS]
+    if not (root / "PKG-INFO").is_file():  # an sdist brings its bundles, and needs no types
+        made.append(root / GENERATED / "protocol.ts")
+    if all(file.is_file() for file in made) and _is_current(root, frontend, made):
         return
     install(frontend)
+    describe_messages(root)
     _check(_run("node", ["build.mjs"], frontend), "the bundler (esbuild)")
+
+
+def describe_messages(root: Path) -> None:
+    """Write the JSON Schema of the messages to where the front end takes its types from."""
+    command = [sys.executable, "-m", "refexplorer.views.wire.schema"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    described = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    _check(described, "the description of the messages (it needs msgspec)")
+    schema = root / GENERATED / "protocol.json"
+    schema.parent.mkdir(exist_ok=True)
+    schema.write_text(described.stdout, encoding="utf-8")
 
 
 def install(frontend: Path) -> None:
@@ -54,15 +73,16 @@ def watch(root: Path) -> int:
     """Rebuild after every change until interrupted; the exit status of the bundler."""
     frontend = root / "refexplorer" / "frontend"
     install(frontend)
+    describe_messages(root)
     return _run("node", ["build.mjs", "--watch"], frontend, capture_output=False).returncode
 
 
-def _is_current(root: Path, frontend: Path, bundles: list[Path]) -> bool:
+def _is_current(root: Path, frontend: Path, made: list[Path]) -> bool:
     """Tell whether no source is newer; an sdist brings its bundles and has no times to compare."""
     if (root / "PKG-INFO").is_file():
         return True
-    sources = [*(frontend / "src").rglob("*"), *frontend.glob("*.*")]
-    return _newest(sources) <= min(bundle.stat().st_mtime for bundle in bundles)
+    sources = [*(frontend / "src").rglob("*"), *frontend.glob("*.*"), *(root / MODELS).glob("*.py")]
+    return _newest(sources) <= min(file.stat().st_mtime for file in made)
 
 
 def _newest(paths: Iterable[Path]) -> float:

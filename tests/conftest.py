@@ -22,6 +22,8 @@ settings.register_profile("repeated", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None)
 settings.load_profile("repeated")
 BROWSING = {"page", "lab", "panel_page"}
+CONTROLLED = {"app", "demo", "views", "widgets"}
+"""Rooms of tests that make controllers."""
 expect.set_options(timeout=60_000)  # several processes test at once; who passes waits no longer
 
 
@@ -52,6 +54,24 @@ def guard(request: pytest.FixtureRequest) -> Iterator[None]:
     watching = Guard(context)
     yield
     assert not watching.findings, "\n".join(watching.findings)
+
+
+@pytest.fixture(autouse=True)
+def wire(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test in which a controller says what no model describes."""
+    if CONTROLLED.isdisjoint(request.path.parts):
+        yield
+        return
+    from refexplorer.views.editor.editor_controller import EditorController
+    from refexplorer.views.explorer.explorer_controller import ExplorerController
+    from tests.helpers.wire import recorded
+
+    with (
+        recorded(ExplorerController, "Explorer") as one,
+        recorded(EditorController, "Editor") as two,
+    ):
+        yield
+    assert not [*one, *two]
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,14 @@ from bokeh.embed.bundle import extension_dirs
 from panel.custom import JSComponent
 
 from refexplorer.app.turns import Turns
+from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.wire.answering import Buffers, Message
+from refexplorer.views.wire.answering import Buffers, Message, event
+from refexplorer.views.wire.editor_messages import Explore
+from refexplorer.views.wire.messages import Done
+from refexplorer.views.wire.page_messages import PieceWanted
 from refexplorer.widgets.bundles import FOLDER
 
 # Panel finds a bundle below a registered folder and lets the browser fetch it once, by URL.
@@ -22,7 +26,7 @@ extension_dirs["refexplorer"] = FOLDER
 
 
 class Controller(Protocol):
-    """What a view asks of Python; see CONTRIBUTING.md."""
+    """What a view asks of Python; see refexplorer/reference/PROTOCOL.md."""
 
     post: Callable[[Message, Buffers], None]
 
@@ -106,17 +110,15 @@ class EditorView(View):
     def __init__(self, editor: EditorController, explore: Callable[[ReferenceSet], None]) -> None:
         self._editor = editor
         self._explore = explore
+        editor.operations = {**editor.operations, Explore: self._show}
         super().__init__(editor, text=editor.document)
 
-    def _handle_msg(self, data: Message) -> None:
-        """Answer what concerns the page in a turn of it; the rest as ever."""
-        if data.get("op") != "explore":
-            super()._handle_msg(data)
-        elif (references := self._editor.references) is not None:
-            self._post({"id": data["id"]}, [])
-            self._turns.soon(self._explore, references)
-        else:
-            self._post({"id": data["id"], "error": "There was no text yet that makes keys."}, [])
+    def _show(self, request: Explore) -> Done:
+        """Answer ``explore``; what concerns the page is done in a turn of it."""
+        if self._editor.references is None:
+            raise RefexplorerError("There was no text yet that makes keys.")
+        self._turns.soon(self._explore, self._editor.references)
+        return Done()
 
 
 class Frame(JSComponent):
@@ -146,4 +148,5 @@ class Frame(JSComponent):
 
     def ask_for_piece(self, start: int) -> None:
         """Tell the browser that the bytes of a dropped file are taken from here on."""
-        self._send_msg({"message": {"ev": "piece", "start": start}, "buffers": []})
+        message, buffers = event(PieceWanted(start))
+        self._send_msg({"message": message, "buffers": buffers})

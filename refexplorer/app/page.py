@@ -22,7 +22,15 @@ from refexplorer.markup import escape
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
-from refexplorer.views.wire.answering import sentence
+from refexplorer.views.wire.answering import Operations, read, sentence
+from refexplorer.views.wire.page_messages import (
+    BeginUpload,
+    Go,
+    OpenSource,
+    Stop,
+    TakePiece,
+    Turn,
+)
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
 _SHOWN_CHARS = 10_000_000
@@ -108,56 +116,56 @@ class ServedPage:
 
     def _do(self, message: Mapping[str, Any]) -> None:
         """Do what the header or the start screen asks for; say why it cannot be done."""
-        operations: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
-            "open": self._choose,
-            "go": self._go,
-            "turn": self._turn_to,
-            "stop": self._stop,
-            "upload": self._begin_upload,
-            "piece": self._take_piece,
+        operations: Operations = {
+            OpenSource: self._choose,
+            Go: self._go,
+            Turn: self._turn_to,
+            Stop: self._stop,
+            BeginUpload: self._begin_upload,
+            TakePiece: self._take_piece,
         }
         try:
-            operations[message["op"]](message)
+            request = read(operations, message)
+            operations[type(request)](request)
         except Exception as error:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         self._frame.param.update(view=START, opening="", problem=sentence(error))
 
-    def _choose(self, message: Mapping[str, Any]) -> None:
-        source = str(message["source"])
+    def _choose(self, request: OpenSource) -> None:
+        source = request.source
         self._open(source, partial(self._library.open, source), Address(source))
 
-    def _go(self, message: Mapping[str, Any]) -> None:
+    def _go(self, request: Go) -> None:
         """Follow the address; what it names is opened unless it is open already."""
-        self._step = int(message["step"])
-        place = Address.read(str(message["address"]))
+        self._step = request.step
+        place = Address.read(request.address)
         if place.source in ("", self._source):
             self._stand(place)
         else:
             opening = partial(self._library.open, place.source)
             self._open(place.source, opening, place)
 
-    def _turn_to(self, message: Mapping[str, Any]) -> None:
+    def _turn_to(self, request: Turn) -> None:
         """Show another view; the header marks the one that Python says, so that both agree."""
-        self._frame.view = str(message["view"])
+        self._frame.view = request.view
 
-    def _stop(self, message: Mapping[str, Any]) -> None:
+    def _stop(self, request: Stop) -> None:
         """Wait no longer for what is being opened or uploaded."""
         self._attempt = self._upload = None
         self._frame.opening = ""
         self._tell()
 
-    def _begin_upload(self, message: Mapping[str, Any]) -> None:
+    def _begin_upload(self, request: BeginUpload) -> None:
         self._frame.problem = ""
-        size = int(message["size"])
-        self._upload = Upload(str(message["name"]), size, self._library.largest)
+        self._upload = Upload(request.name, request.size, self._library.largest)
         self._frame.ask_for_piece(0)
 
-    def _take_piece(self, message: Mapping[str, Any]) -> None:
+    def _take_piece(self, request: TakePiece) -> None:
         if (upload := self._upload) is None:
             return
-        upload.add(bytes(message["piece"]))
+        upload.add(request.piece)
         if not upload.is_complete:
             self._frame.ask_for_piece(upload.received)
             return

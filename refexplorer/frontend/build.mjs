@@ -1,6 +1,8 @@
 // Bundles one ES module per view into the package; `--watch` rebuilds on every change.
+// Before that, the types of the messages are written: what Python says of them is in protocol.json.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { build, context } from "esbuild";
+import { compile } from "json-schema-to-typescript";
 
 const outdir = "../widgets/static";
 const options = {
@@ -33,6 +35,18 @@ async function licences({ inputs }) {
   return (await Promise.all(texts)).join(`\n${"-".repeat(78)}\n\n`);
 }
 
+/** The types of the messages, made of their JSON Schema. */
+async function types() {
+  const schema = JSON.parse(await readFile("generated/protocol.json", "utf8"));
+  const text = await compile(schema, "Protocol", {
+    additionalProperties: false,
+    bannerComment: "/** The messages between the views and Python. Made by the build of what refexplorer/views/wire says. */",
+    unreachableDefinitions: true,
+  });
+  await writeFile("generated/protocol.ts", text);
+}
+
+await types();
 if (process.argv.includes("--watch")) {
   await (await context(options)).watch();
 } else {

@@ -11,6 +11,8 @@ from ipywidgets import widget_serialization
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.snapshots.editor_snapshot import editor_html, editor_text
+from refexplorer.views.wire.editor_messages import Explore
+from refexplorer.views.wire.messages import Done
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.explorer import Explorer
 from refexplorer.widgets.static_html import StillWidget
@@ -60,6 +62,7 @@ class TemplateEditor(StillWidget):
         super().__init__(document=controller.document)
         self._take()
         controller.post = self.send
+        controller.operations = {**controller.operations, Explore: self._show}
         self.on_msg(self._receive)
 
     def explore(self) -> Explorer:
@@ -85,19 +88,13 @@ class TemplateEditor(StillWidget):
         return editor_html(self._controller), editor_text(self._controller)
 
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
-        if message.get("op") == "explore":
-            self.send(self._explored(message["id"]))
-            return
         for reply, attached in self._controller.handle(message, buffers):
             self.send(reply, attached)
         self._take()
 
-    def _explored(self, number: str) -> dict[str, str]:
-        try:
-            self.explore()
-        except RefexplorerError as error:
-            return {"id": number, "error": str(error)}
-        return {"id": number}
+    def _show(self, request: Explore) -> Done:
+        self.explore()
+        return Done()
 
     def _take(self) -> None:
         """Let the traits say what the controller holds."""

@@ -13,6 +13,9 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.snapshots.explorer_snapshot import complete, still_html, still_text
+from refexplorer.views.wire.answering import event, nowhere
+from refexplorer.views.wire.explorer_messages import Greet, Opened, TreeRows
+from refexplorer.views.wire.json_form import to_wire
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.opening_bar import open_watched
 from refexplorer.widgets.static_html import StillWidget
@@ -118,14 +121,14 @@ class ReferencesWidget(StillWidget):
         if change["new"] in (None, self._controller.references):
             return
         allowed = self._controller.policy.granted
-        self._controller.post = lambda message, buffers: None
+        self._controller.post = nowhere
         other = self._controller.comparison.other
         self._controller = ExplorerController(change["new"], allow=allowed, compare=other)
         self._controller.post = self.send
         self.selection = ""
         self.code = self._controller.code
         self.set_trait("first", {})
-        self.send({"ev": "opened"})
+        self.send(*event(Opened()))
 
 
 class Explorer(ReferencesWidget):
@@ -192,8 +195,8 @@ def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
 
 def _asked_first(controller: ExplorerController) -> dict[str, Any]:
     """Return the answers to what every view asks first, so that the first one need not ask."""
-    asked = {"hello": {}, "tree.rows": {"start": 0, "n": FIRST_ROWS}}
-    answers = {op: controller.handle({"op": op, **fields})[0][0] for op, fields in asked.items()}
+    asked = map(to_wire, (Greet(), TreeRows(start=0, n=FIRST_ROWS)))
+    answers = {message["op"]: controller.handle(message)[0][0] for message in asked}
     return {} if any("error" in answer for answer in answers.values()) else answers
 
 

@@ -20,6 +20,7 @@ import refexplorer as rx
 from refexplorer.cli import load_app
 from refexplorer.cli.examples import EXAMPLES
 from tests.cases import Case, conformance
+from tests.docs.protocol import protocol_page
 from tests.docs.snippets import SNIPPETS
 
 FOLDER = Path(rx.__file__).parent / "reference"
@@ -38,7 +39,12 @@ _OTHERS = "also_ok"
 
 def pages() -> dict[str, str]:
     """Return the text of every page by its name."""
-    return {"CLI.md": cli_page(), "PYTHON.md": python_page(), "DECISIONS.md": decisions_page()}
+    return {
+        "CLI.md": cli_page(),
+        "PYTHON.md": python_page(),
+        "DECISIONS.md": decisions_page(),
+        "PROTOCOL.md": protocol_page(_WRITTEN),
+    }
 
 
 def cli_page() -> str:

@@ -34,6 +34,9 @@ def tree(tmp_path: Path, hook: ModuleType) -> Path:
     (frontend / "src" / "view.ts").write_text("export {};\n")
     (frontend / "package-lock.json").write_text("no lock file\n")
     shutil.copy(ROOT / "refexplorer" / "frontend" / "package.json", frontend)
+    for made in (tmp_path / hook.MODELS / "models.py", tmp_path / hook.GENERATED / "protocol.ts"):
+        made.parent.mkdir(parents=True)
+        made.touch()
     static = tmp_path / "refexplorer" / "widgets" / "static"
     static.mkdir(parents=True)
     for view in hook.VIEWS:
@@ -50,7 +53,7 @@ def test_nothing_is_run_while_the_bundles_are_current(hook: ModuleType, tree: Pa
     hook.build(tree)
 
 
-@pytest.mark.parametrize("source", ["src/view.ts", "package-lock.json"])
+@pytest.mark.parametrize("source", ["src/view.ts", "package-lock.json", "../views/wire/models.py"])
 def test_a_newer_source_is_built_and_failure_is_said(
     hook: ModuleType, tree: Path, source: str
 ) -> None:
@@ -65,8 +68,9 @@ def test_an_sdist_uses_the_bundles_that_it_brings(hook: ModuleType, tree: Path) 
     hook.build(tree)
 
 
-def test_a_missing_bundle_is_built(hook: ModuleType, tree: Path) -> None:
-    (tree / "refexplorer" / "widgets" / "static" / "page.js").unlink()
+@pytest.mark.parametrize("made", ["widgets/static/page.js", "frontend/generated/protocol.ts"])
+def test_what_is_missing_is_built(hook: ModuleType, tree: Path, made: str) -> None:
+    (tree / "refexplorer" / made).unlink()
     with pytest.raises(SystemExit, match="not built"):
         hook.build(tree)
 

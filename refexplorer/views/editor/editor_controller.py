@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from msgspec import structs
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
@@ -28,9 +31,47 @@ from refexplorer.views.text.editor_diagnostics import (
 from refexplorer.views.text.help import FILTER_HELP, PART_HELP
 from refexplorer.views.text.text_positions import Places
 from refexplorer.views.text.windows import window_of
-from refexplorer.views.wire.answering import Buffers, Message, Operation, Post, answer, nowhere
-from refexplorer.views.wire.editor_models import Entry, Fix, Mark
+from refexplorer.views.wire.answering import (
+    Buffers,
+    Message,
+    Operations,
+    Post,
+    answer,
+    event,
+    nowhere,
+)
+from refexplorer.views.wire.editor_messages import (
+    AskReaders,
+    At,
+    DocumentChanged,
+    Edit,
+    EditReply,
+    EntryPage,
+    Explain,
+    Greet,
+    Help,
+    Look,
+    Opened,
+    Place,
+    Readers,
+    Remarks,
+    Replaced,
+    Rows,
+    RowsChanged,
+    Seek,
+    SeekNotes,
+    SeekUses,
+    TemplatesTried,
+    Traced,
+    Try,
+    Used,
+    Welcome,
+    WriteV0,
+    Written,
+)
+from refexplorer.views.wire.editor_models import EditorRow, Fix, Mark, Uses
 
+Shown = TypeVar("Shown", bound=Replaced)
 ROWS = 1000
 """Most rows that one answer carries."""
 
@@ -54,6 +95,8 @@ class EditorController:
     ----------
     post
         Called with messages that come unasked; set by the host.
+    operations
+        What answers each request.
     """
 
     def __init__(
@@ -73,19 +116,19 @@ class EditorController:
         self._error: RefexplorerError | None = None
         self._renditions: dict[str, Rendition] = {}
         self._follow(as_text(document))
-        self._operations: dict[str, Operation] = {
-            "hello": self._hello,
-            "edit": self._edit,
-            "try": self._try,
-            "rows": self._rows,
-            "notes": self._notes,
-            "explain": self._explain,
-            "uses": self._uses,
-            "readers": self._readers,
-            "seek": self._seek,
-            "at": self._at,
-            "v0": self._v0,
-            "window": self._look,
+        self.operations: Operations = {
+            Greet: self._hello,
+            Edit: self._edit,
+            Try: self._try,
+            Rows: self._rows,
+            SeekNotes: self._notes,
+            Explain: self._explain,
+            SeekUses: self._uses,
+            AskReaders: self._readers,
+            Seek: self._seek,
+            At: self._at,
+            WriteV0: self._v0,
+            Look: self._look,
             **Shortening(self).operations,
         }
 
@@ -116,7 +159,7 @@ class EditorController:
             if dict(templates) != self._templates:
                 self._templates = {str(name): str(text) for name, text in templates.items()}
                 self._followed(self.document)
-                self.post({"ev": "tried"}, [])
+                self.post(*event(TemplatesTried()))
 
     @property
     def sentence(self) -> str:
@@ -127,7 +170,7 @@ class EditorController:
         keys = counted(self._total, "key")
         return f"{keys}; {errors[0].message}" if errors else keys
 
-    def window(self, start: int, stop: int, reader: str = "") -> list[Entry]:
+    def window(self, start: int, stop: int, reader: str = "") -> list[EditorRow]:
         """Return some rows, as the specification or another reader has them."""
         if self._table is None:
             return []
@@ -138,80 +181,75 @@ class EditorController:
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message."""
         with self._lock:
-            return answer(self._operations, message)
+            return answer(self.operations, message)
 
-    def _hello(self, message: Message) -> Message:
-        help_ = {"parts": PART_HELP, "filters": FILTER_HELP}
-        return {"document": self._visible(), "help": help_, **self._state()}
+    def _hello(self, request: Greet) -> Welcome:
+        return self._shown_as(Welcome, help=Help(PART_HELP, FILTER_HELP))
 
-    def _look(self, message: Message) -> Message:
+    def _look(self, request: Look) -> Replaced:
         """Show another part of a large document."""
-        self._see(self.document, int(message["line"]))
-        return {"document": self._visible(), **self._state()}
+        self._see(self.document, request.line)
+        return self._shown_as(Replaced)
+
+    def _shown_as(self, kind: type[Shown], **more: Any) -> Shown:
+        """Return the state with the text that is shown."""
+        return kind(**structs.asdict(self._state()), document=self._visible(), **more)
 
     def _visible(self) -> str:
         window = self._window
         return self.document if window is None else self.document[window.start : window.stop]
 
-    def _edit(self, message: Message) -> Message:
-        if self._window is not None:
-            return self._state()
-        text = str(message["document"])
-        if text != self.document:
-            self._followed(text)
+    def _edit(self, request: Edit) -> EditReply:
+        if self._window is None and request.document != self.document:
+            self._followed(request.document)
         return self._state()
 
-    def _try(self, message: Message) -> Message:
-        self._templates = {str(k): str(v) for k, v in dict(message["templates"]).items()}
+    def _try(self, request: Try) -> EditReply:
+        self._templates = request.templates
         self._followed(self.document)
         return self._state()
 
-    def _rows(self, message: Message) -> Message:
-        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
-        rows = self.window(start, start + n, str(message.get("reader") or ""))
-        return {"version": self.version, "start": start, "total": self._shown, "rows": rows}
+    def _rows(self, request: Rows) -> EntryPage:
+        start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
+        rows = self.window(start, start + n, request.reader)
+        return EntryPage(self.version, start, self._shown, tuple(rows))
 
-    def _notes(self, message: Message) -> Message:
+    def _notes(self, request: SeekNotes) -> Remarks:
         """Say what is wrong or odd, which takes longer than the rows."""
-        good, marks, is_good = self._good, self._marks(), self._error is None
-        return {
-            "version": self.version,
-            "good": is_good,
-            "notes": marks,
-            "note_count": len(good.diagnostics) if good is not None and is_good else len(marks),
-            "sentence": self.sentence,
-        }
+        good, marks, is_good = self._good, tuple(self._marks()), self._error is None
+        count = len(good.diagnostics) if good is not None and is_good else len(marks)
+        return Remarks(self.version, is_good, marks, count, self.sentence)
 
-    def _explain(self, message: Message) -> Message:
-        refs, key = self._opened(), str(message["key"])
+    def _explain(self, request: Explain) -> Traced:
+        refs, key = self._opened(), request.key
         assert self._table is not None
         # places are those of the good text, so they fit no other
         places = self._places if self._error is None else None
         try:
-            return {"version": self.version, "derivation": derive(refs, key, places, self._table)}
+            return Traced(self.version, derive(refs, key, places, self._table))
         except KeyError:
             raise RefexplorerError(f"`{key}` is no key of the last good text.") from None
 
-    def _uses(self, message: Message) -> Message:
-        found = uses(self._opened(), str(message["pointer"]))
-        ranges = [(self._index(first), self._index(end - 1) + 1) for first, end in found.ranges]
-        return {"version": self.version, "uses": {"what": found.what, "ranges": ranges}}
+    def _uses(self, request: SeekUses) -> Used:
+        found = uses(self._opened(), request.pointer)
+        ranges = ((self._index(first), self._index(end - 1) + 1) for first, end in found.ranges)
+        return Used(self.version, Uses(found.what, tuple(ranges)))
 
-    def _readers(self, message: Message) -> Message:
-        return {"version": self.version, "readers": readers(self._opened(), self._templates)}
+    def _readers(self, request: AskReaders) -> Readers:
+        return Readers(self.version, readers(self._opened(), self._templates))
 
-    def _seek(self, message: Message) -> Message:
-        return {"index": self._index(seek(self._opened(), str(message["text"])))}
+    def _seek(self, request: Seek) -> Place:
+        return Place(self._index(seek(self._opened(), request.text)))
 
-    def _at(self, message: Message) -> Message:
+    def _at(self, request: At) -> Place:
         refs = self._opened()
-        key = key_of(refs, int(message["gen"]), message["places"])
+        key = key_of(refs, request.gen, request.places)
         if key not in refs:
             raise RefexplorerError(f"`{key}` is no key: its templates fail there.")
-        return {"index": self._index(refs.number(key))}
+        return Place(self._index(refs.number(key)))
 
-    def _v0(self, message: Message) -> Message:
-        return {"v0": write_v0(self._opened(), sure=message.get("sure") is True)}
+    def _v0(self, request: WriteV0) -> Written:
+        return Written(write_v0(self._opened(), sure=request.sure))
 
     def _opened(self) -> ReferenceSet:
         if self._good is None:
@@ -235,9 +273,9 @@ class EditorController:
         was_large = self._window is not None
         self._follow(text)
         if was_large or self._window is not None:
-            self.post({"ev": "opened"}, [])
+            self.post(*event(Opened()))
         else:
-            self.post({"ev": "document", "document": text}, [])
+            self.post(*event(DocumentChanged(text)))
         self._changed()
 
     def _followed(self, text: str) -> None:
@@ -267,7 +305,7 @@ class EditorController:
         self._found_marks: list[Mark] | None = None
 
     def _changed(self) -> None:
-        self.post({"ev": "changed", "version": self.version, "total": self._shown}, [])
+        self.post(*event(RowsChanged(self.version, self._shown)))
 
     @property
     def _total(self) -> int:
@@ -277,21 +315,21 @@ class EditorController:
     def _shown(self) -> int:
         return 0 if self._table is None else self._table.total
 
-    def _state(self) -> Message:
+    def _state(self) -> EditReply:
         """Return what is known before anything is looked at more closely: rows come first."""
         good, table = self._good, self._table
-        return {
-            "version": self.version,
-            "good": self._error is None,
-            "total": self._total,
-            "shown": self._shown,
-            "removed": 0 if table is None else table.removed,
-            "removed_exactly": table is None or table.is_exact,
-            "window": self._window,
-            "wrap": self._wrap(),
-            "templates": template_fields(self._places, self._templates),
-            "generators": () if good is None else generators(good),
-        }
+        return EditReply(
+            version=self.version,
+            good=self._error is None,
+            total=self._total,
+            shown=self._shown,
+            removed=0 if table is None else table.removed,
+            removed_exactly=table is None or table.is_exact,
+            window=self._window,
+            wrap=self._wrap(),
+            templates=template_fields(self._places, self._templates),
+            generators=() if good is None else generators(good),
+        )
 
     def _wrap(self) -> Fix | None:
         is_v0 = self._good is not None and self._good.source.form == "V0"

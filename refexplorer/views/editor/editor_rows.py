@@ -5,14 +5,23 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.queries.removal import removed_keys
-from refexplorer.spec.core.references import BASE64_PREFIX, Base64, Inline, Range, Reference, Url
+from refexplorer.spec.core.references import (
+    BASE64_PREFIX,
+    Base64,
+    Inline,
+    Kind,
+    Range,
+    Reference,
+    Url,
+)
 from refexplorer.spec.dialects import Rendition, State
-from refexplorer.views.wire.editor_models import Entry
+from refexplorer.views.wire.editor_models import EditorRow
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -59,7 +68,7 @@ class EditorRows:
         """Return the row of a key, by its number in the set."""
         return number + bisect_right(self._places, number)
 
-    def window(self, start: int, stop: int, reader: Rendition | None = None) -> list[Entry]:
+    def window(self, start: int, stop: int, reader: Rendition | None = None) -> list[EditorRow]:
         """Return some rows.
 
         Parameters
@@ -87,7 +96,7 @@ class EditorRows:
         gone: dict[int, str],
         entries: Iterator[tuple[str, Reference, str]],
         near: dict[str, Reference],
-    ) -> Entry | None:
+    ) -> EditorRow | None:
         if index in gone:
             assert self._before is not None
             key = gone[index]
@@ -106,7 +115,7 @@ class EditorRows:
             return "added"
         return "same" if before == reference else "changed"
 
-    def _as_read(self, row: Entry, reader: Rendition) -> Entry:
+    def _as_read(self, row: EditorRow, reader: Rendition) -> EditorRow:
         """Return a row as a reader has it; what it reads in another way is marked."""
         if row.state == "removed":
             return row
@@ -134,9 +143,9 @@ def values_of(refs: ReferenceSet, key: str) -> dict[str, int]:
     return {}
 
 
-def _entry(key: str, reference: Reference, origin: str, state: str) -> Entry:
+def _entry(key: str, reference: Reference, origin: str, state: str) -> EditorRow:
     text = reference.text if isinstance(reference, Inline | Base64) else None
-    return Entry(
+    return EditorRow(
         key,
         reference.kind,
         reference.url if isinstance(reference, Url | Range) else None,
@@ -149,19 +158,19 @@ def _entry(key: str, reference: Reference, origin: str, state: str) -> Entry:
     )
 
 
-def _blank(row: Entry, state: str, why: str | None) -> Entry:
+def _blank(row: EditorRow, state: str, why: str | None) -> EditorRow:
     return replace(row, url=None, offset=None, length=None, text=None, state=state, why=why)
 
 
-def _of_value(row: Entry, value: object) -> Entry:
+def _of_value(row: EditorRow, value: object) -> EditorRow:
     """Fill a row with a value that may be what no V0 value can be."""
     if isinstance(value, str):
-        kind = "base64" if value.startswith(BASE64_PREFIX) else "inline"
+        kind = Kind.BASE64 if value.startswith(BASE64_PREFIX) else Kind.INLINE
         return replace(row, kind=kind, text=value[:_TEXT_SHOWN])
     if isinstance(value, list) and value and isinstance(value[0], str):
         if len(value) == 1:
-            return replace(row, kind="url", url=value[0])
+            return replace(row, kind=Kind.URL, url=value[0])
         if len(value) == 3 and all(type(number) is int for number in value[1:]):
-            return replace(row, kind="range", url=value[0], offset=value[1], length=value[2])
+            return replace(row, kind=Kind.RANGE, url=value[0], offset=value[1], length=value[2])
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return replace(row, kind="inline", text=text[:_TEXT_SHOWN])
+    return replace(row, kind=Kind.INLINE, text=text[:_TEXT_SHOWN])

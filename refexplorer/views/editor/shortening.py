@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refexplorer.display.inference import part_rows, parts_sentence, size_sentence
@@ -16,8 +16,17 @@ from refexplorer.markup import counted
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.core.catalogue import Severity
-from refexplorer.views.wire.answering import Buffers, Message, Operation
-from refexplorer.views.wire.jobs import Jobs, Report, go_on
+from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.editor_messages import (
+    Cancel,
+    PutBack,
+    Shorten,
+    Shortened,
+    TakeShorter,
+    Text,
+)
+from refexplorer.views.wire.editor_models import Shorter
+from refexplorer.views.wire.jobs import Answer, Jobs, Report, go_on
 
 if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController
@@ -26,30 +35,6 @@ LISTED = 50
 """Keys that stay explicit, of which so many are named."""
 _UNREAD = ("unknown-field", "unknown-top-level-key")
 _SECTIONS = ("templates", "gen", "refs")
-
-
-@dataclass(frozen=True, slots=True)
-class Shorter:
-    """What was found for a text.
-
-    Attributes
-    ----------
-    found
-        Whether there is a shorter one.
-    sizes, parts
-        The sizes, and what the document consists of, in a sentence each.
-    rows
-        The gen items and templates: what it is, key or name, URL.
-    explicit, explicit_count
-        The first of the keys that are written out, and how many there are.
-    """
-
-    found: bool
-    sizes: str
-    parts: str
-    rows: tuple[tuple[str, str, str], ...]
-    explicit: tuple[str, ...]
-    explicit_count: int
 
 
 class Shortening:
@@ -65,37 +50,37 @@ class Shortening:
         self._editor = editor
         self._jobs = Jobs(lambda *posted: editor.post(*posted))
         self._pair: tuple[str, str] | None = None
-        self.operations: dict[str, Operation] = {
-            "shorten": self._find,
-            "shorten.take": lambda message: self._put(*self._found()),
-            "shorten.back": lambda message: self._put(*reversed(self._found())),
-            "cancel": self._jobs.cancel,
+        self.operations: Operations = {
+            Shorten: self._find,
+            TakeShorter: lambda request: self._put(*self._found()),
+            PutBack: lambda request: self._put(*reversed(self._found())),
+            Cancel: self._jobs.cancel,
         }
 
-    def _find(self, message: Message) -> None:
+    def _find(self, request: Shorten) -> None:
         text, references = self._editor.document, self._editor.references
         limits = DEFAULT_LIMITS if references is None else references.limits
 
-        def work(report: Report) -> tuple[Message, Buffers]:
+        def work(report: Report) -> Answer:
             # as bytes, since a short text could also be a path
             refs = open_references(text.encode("utf-8", "replace"), limits=limits)
             found, document = shortened(refs, text, report)
             self._pair = None if document is None else (text, document)
-            return {"shorter": found}, []
+            return Shortened(found), []
 
-        self._jobs.start(message, work)
+        self._jobs.start(request, work)
 
     def _found(self) -> tuple[str, str]:
         if self._pair is None:
             raise RefexplorerError("No shorter text was found yet.")
         return self._pair
 
-    def _put(self, old: str, new: str) -> Message:
+    def _put(self, old: str, new: str) -> Text:
         """Put one text in place of another, unless that is no longer there."""
         if self._editor.document != old:
             raise RefexplorerError("The text was changed meanwhile; it stays as it is.")
         self._editor.document = new
-        return {"document": new}
+        return Text(new)
 
 
 def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, str | None]:

@@ -16,8 +16,8 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.opening import dialects, open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.core.references import Inline, Kind, Range, Reference, Url
-from refexplorer.views.exercises.exercise_models import Result
 from refexplorer.views.text.editor_diagnostics import sentence_of
+from refexplorer.views.wire.editor_models import Result
 
 _WRITTEN_OUT = 1_000
 _KINDS = {

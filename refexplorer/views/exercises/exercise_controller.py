@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_checks import judge
-from refexplorer.views.exercises.exercise_models import Exercise, Listed, Result, Task, exercises
+from refexplorer.views.exercises.exercise_models import Exercise, exercises
 from refexplorer.views.text.editor_diagnostics import sentence_of
-from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.editor_messages import (
+    Choose,
+    EditReply,
+    Greet,
+    Hint,
+    Hinted,
+    Replaced,
+    Restart,
+    Solution,
+    Solve,
+    Welcome,
+)
+from refexplorer.views.wire.editor_models import Listed, Result, Task
 
 _FAILED = "The text cannot be read yet: "
 
@@ -37,11 +52,12 @@ class ExercisesController(EditorController):
         self._hints = 0
         self._solved = set(solved) & self._all.keys()
         super().__init__(self._exercise.start)
-        self._operations |= {
-            "exercise": self._choose,
-            "hint": self._hint,
-            "solution": self._solution,
-            "restart": self._restart,
+        self.operations: Operations = {
+            **self.operations,
+            Choose: self._choose,
+            Hint: self._hint,
+            Solve: self._solution,
+            Restart: self._restart,
         }
 
     @property
@@ -103,29 +119,26 @@ class ExercisesController(EditorController):
         if self._result.passed:
             self._solved.add(self._exercise.name)
 
-    def _hello(self, message: Message) -> Message:
-        listed = [Listed(e.name, e.title, e.topic, e.level) for e in self._all.values()]
-        return {**super()._hello(message), "exercises": listed}
+    def _hello(self, request: Greet) -> Welcome:
+        listed = (Listed(e.name, e.title, e.topic, e.level) for e in self._all.values())
+        return replace(super()._hello(request), exercises=tuple(listed))
 
-    def _state(self) -> Message:
-        return {
-            **super()._state(),
-            "task": self.task,
-            "result": self._result,
-            "solved": self.solved,
-        }
+    def _state(self) -> EditReply:
+        return replace(
+            super()._state(), task=self.task, result=self._result, solved=tuple(self.solved)
+        )
 
-    def _choose(self, message: Message) -> Message:
-        self.choose(str(message["name"]))
-        return {"document": self.document, **self._state()}
+    def _choose(self, request: Choose) -> Replaced:
+        self.choose(request.name)
+        return self._shown_as(Replaced)
 
-    def _hint(self, message: Message) -> Message:
+    def _hint(self, request: Hint) -> Hinted:
         self._hints = min(self._hints + 1, len(self._exercise.hints))
-        return {"task": self.task}
+        return Hinted(self.task)
 
-    def _solution(self, message: Message) -> Message:
-        return {"solution": self._exercise.solution}
+    def _solution(self, request: Solve) -> Solution:
+        return Solution(self._exercise.solution)
 
-    def _restart(self, message: Message) -> Message:
+    def _restart(self, request: Restart) -> Replaced:
         self._replace(self._exercise.start)
-        return {"document": self.document, **self._state()}
+        return self._shown_as(Replaced)

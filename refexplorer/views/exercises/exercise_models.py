@@ -1,4 +1,4 @@
-"""An exercise: one TOML file of `refexplorer.demo.exercises`, and how it crosses the wire."""
+"""An exercise: one TOML file of `refexplorer.demo.exercises`."""
 
 from __future__ import annotations
 
@@ -54,37 +54,6 @@ class Exercise:
     hints: tuple[str, ...]
     check: Mapping[str, Any]
     wrong: tuple[Wrong, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """An exercise in the list of all."""
-
-    name: str
-    title: str
-    topic: str
-    level: int
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The exercise that is open: hints and solution only as far as they were asked for."""
-
-    name: str
-    title: str
-    topic: str
-    level: int
-    task: str
-    hints: tuple[str, ...]
-    hint_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """Whether the text passes, and the first thing that does not hold, in one sentence."""
-
-    passed: bool
-    sentence: str
 
 
 def read_exercise(path: Path) -> Exercise:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import StorageOptions
@@ -28,21 +28,54 @@ from refexplorer.views.tree.visible_rows import VisibleTree, row
 from refexplorer.views.wire.answering import (
     Buffers,
     Message,
-    Operation,
+    Operations,
     Post,
     answer,
+    event,
     nowhere,
 )
 from refexplorer.views.wire.code import code
+from refexplorer.views.wire.explorer_messages import (
+    Allow,
+    Allowed,
+    Cancel,
+    CheckTargets,
+    CodeChanged,
+    Describe,
+    Facts,
+    Found,
+    Greet,
+    Hello,
+    KindCounts,
+    Notes,
+    OutcomesChanged,
+    PlanSlice,
+    ReadChunk,
+    SeekNotes,
+    ShowGrid,
+    ShowKey,
+    Shown,
+    ShowSource,
+    ShowTarget,
+    SourceLines,
+    TargetRows,
+    TreeAbsent,
+    TreeChange,
+    TreeFind,
+    TreePage,
+    TreeReveal,
+    TreeRows,
+    TreeToggle,
+)
 from refexplorer.views.wire.failure_log import Outcomes, outcomes_of
-from refexplorer.views.wire.jobs import Jobs, Report
-from refexplorer.views.wire.models import Row, to_wire
+from refexplorer.views.wire.jobs import Answer, Jobs, Report
+from refexplorer.views.wire.models import Row
 from refexplorer.views.wire.notes import known, notes
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
-Draw = Callable[[Message, Report], tuple[Message, Buffers]]
+Draw = Callable[[Any, Report], Answer]
 ROWS = 1000
 """Most rows that one answer carries."""
 
@@ -68,6 +101,8 @@ class ExplorerController:
         Called with messages that come later or unasked, from any thread; set by the host.
     code
         The Python that does what was done last: chosen a key, searched, read a part of an array.
+    operations
+        What answers each request.
     """
 
     def __init__(
@@ -98,27 +133,27 @@ class ExplorerController:
         self.chunk_map = ChunkMap(refs, outcomes)
         self.target_map = TargetMapView(refs, self._targets)
         self.comparison = Comparison(refs, compare, self._jobs, named_here=not served)
-        self._operations: dict[str, Operation] = {
-            "hello": self._hello,
-            "tree.rows": self._rows,
-            "tree.toggle": self._toggle,
-            "tree.reveal": self._reveal,
-            "tree.find": self._find,
-            "tree.absent": self._absent,
-            "key.show": self._show,
+        self.operations: Operations = {
+            Greet: self._hello,
+            TreeRows: self._rows,
+            TreeToggle: self._toggle,
+            TreeReveal: self._reveal,
+            TreeFind: self._find,
+            TreeAbsent: self._absent,
+            ShowKey: self._show,
             **self._details.operations,
             **self.comparison.operations,
-            "notes": self._notes,
-            "source.show": self._source,
-            "overview": self._overview,
-            "grid.show": partial(self._map, self.chunk_map.show),
-            "targets.rows": partial(self._map, self.target_map.rows),
-            "target.show": partial(self._map, self.target_map.show),
-            "targets.check": self._check,
-            "slice.plan": self.reader.plan,
-            "chunk.read": self._read,
-            "allow": self._allow,
-            "cancel": self._jobs.cancel,
+            SeekNotes: self._notes,
+            ShowSource: self._source,
+            Describe: self._overview,
+            ShowGrid: partial(self._map, self.chunk_map.show),
+            TargetRows: partial(self._map, self.target_map.rows),
+            ShowTarget: partial(self._map, self.target_map.show),
+            CheckTargets: self._check,
+            PlanSlice: self.reader.plan,
+            ReadChunk: self._read,
+            Allow: self._allow,
+            Cancel: self._jobs.cancel,
         }
 
     @property
@@ -136,51 +171,52 @@ class ExplorerController:
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message; reading is answered later through `post`."""
         with self._lock:
-            return answer(self._operations, message)
+            return answer(self.operations, message)
 
     def _did(self, text: str) -> None:
         """Tell the Python for what was done."""
         if text != self.code:
             self.code = text
-            self.post({"ev": "code", "code": to_wire(text)}, [])
+            self.post(*event(CodeChanged(text)))
 
-    def _hello(self, message: Message) -> Message:
+    def _hello(self, request: Greet) -> Hello:
         refs = self.references
         summary = refs.summary()
-        facts = {
-            "keys": summary.keys,
-            "arrays": summary.arrays,
-            "targets": summary.targets,
-            "bytes": summary.bytes,
-            "kinds": {kind: summary.kinds.get(kind, 0) for kind in Kind},
-        }
-        return {
-            "title": refs.source.name,
-            "form": refs.source.form,
-            "facts": facts,
-            **({"notes": None, "note_count": None} if known(refs) is None else self._noted()),
-            "code": self.code,
-            "arrays": refs.arrays()[:ARRAYS_LISTED],
-        }
+        found = None if known(refs) is None else self._noted()
+        return Hello(
+            refs.source.name,
+            refs.source.form,
+            Facts(
+                summary.keys,
+                summary.arrays,
+                summary.targets,
+                summary.bytes,
+                KindCounts(**{kind: summary.kinds.get(kind, 0) for kind in Kind}),
+            ),
+            None if found is None else found.notes,
+            None if found is None else found.note_count,
+            self.code,
+            tuple(refs.arrays()[:ARRAYS_LISTED]),
+        )
 
-    def _noted(self) -> Message:
-        return {"notes": notes(self.references), "note_count": len(self.references.diagnostics)}
+    def _noted(self) -> Notes:
+        return Notes(notes(self.references), len(self.references.diagnostics))
 
-    def _notes(self, message: Message) -> None:
-        def seek(report: Report) -> tuple[Message, Buffers]:
+    def _notes(self, request: SeekNotes) -> None:
+        def seek(report: Report) -> Answer:
             references = counted(self.references.count, "reference")
             report(0, 0, f"Looking for what is odd in {references}")
             return self._noted(), []
 
-        self._jobs.start(message, seek)
+        self._jobs.start(request, seek)
 
-    def _source(self, message: Message) -> Message:
-        return {"lines": surroundings(self.references, str(message["pointer"]))}
+    def _source(self, request: ShowSource) -> SourceLines:
+        return SourceLines(surroundings(self.references, request.pointer))
 
-    def _rows(self, message: Message) -> Message:
-        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
+    def _rows(self, request: TreeRows) -> TreePage:
+        start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
         rows, total = self.window(start, n)
-        return {"start": start, "total": total, "rows": rows}
+        return TreePage(start, total, tuple(rows))
 
     def window(self, start: int, n: int) -> tuple[list[Row], int]:
         """Return rows of the tree, or of the search while one is on, and how many there are."""
@@ -195,63 +231,61 @@ class ExplorerController:
         nodes = [(at, self.references.node(path)) for at, path in paths]
         return [row(node, 0, False, at, len(found)) for at, node in nodes]
 
-    def _toggle(self, message: Message) -> Message:
-        path = self._path(message)
-        index = self._tree.toggle(path, bool(message["open"]))
-        return {"total": self._tree.total, "index": index}
+    def _toggle(self, request: TreeToggle) -> TreeChange:
+        index = self._tree.toggle(self._path(request.path), request.open)
+        return TreeChange(self._tree.total, index)
 
-    def _reveal(self, message: Message) -> Message:
+    def _reveal(self, request: TreeReveal) -> TreeChange:
         self._found = None
-        index = self._tree.reveal(str(message["path"]))
-        return {"total": self._tree.total, "index": index}
+        index = self._tree.reveal(request.path)
+        return TreeChange(self._tree.total, index)
 
-    def _find(self, message: Message) -> Message:
-        text, kinds = str(message["text"]), [Kind(kind) for kind in message["kinds"]]
+    def _find(self, request: TreeFind) -> Found:
+        text, kinds = request.text, request.kinds
         if not text and not kinds:
             self._found = None
-            return {"total": self._tree.total, "capped": False}
-        pattern, mode = (text, str(message["mode"])) if text else ("", "substring")
+            return Found(self._tree.total, False)
+        pattern, mode = (text, request.mode) if text else ("", "substring")
         matches = self.references.find(pattern, mode=mode, kind=kinds or None)
         self._found, capped = collect(matches)
         self._did(code_of_search(pattern, mode, kinds))
-        return {"total": len(self._found), "capped": capped}
+        return Found(len(self._found), capped)
 
-    def _absent(self, message: Message) -> Message:
-        self._tree.show_absent(bool(message["show"]))
-        return {"total": self._tree.total, "index": -1}
+    def _absent(self, request: TreeAbsent) -> TreeChange:
+        self._tree.show_absent(request.show)
+        return TreeChange(self._tree.total, -1)
 
-    def _show(self, message: Message) -> Message:
-        found = absent_item(self.references, str(message["path"]), self.policy)
+    def _show(self, request: ShowKey) -> Shown:
+        found = absent_item(self.references, request.path, self.policy)
         if found is None:
-            path = self._path(message)
+            path = self._path(request.path)
             found = item(self.references, path, self.policy)
         self.selection = found.path
-        return {"item": found}
+        return Shown(found)
 
-    def _map(self, draw: Draw, message: Message) -> None:
-        self._jobs.start_in_turn(message, lambda report: draw(message, report))
+    def _map(self, draw: Draw, request: ShowGrid | TargetRows | ShowTarget) -> None:
+        self._jobs.start_in_turn(request, lambda report: draw(request, report))
 
-    def _overview(self, message: Message) -> None:
-        self._jobs.start(message, lambda report: (overview(self.references, report), []))
+    def _overview(self, request: Describe) -> None:
+        self._jobs.start(request, lambda report: (overview(self.references, report), []))
 
     def _read_elsewhere(self, array: str) -> None:
-        self.post({"ev": "outcomes", "array": to_wire(array)}, [])
+        self.post(*event(OutcomesChanged(array)))
 
-    def _check(self, message: Message) -> None:
+    def _check(self, request: CheckTargets) -> None:
         self._did(code_of_check(self.policy.granted))
-        self._jobs.start(message, self.target_map.check)
+        self._jobs.start(request, self.target_map.check)
 
-    def _allow(self, message: Message) -> Message:
-        self.policy.grant(str(message["grant"]))
-        return {"granted": self.policy.granted}
+    def _allow(self, request: Allow) -> Allowed:
+        self.policy.grant(request.grant)
+        return Allowed(tuple(self.policy.granted))
 
-    def _read(self, message: Message) -> None:
-        named = self.reader.named(message)
+    def _read(self, request: ReadChunk) -> None:
+        named = self.reader.named(request)
         self._did(code_of_slices(self.references, *named, self.policy.granted))
-        self.reader.read(message)
+        self.reader.read(request)
 
-    def _path(self, message: Message) -> str:
-        path = str(message["path"])
+    def _path(self, path: str) -> str:
         try:
             self.references.node(path)
         except KeyError:

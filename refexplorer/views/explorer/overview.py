@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
-from refexplorer.views.wire.answering import Message, sentence
+from refexplorer.views.wire.answering import sentence
+from refexplorer.views.wire.explorer_messages import DatasetView
 from refexplorer.views.wire.jobs import Report, go_on, unheard
 from refexplorer.views.wire.libraries import load_array_libraries
 
@@ -19,8 +20,8 @@ LONGEST = 300_000
 _ARRAYS = 500
 
 
-def overview(refs: ReferenceSet, report: Report = unheard) -> Message:
-    """Return ``html``, xarray's own of the dataset, or None and the ``sentence`` that says why.
+def overview(refs: ReferenceSet, report: Report = unheard) -> DatasetView:
+    """Return xarray's own HTML of the dataset, or the sentence that says why there is none.
 
     Neither opening nor showing it reads a target: no index is made, and no time decoded.
     """
@@ -30,10 +31,10 @@ def overview(refs: ReferenceSet, report: Report = unheard) -> Message:
     try:
         html = _dataset_html(refs)
     except Exception as error:
-        return {"html": None, "sentence": f"xarray cannot show this set. {sentence(error)}"}
+        return DatasetView(None, f"xarray cannot show this set. {sentence(error)}")
     if len(html) > LONGEST:
-        return {"html": None, "sentence": "There is more metadata than this page can show."}
-    return {"html": html, "sentence": None}
+        return DatasetView(None, "There is more metadata than this page can show.")
+    return DatasetView(html, None)
 
 
 def _dataset_html(refs: ReferenceSet) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.decode.chunk_arithmetic import region
 from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.tree.nodes import NodeType
 from refexplorer.views.key.inspector import item
 from refexplorer.views.preview.preview import estimate
 from refexplorer.views.wire.code import code
-from refexplorer.views.wire.models import Chunk, Item
+from refexplorer.views.wire.models import ChunkItem, Item
 from refexplorer.views.wire.notes import note
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         return chunk
     if chunk is None and internals(refs).opened.tree.folder(key) is not None:
         return None
-    found = chunk or Item(key, key.rpartition("/")[2], "key", code(refs, key))
+    found = chunk or Item(key, key.rpartition("/")[2], NodeType.KEY, code(refs, key))
     notes = (note(refs, error), *(found.notes or ()))
     return replace(found, origin=LEFT_OUT, notes=notes)
 
@@ -102,9 +103,9 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         item(refs, array.path, policy),
         path=key,
         name=key.removeprefix(array.folder),
-        type="key",
+        type=NodeType.KEY,
         size=None,
         origin=ORIGIN,
-        chunk=Chunk(array.path, index, shape, estimate(refs, array, index)),
+        chunk=ChunkItem(array.path, index, shape, estimate(refs, array, index)),
         code=code(refs, key, policy.granted),
     )

@@ -12,7 +12,7 @@ from refexplorer.data.decode.chunk_arithmetic import is_small, region
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
 from refexplorer.views.preview.preview import estimate
 from refexplorer.views.wire.code import code
-from refexplorer.views.wire.models import Array, Chunk, Item
+from refexplorer.views.wire.models import ArrayItem, ChunkItem, Item
 from refexplorer.views.wire.notes import notes_about
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> Item:
     )
 
 
-def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> Array:
+def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
     """Return the model of an array."""
     summary = refs.summary(meta.path)
     small = is_small(meta)
-    return Array(
+    return ArrayItem(
         meta.path,
         meta.shape,
         meta.chunks,
@@ -87,7 +87,7 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> Array:
     )
 
 
-def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, Chunk | None]:
+def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, ChunkItem | None]:
     """Return the array that a path is or belongs to, and the chunk if it is one."""
     owner = refs.array_of(path)
     if owner is None:
@@ -96,7 +96,7 @@ def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, C
     if not meta.contains(index):
         return meta, None
     shape = tuple(part.stop - part.start for part in region(meta, index))
-    return meta, Chunk(meta.path, index, shape, estimate(refs, meta, index))
+    return meta, ChunkItem(meta.path, index, shape, estimate(refs, meta, index))
 
 
 def _resolved(policy: AccessPolicy, url: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.failures import said_of
@@ -17,10 +17,21 @@ from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
 from refexplorer.views.editor.derivation import steps_of
-from refexplorer.views.wire.answering import Buffers, Message, Operation
-from refexplorer.views.wire.jobs import Jobs, Report
-from refexplorer.views.wire.key_models import Bytes, Ladder, Rung
+from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.explorer_messages import (
+    BytesReply,
+    Climbed,
+    ClimbLadder,
+    Code,
+    Explained,
+    ExplainKey,
+    ReadBytes,
+    WriteCode,
+)
+from refexplorer.views.wire.jobs import Answer, Jobs, Report
 from refexplorer.views.wire.libraries import load_array_libraries
+from refexplorer.views.wire.messages import Request
+from refexplorer.views.wire.models import BytesPage, LadderReply, Rung
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -30,8 +41,7 @@ PAGE = 2**16
 _VALUES_SHOWN = 8
 _VALUE_CHARS = 40
 
-Reply = tuple[Message, Buffers]
-Ask = Callable[[Message, Advance], Reply]
+Ask = Callable[[Any, Advance], Answer]
 
 
 class KeyDetails:
@@ -53,48 +63,48 @@ class KeyDetails:
         self._jobs = jobs
 
     @property
-    def operations(self) -> dict[str, Operation]:
-        """What it answers, by the name of the operation."""
-        asks = {
-            "key.explain": self._explain,
-            "key.bytes": self._bytes,
-            "key.ladder": self._ladder,
-            "key.code": self._code,
+    def operations(self) -> Operations:
+        """What answers each request."""
+        asks: dict[type[Request], Ask] = {
+            ExplainKey: self._explain,
+            ReadBytes: self._bytes,
+            ClimbLadder: self._ladder,
+            WriteCode: self._code,
         }
-        return {name: partial(self._start, ask) for name, ask in asks.items()}
+        return {kind: partial(self._start, ask) for kind, ask in asks.items()}
 
-    def _start(self, ask: Ask, message: Message) -> None:
-        def answered(report: Report) -> Reply:
+    def _start(self, ask: Ask, request: Request) -> None:
+        def answered(report: Report) -> Answer:
             def advance(now: FetchProgress) -> bool:
                 return report(now.bytes, now.byte_count, _label(now))
 
-            return ask(message, advance)
+            return ask(request, advance)
 
-        self._jobs.start(message, answered)
+        self._jobs.start(request, answered)
 
-    def _explain(self, message: Message, advance: Advance) -> Reply:
-        explanation = self._refs.explain(self._key(message))
-        return {"origin": explanation.origin, "steps": steps_of(explanation)}, []
+    def _explain(self, request: ExplainKey, advance: Advance) -> Answer:
+        explanation = self._refs.explain(self._key(request.path))
+        return Explained(explanation.origin, steps_of(explanation)), []
 
-    def _code(self, message: Message, advance: Advance) -> Reply:
+    def _code(self, request: WriteCode, advance: Advance) -> Answer:
         policy, location = self._targets.policy, self._refs.source.location
-        text = self._refs.code(str(message["path"]), allow=policy.granted)
+        text = self._refs.code(request.path, allow=policy.granted)
         if policy.served and location is not None and "://" not in location:
             folder = repr(location)[1:-1]  # where the server keeps it is nobody else's business
             text = text.replace(folder + os.sep, "").replace(folder, ".")
-        return {"code": text}, []
+        return Code(text), []
 
-    def _bytes(self, message: Message, advance: Advance) -> Reply:
-        key = self._key(message)
-        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 1), PAGE)
+    def _bytes(self, request: ReadBytes, advance: Advance) -> Answer:
+        key = self._key(request.path)
+        start, n = max(request.start, 0), min(max(request.n, 1), PAGE)
         try:
             total, data = self._page(key, start, n, advance)
         except AccessError as error:
             state = "ask" if error.grant else "failed"
-            return {"bytes": Bytes(state, start, 0, str(error), error.grant or None)}, []
+            return BytesReply(BytesPage(state, start, None, str(error), error.grant or None)), []
         except RefexplorerError as error:
-            return {"bytes": Bytes("failed", start, 0, str(error))}, []
-        return {"bytes": Bytes("fetched", start, total)}, [data]
+            return BytesReply(BytesPage("failed", start, None, str(error))), []
+        return BytesReply(BytesPage("fetched", start, total)), [data]
 
     def _page(self, key: str, start: int, n: int, advance: Advance) -> tuple[int, bytes]:
         """Return how many bytes a key has, and those of a page."""
@@ -118,26 +128,25 @@ class KeyDetails:
             raise RefexplorerError(f"{key} is all of a file whose size its server does not tell.")
         return size
 
-    def _ladder(self, message: Message, advance: Advance) -> Reply:
+    def _ladder(self, request: ClimbLadder, advance: Advance) -> Answer:
         load_array_libraries()
-        key = str(message["path"])
+        key = request.path
         try:
             found = ladder(self._refs, key, self._targets, advance)
         except KeyError:
             raise RefexplorerError(f"The set has nothing at {key!r}.") from None
         except AccessError as error:
             state = "ask" if error.grant else ChunkState.FAILED
-            return {"ladder": Ladder(state, (), str(error), error.grant or None)}, []
+            return Climbed(LadderReply(state, (), str(error), error.grant or None)), []
         rungs = tuple(
             Rung(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
             for each in found.rungs
         )
         flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
         values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
-        return {"ladder": Ladder(found.state, rungs, found.message, None, values)}, []
+        return Climbed(LadderReply(found.state, rungs, found.message, None, values)), []
 
-    def _key(self, message: Message) -> str:
-        key = str(message["path"])
+    def _key(self, key: str) -> str:
         try:
             self._refs[key]
         except KeyError:

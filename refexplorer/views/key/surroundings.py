@@ -16,7 +16,7 @@ _LINES = 3
 _CHARS = 200
 
 
-def surroundings(refs: ReferenceSet, pointer: str) -> list[tuple[int, str]] | None:
+def surroundings(refs: ReferenceSet, pointer: str) -> tuple[tuple[int, str], ...] | None:
     """Return the lines around a place, each with its number, from 1; long ones are cut.
 
     Parameters
@@ -28,7 +28,7 @@ def surroundings(refs: ReferenceSet, pointer: str) -> list[tuple[int, str]] | No
 
     Returns
     -------
-    list of (int, str) or None
+    tuple of (int, str) or None
         None where there is no text, it is too long, or it has no such place.
     """
     source = refs.source
@@ -45,4 +45,4 @@ def surroundings(refs: ReferenceSet, pointer: str) -> list[tuple[int, str]] | No
     shown = lines[first : place.line + _LINES - 1]
     start = max(0, place.column - _CHARS // 2)
     cut = [line[start : start + _CHARS] if len(line) > _CHARS else line for line in shown]
-    return list(enumerate(cut, first + 1))
+    return tuple(enumerate(cut, first + 1))

@@ -13,7 +13,8 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
 from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences
 from refexplorer.refset.grids.grid_view import GridView, reduce
-from refexplorer.views.wire.answering import Buffers, Message, floats
+from refexplorer.views.wire.answering import Buffers, floats
+from refexplorer.views.wire.explorer_messages import GridMap, ShowGrid
 from refexplorer.views.wire.failure_log import Outcomes
 from refexplorer.views.wire.jobs import Report, go_on, unheard
 from refexplorer.views.wire.map_models import Grid, MapTarget
@@ -51,22 +52,18 @@ class ChunkMap:
         self._kept: tuple[str, ChunkReferences] | None = None
         self._audit: tuple[Audit, str, np.ndarray] | None = None
 
-    def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
+    def show(self, request: ShowGrid, report: Report = unheard) -> tuple[GridMap, Buffers]:
         """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
         go_on(report, 0, _STEPS, "Looking for the array of most chunks")
-        path = message["array"]
+        path = self._largest() if request.array is None else request.array
         if path is None:
-            path = self._largest()
-        if path is None:
-            return {"map": None}, []
-        grid = self._grid(str(path))
+            return GridMap(None), []
+        grid = self._grid(path)
         present = counted(grid.array.chunk_count, "chunk")
         go_on(report, 1, _STEPS, f"Looking up {present}")
         outside = len(grid.outside)
         go_on(report, 2, _STEPS, f"Counting {present}")
-        window = message["window"]
-        windows = None if window is None else [(int(a), int(b)) for a, b in window]
-        view = grid.view(message["axes"], windows, CELLS)
+        view = grid.view(request.axes, request.window, CELLS)
         codes, places = np.unique(view.targets, return_inverse=True)
         places = places.reshape(view.shape) - int(-1 in codes)
         counts = self._counts(grid, view)
@@ -74,7 +71,7 @@ class ChunkMap:
         go_on(report, _STEPS, _STEPS, "Drawing")
         model = self._model(grid, view, counts, codes[codes >= 0].tolist(), outside)
         self.last = model, buffers
-        return {"map": model}, buffers
+        return GridMap(model), buffers
 
     def _largest(self) -> str | None:
         """Return the array of most chunks, the first look at a set."""

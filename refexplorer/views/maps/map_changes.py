@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,8 +14,11 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.differences.comparing import CHANGES
 from refexplorer.spec.core.references import Reference
-from refexplorer.views.wire.answering import Buffers, Message, Operation, floats
-from refexplorer.views.wire.jobs import Jobs, Report, go_on
+from refexplorer.views.wire.answering import Operations, floats
+from refexplorer.views.wire.explorer_messages import Compared, CompareWith, ShowChanges
+from refexplorer.views.wire.jobs import Answer, Jobs, Report, go_on
+from refexplorer.views.wire.map_models import ChangeKind, ChangeRow, Changes
+from refexplorer.views.wire.messages import Done
 
 WORDS = {
     "same": "the same",
@@ -31,39 +33,6 @@ WORDS = {
     "metadata": "changed fields",
 }
 _TEXT = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeKind:
-    """One change: its letter, what it is called, and how many keys of the set it became of."""
-
-    name: str
-    mark: str
-    words: str
-    keys: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
-    """A key that differs, and its references in a few words."""
-
-    mark: str
-    key: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Two sets beside each other; the chunks of a picture by their change travel as a buffer."""
-
-    title: str
-    array: str
-    window: tuple[tuple[int, int], ...]
-    kinds: tuple[ChangeKind, ...]
-    sentences: tuple[str, ...]
-    rows: tuple[ChangeRow, ...]
-    more: int
 
 
 class Comparison:
@@ -91,12 +60,12 @@ class Comparison:
         self._lock = threading.Lock()
         self._found: Difference | None = None
         self._kept: tuple[str, np.ndarray] | None = None
-        self.operations: dict[str, Operation] = {
-            "changes.show": lambda message: self._jobs.start(
-                message, lambda report: self._show(message, report)
+        self.operations: Operations = {
+            ShowChanges: lambda request: self._jobs.start(
+                request, lambda report: self._show(request, report)
             ),
-            "changes.with": lambda message: self._jobs.start(
-                message, lambda report: self._compare(str(message["source"]), report)
+            CompareWith: lambda request: self._jobs.start(
+                request, lambda report: self._compare(request.source, report)
             ),
         }
 
@@ -117,7 +86,7 @@ class Comparison:
                 self._found = diff(self._other, self._refs)
             return self._found
 
-    def _compare(self, source: str, report: Report) -> tuple[Message, Buffers]:
+    def _compare(self, source: str, report: Report) -> Answer:
         if not self._named_here:
             raise RefexplorerError("Another set cannot be named here.")
 
@@ -127,21 +96,21 @@ class Comparison:
         other = open_references(source, progress=tell) if source else None
         with self._lock:
             self._other, self._found, self._kept = other, None, None
-        return {}, []
+        return Done(), []
 
-    def _show(self, message: Message, report: Report) -> tuple[Message, Buffers]:
+    def _show(self, request: ShowChanges, report: Report) -> Answer:
         report(0, 0, f"Comparing {self._refs.count:,} keys")
         found = self.difference()
         if found is None:
-            return {"comparable": self._named_here, "changes": None}, []
-        path, window = str(message["array"]), [(int(a), int(b)) for a, b in message["window"]]
+            return Compared(self._named_here, None), []
+        path, window = request.array, request.window
         kinds = [name for name in CHANGES if name in found.counts]
         codes = [CHANGES.index(name) for name in kinds]
         cells = changes_in_cells(
-            self._grid(found, path), window, message["axes"], message["steps"], codes
+            self._grid(found, path), window, request.axes, request.steps, codes
         )
         model = _model(found, path, window, kinds)
-        return {"comparable": self._named_here, "changes": model}, [floats(cells)]
+        return Compared(self._named_here, model), [floats(cells)]
 
     def _grid(self, found: Difference, path: str) -> np.ndarray:
         with self._lock:

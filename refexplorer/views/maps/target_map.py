@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import UNSET
+
 from refexplorer.data.check.check_results import TargetCheck
 from refexplorer.data.check.checking import check_targets
 from refexplorer.data.check.journal import Journal
@@ -13,7 +15,14 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.targets.layout import TargetLayout, TargetRange, TargetSummary
-from refexplorer.views.wire.answering import Buffers, Message, floats
+from refexplorer.views.wire.answering import Buffers, floats
+from refexplorer.views.wire.explorer_messages import (
+    Checked,
+    ShowTarget,
+    TargetPage,
+    TargetReply,
+    TargetRows,
+)
 from refexplorer.views.wire.jobs import Report, go_on, unheard
 from refexplorer.views.wire.map_models import Layout, MapArray, MapRange, TargetRow
 
@@ -54,13 +63,13 @@ class TargetMapView:
         self._audit: tuple[Audit, dict[str | None, Known]] | None = None
         self.last: tuple[Layout, Buffers] | None = None
 
-    def rows(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
+    def rows(self, request: TargetRows, report: Report = unheard) -> tuple[TargetPage, Buffers]:
         """Answer ``targets.rows``."""
         self._sort(report)
-        start, n = max(int(message["start"]), 0), min(max(int(message["n"]), 0), ROWS)
+        start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
         index = internals(self._refs).target_index
-        rows = list(map(self._row, index.targets(start, start + n)))
-        return {"start": start, "total": index.count, "rows": rows}, []
+        rows = tuple(map(self._row, index.targets(start, start + n)))
+        return TargetPage(start, index.count, rows), []
 
     def _row(self, target: TargetSummary) -> TargetRow:
         known = self._checked.get(target.url) or self._audited().get(target.url)
@@ -86,7 +95,7 @@ class TargetMapView:
             self._audit = audit, dict(zip(urls, map(Known, *facts), strict=True))
         return {} if self._audit is None else self._audit[1]
 
-    def check(self, report: Report) -> tuple[Message, Buffers]:
+    def check(self, report: Report) -> tuple[Checked, Buffers]:
         """Answer ``targets.check``: ask each target that may be read for its size."""
 
         def checked(done: int, of: int) -> bool:
@@ -96,7 +105,7 @@ class TargetMapView:
         checks = check_targets(name, index, self._targets, Journal(None), checked)
         self._checked |= {record.url: record for record in checks}
         grants = dict.fromkeys(record.grant for record in checks if record.grant)
-        return {"summary": checks.summary, "grants": list(grants)[:_GRANTS_NAMED]}, []
+        return Checked(checks.summary, tuple(grants)[:_GRANTS_NAMED]), []
 
     def _sort(self, report: Report) -> None:
         """Put all references in the order of their targets, if that was not done before."""
@@ -105,18 +114,18 @@ class TargetMapView:
         internals(self._refs).target_index  # noqa: B018  sorted when first asked for
         go_on(report, 1, 2, "Sorted")
 
-    def show(self, message: Message, report: Report = unheard) -> tuple[Message, Buffers]:
+    def show(self, request: ShowTarget, report: Report = unheard) -> tuple[TargetReply, Buffers]:
         """Answer ``target.show``; ``layout`` is None if the set has no targets."""
         self._sort(report)
         first = self._refs.targets(0, 1)
         if not first:
-            return {"layout": None}, []
-        layout = self._layout(message.get("url", first[0].url))
-        start, stop = _window(message["window"], layout.end)
+            return TargetReply(None), []
+        layout = self._layout(first[0].url if request.url is UNSET else request.url)
+        start, stop = _window(request.window, layout.end)
         bins = layout.bins(start, stop, BINS)
         arrays = (bins.edges, bins.covered, bins.shared, bins.ranges, bins.arrays)
         self.last = self._model(layout, start, stop), [floats(each) for each in arrays]
-        return {"layout": self.last[0]}, self.last[1]
+        return TargetReply(self.last[0]), self.last[1]
 
     def _layout(self, url: str | None) -> TargetLayout:
         try:
@@ -149,11 +158,11 @@ def _range(found: TargetRange, layout: TargetLayout) -> MapRange:
     return MapRange(found.key, layout.arrays.index(found.array), found.offset, found.length)
 
 
-def _window(window: list[int] | None, end: int) -> tuple[int, int]:
+def _window(window: tuple[int, int] | None, end: int) -> tuple[int, int]:
     """Return the window within the target; all of it by default."""
     if window is None:
         return 0, max(end, 1)
-    start, stop = (int(each) for each in window)
+    start, stop = window
     if not 0 <= start < stop:
         raise RefexplorerError(f"There are no bytes from {start:,} to {stop:,}.")
     return start, stop

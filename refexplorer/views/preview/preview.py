@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import dataclasses
+from collections.abc import Iterable, Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from refexplorer.data.decode.chunk_arithmetic import Index, place_count
 from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.chunk_reader import Reading as Found
-from refexplorer.data.read.estimates import Estimate, estimate_keys
+from refexplorer.data.read.estimates import estimate_keys
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.views.preview.region_reader import DecodedChunks, hide_unread
 from refexplorer.views.preview.regions import (
@@ -25,7 +26,14 @@ from refexplorer.views.preview.regions import (
 )
 from refexplorer.views.preview.values import Decoding, physical, texts, thinning
 from refexplorer.views.wire.jobs import Report
-from refexplorer.views.wire.models import ChunkCounts, Coordinate, LostChunk, Plan, Reading
+from refexplorer.views.wire.models import (
+    ChunkCounts,
+    Coordinate,
+    Estimate,
+    LostChunk,
+    Plan,
+    Reading,
+)
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -40,7 +48,7 @@ _FORGOTTEN = Estimate(0, 0, (), "Show: it was read before")
 def estimate(refs: ReferenceSet, array: ArrayMeta, index: Index | None = None) -> Estimate:
     """Say what a chunk or the whole array takes to read, with the coordinates along its sides."""
     places = whole(array) if index is None else of_chunk(array, index)
-    return estimate_keys(refs, dict.fromkeys(_keys(refs, array, places)))
+    return _estimate(refs, dict.fromkeys(_keys(refs, array, places)))
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
@@ -59,8 +67,13 @@ def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedCh
         slices(array, places),
         tuple(map(place_count, places)),
         sum(1 for _ in chunks_touched(array, places)),
-        estimate_keys(refs, keys) if keys else _FORGOTTEN,
+        _estimate(refs, keys) if keys else _FORGOTTEN,
     )
+
+
+def _estimate(refs: ReferenceSet, keys: Iterable[str]) -> Estimate:
+    found = estimate_keys(refs, keys)
+    return Estimate(found.bytes, found.requests, found.targets, found.label, found.chunks)
 
 
 def _keys(
@@ -210,7 +223,7 @@ def _along(
         return Coordinate(name, None)
     if found.values is None or found.count(ChunkState.FAILED):
         return Coordinate(name, None)
-    meant = physical(side, found, replace(decoding, scale=True))
+    meant = physical(side, found, dataclasses.replace(decoding, scale=True))
     if meant.numbers is None:
         return Coordinate(name, None)
     shown = meant.numbers[part.start : part.stop : part.step]

@@ -10,9 +10,9 @@ from refexplorer.views.preview.preview import plan, preview
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import Region, first_look, of_chunk, parse, slices, whole
 from refexplorer.views.preview.values import Decoding
-from refexplorer.views.wire.answering import Buffers, Message
+from refexplorer.views.wire.explorer_messages import Planned, PlanSlice, ReadChunk, WasRead
 from refexplorer.views.wire.failure_log import Outcomes
-from refexplorer.views.wire.jobs import Jobs, Report
+from refexplorer.views.wire.jobs import Answer, Jobs, Report
 from refexplorer.views.wire.libraries import load_array_libraries
 from refexplorer.views.wire.models import Reading
 
@@ -40,46 +40,40 @@ class PreviewReader:
         self.chunks = DecodedChunks(refs, targets, outcomes)
         self.last: tuple[Reading, bytes | None] | None = None
 
-    def plan(self, message: Message) -> Message:
+    def plan(self, request: PlanSlice) -> Planned:
         """Answer ``slice.plan``."""
-        array = self._array(message)
-        index, texts = message.get("index"), message.get("slices")
-        if index is None and texts is None:
+        array = self._array(request.array)
+        if request.index is None and request.slices is None:
             places = first_look(array)
         else:
-            places = self._places(array, message)
-        return {"plan": plan(self._refs, array, places, self.chunks)}
+            places = _places(array, request)
+        return Planned(plan(self._refs, array, places, self.chunks))
 
-    def named(self, message: Message) -> tuple[str, tuple[str, ...]]:
+    def named(self, request: ReadChunk) -> tuple[str, tuple[str, ...]]:
         """Return the array and the slices that a request to read names."""
-        array = self._array(message)
-        return array.path, slices(array, self._places(array, message))
+        array = self._array(request.array)
+        return array.path, slices(array, _places(array, request))
 
-    def read(self, message: Message) -> None:
+    def read(self, request: ReadChunk) -> None:
         """Answer ``chunk.read`` later."""
-        self._jobs.start(message, lambda report: self._reading(message, report))
+        self._jobs.start(request, lambda report: self._reading(request, report))
 
-    def _reading(self, message: Message, report: Report) -> tuple[Message, Buffers]:
+    def _reading(self, request: ReadChunk, report: Report) -> Answer:
         load_array_libraries()
-        array = self._array(message)
-        places, decoding = self._places(array, message), _decoding(message)
+        array = self._array(request.array)
+        places, decoding = _places(array, request), Decoding(request.scale, request.times)
         reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report)
         self.last = reading, buffer
-        return {"reading": reading}, [] if buffer is None else [buffer]
+        return WasRead(reading), [] if buffer is None else [buffer]
 
-    def _array(self, message: Message) -> ArrayMeta:
-        path = str(message["array"])
+    def _array(self, path: str) -> ArrayMeta:
         try:
             return self._refs.array(path)
         except KeyError:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
 
-    def _places(self, array: ArrayMeta, message: Message) -> Region:
-        if (texts := message.get("slices")) is not None:
-            return parse(array, [str(text) for text in texts])
-        index = message.get("index")
-        return whole(array) if index is None else of_chunk(array, tuple(map(int, index)))
 
-
-def _decoding(message: Message) -> Decoding:
-    return Decoding(bool(message.get("scale", True)), bool(message.get("times", True)))
+def _places(array: ArrayMeta, request: PlanSlice | ReadChunk) -> Region:
+    if request.slices is not None:
+        return parse(array, request.slices)
+    return whole(array) if request.index is None else of_chunk(array, request.index)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.display.html import notes_html
 from refexplorer.markup import code, counted, escape, shown, table
-from refexplorer.views.wire.editor_models import Entry
+from refexplorer.views.wire.editor_models import EditorRow
 
 if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController
@@ -55,14 +55,14 @@ def _document(text: str) -> str:
     return f"<pre>{body}{more}</pre>"
 
 
-def _rows(rows: list[Entry], total: int) -> str:
+def _rows(rows: list[EditorRow], total: int) -> str:
     cells = [_cells(row) for row in rows if row.state != "removed"]
     if total > len(cells):
         cells.append([f"… {total - len(cells):,} more", "", "", "", "", ""])
     return table(("Key", "Kind", "URL or text", "Offset", "Length", "From"), cells)
 
 
-def _cells(row: Entry) -> list[str]:
+def _cells(row: EditorRow) -> list[str]:
     numbers = ("" if number is None else f"{number:,}" for number in (row.offset, row.length))
     target = code(row.url or row.text or "", _TEXT)
     return [code(row.key, _TEXT), row.kind, target, *numbers, shown(row.origin)]

@@ -24,6 +24,7 @@ from refexplorer.markup import (
 )
 from refexplorer.views.key.inspector import item
 from refexplorer.views.snapshots import pictures
+from refexplorer.views.wire.explorer_messages import ShowGrid, ShowTarget
 from refexplorer.views.wire.models import Reading, Row
 from refexplorer.views.wire.notes import SOON, known
 
@@ -84,7 +85,7 @@ def complete(controller: ExplorerController) -> None:
     with suppress(RefexplorerError):
         _draw_chunks(controller)
     with suppress(RefexplorerError):
-        controller.target_map.show({"window": None})
+        controller.target_map.show(ShowTarget())
 
 
 def _notes(controller: ExplorerController) -> str:
@@ -226,7 +227,7 @@ def _chunks(controller: ExplorerController) -> str:
 
 def _draw_chunks(controller: ExplorerController) -> None:
     array = _array_of(controller)
-    controller.chunk_map.show({"array": array, "axes": None, "window": None})
+    controller.chunk_map.show(ShowGrid(array=array))
 
 
 def _array_of(controller: ExplorerController) -> str | None:
@@ -265,7 +266,7 @@ def _targets(controller: ExplorerController) -> str:
 
 def _strip(controller: ExplorerController) -> str:
     if controller.target_map.last is None:
-        controller.target_map.show({"window": None})
+        controller.target_map.show(ShowTarget())
     if controller.target_map.last is None:
         return ""
     layout, buffers = controller.target_map.last

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from refexplorer.errors import RefexplorerError, SpecError
+from refexplorer.spec.core.catalogue import Severity
 from refexplorer.views.text.fixes import Edit, fixes, wrap
 from refexplorer.views.text.text_positions import Places
 from refexplorer.views.wire.editor_models import Change, Fix, Mark
@@ -25,9 +27,11 @@ def mark_of_error(places: Places, error: RefexplorerError) -> Mark:
     """Place an error that refuses the whole text: at its pointer, else at its line."""
     said, text = sentence_of(error), places.text
     if not isinstance(error, SpecError):
-        return _placed(Note("not-json", "error", said, None, "", None, None, 1, None), places)
+        return _placed(
+            Note("not-json", Severity.ERROR, said, None, "", None, None, 1, None), places
+        )
     refusal = Note(
-        error.code, "error", said, None, error.pointer, error.line, error.column, 1, None
+        error.code, Severity.ERROR, said, None, error.pointer, error.line, error.column, 1, None
     )
     if error.pointer or error.line is None or error.column is None:
         return _mark(refusal, places, error.pointer)
@@ -58,7 +62,7 @@ def _placed(noted: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
         Fix(label, tuple(_change(edit, places) for edit in edits))
         for label, edits in fixes(places, noted, start, end)
     )
-    said = {field.name: getattr(noted, field.name) for field in fields(Note)}
+    said = structs.asdict(noted)
     first, last = places.units(start), places.units(end)
     return Mark(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
 

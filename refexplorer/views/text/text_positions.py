@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from refexplorer.formats.json.positions import Positions, Span
 from refexplorer.spec.core.diagnostics import pointer as pointer_to
-from refexplorer.views.text.windows import Window
+from refexplorer.views.wire.editor_models import Window
 
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from refexplorer.markup import size_text
+from refexplorer.views.wire.editor_models import Window
 
 LARGEST = 2_000_000
 """Characters of a document that is edited as a whole."""
 LINES = 2_000
 CHARACTERS = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Lines of a document.
-
-    Attributes
-    ----------
-    start, stop
-        Offsets of its characters in the document.
-    first
-        Its first line, from 1.
-    sentence
-        What is shown, of how much.
-    """
-
-    start: int
-    stop: int
-    first: int
-    sentence: str
 
 
 def window_of(text: str, line: int = 1) -> Window | None:

@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.views.wire.models import to_wire
+from refexplorer.views.wire.json_form import from_wire, to_wire
+from refexplorer.views.wire.messages import Event, Request, tag_of
 
 Message = dict[str, Any]
+"""The JSON form of a request, an answer or an event."""
 Buffers = list[bytes]
 Post = Callable[[Message, Buffers], None]
 """Sends a message to every view; may be called from any thread."""
-Operation = Callable[[Message], Message | None]
-"""Answers a request at once, or returns None and posts the answer later."""
+Operations = Mapping[type[Request], Callable[[Any], Struct | None]]
+"""What answers each request: at once, or with None, and then the answer is posted later."""
 _LARGEST = int(sys.float_info.max)
 
 
@@ -24,16 +27,39 @@ def nowhere(message: Message, buffers: Buffers) -> None:
     """Post to nobody: what a controller does until a host gives it a `Post`."""
 
 
-def answer(operations: Mapping[str, Operation], message: Message) -> list[tuple[Message, Buffers]]:
+def answer(operations: Operations, message: Message) -> list[tuple[Message, Buffers]]:
     """Run the operation that a message asks for."""
     try:
-        operation = operations.get(str(message.get("op")))
-        if operation is None:
-            raise RefexplorerError(f"There is no operation {message.get('op')!r}.")
-        fields = operation(message)
+        request = read(operations, message)
+        reply = operations[type(request)](request)
+        return [] if reply is None else [(answered(request, reply), [])]
     except Exception as error:
-        return [(failure(message, error), [])]
-    return [] if fields is None else [({"id": message.get("id"), **to_wire(fields)}, [])]
+        return [(failure(message.get("id"), error), [])]
+
+
+def read(operations: Operations, message: Mapping[str, Any]) -> Request:
+    """Return a message as the request that it is.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is no such operation, or the message is not as its model says.
+    """
+    name = message.get("op")
+    for kind in operations:
+        if tag_of(kind) == name:
+            return from_wire(message, kind)
+    raise RefexplorerError(f"There is no operation {name!r}.")
+
+
+def answered(request: Request, reply: Struct) -> Message:
+    """Return the answer to a request."""
+    return {"id": request.id, **to_wire(reply)}
+
+
+def event(said: Event) -> tuple[Message, Buffers]:
+    """Return what is posted of an event."""
+    return to_wire(said), []
 
 
 def floats(values: np.ndarray) -> bytes:
@@ -43,9 +69,9 @@ def floats(values: np.ndarray) -> bytes:
     return np.ascontiguousarray(values, "<f8").tobytes()
 
 
-def failure(message: Message, error: Exception) -> Message:
-    """Return the answer that says what went wrong."""
-    return {"id": message.get("id"), "error": to_wire(sentence(error))}
+def failure(number: object, error: Exception) -> Message:
+    """Return the answer, to the request of an id, that says what went wrong."""
+    return {"id": number, "error": to_wire(sentence(error))}
 
 
 def sentence(error: Exception) -> str:

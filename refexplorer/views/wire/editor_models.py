@@ -1,64 +1,77 @@
-"""What the template editor sends, as CONTRIBUTING.md lists it."""
+"""What the template editor and its exercises show: frozen models.
+
+Offsets into the text are counted in UTF-16 code units, of a large document in the part of it that
+is shown; -1 of what is not shown.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
 
+from msgspec import Struct
+
+from refexplorer.spec.core.references import Kind
+from refexplorer.views.wire.messages import Count, named
 from refexplorer.views.wire.models import Note
 
+SENT_AS = {"from_": "from"}
+"""Names of fields that Python keeps for itself."""
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A piece of the text, in UTF-16 code units, and what to write in its place."""
+
+class Change(Struct, frozen=True, rename=SENT_AS):
+    """A piece of the text, and what to write in its place."""
 
     from_: int
     to: int
     insert: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A way to mend what a mark is about; all changes are of the same text."""
 
     label: str
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark(Note):
-    """A note with its place in the text, in UTF-16 code units, end exclusive."""
+class Mark(Note, frozen=True, rename=SENT_AS):
+    """A note with its place in the text, end exclusive."""
 
     from_: int
     to: int
     fixes: tuple[Fix, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+RowState = Annotated[
+    str,
+    named("RowState", "same", "added", "changed", "removed", "different", "absent", "unknown"),
+]
+
+
+class EditorRow(Struct, frozen=True):
     """A row of the editor's table.
 
     Attributes
     ----------
+    text
+        Of inline data; cut.
     state
-        ``same``, ``added``, ``changed`` or ``removed`` since the last good text; of what a reader
-        makes of the set ``same``, ``different``, ``absent`` or ``unknown``.
+        Since the last good text; or, of what a reader makes of it, beside the specification.
     why
         Why the reader has it differently, in one sentence.
     """
 
     key: str
-    kind: str
+    kind: Kind
     url: str | None
-    offset: int | None
-    length: int | None
+    offset: Count | None
+    length: Count | None
     text: str | None
     origin: str
-    state: str
+    state: RowState
     why: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True, rename=SENT_AS):
     """A stretch of the text that a step starts from.
 
     Attributes
@@ -66,9 +79,9 @@ class Piece:
     text
         As written.
     result
-        What came of an expression; None for literal text.
-    from_, to
-        Its place in the document, in UTF-16 code units; None where that is not known.
+        What came of an expression; null for literal text.
+    from, to
+        Its place in the document; null where that is not known.
     """
 
     text: str
@@ -77,9 +90,18 @@ class Piece:
     to: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """One step of a derivation, and where its source stands in the document."""
+class Derived(Struct, frozen=True, rename=SENT_AS):
+    """One step of a derivation, and where its source stands in the document.
+
+    Attributes
+    ----------
+    variables
+        Each name with its value as text.
+    pieces
+        The source, in order.
+    from, to
+        Null where the place is not known.
+    """
 
     name: str
     pointer: str
@@ -90,8 +112,7 @@ class Derived:
     to: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(Struct, frozen=True):
     """How a row came about.
 
     Attributes
@@ -105,45 +126,42 @@ class Derivation:
     """
 
     key: str
-    number: int
-    row: int
+    number: Count
+    row: Count
     origin: str
     steps: tuple[Derived, ...]
-    places: tuple[tuple[str, int], ...]
+    places: tuple[tuple[str, Count], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(Struct, frozen=True):
     """The rows that a part of the document makes or takes part in.
 
     Attributes
     ----------
     what
-        The part, as in ``gen[0]`` or ``templates/u``; None for a part that makes no rows.
+        The part, as in ``gen[0]`` or ``templates/u``; null for a part that makes no rows.
     ranges
         Numbers of the rows: first, and last exclusive; sorted.
     """
 
     what: str | None
-    ranges: tuple[tuple[int, int], ...]
+    ranges: tuple[tuple[Count, Count], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class V0Text:
+class V0Text(Struct, frozen=True):
     """The rows as V0 text; or none, and how large it would be."""
 
     text: str | None
     sentence: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """What one reader makes of the text.
 
     Attributes
     ----------
     outcome
-        ``same``, ``dropped``, ``different`` or ``refused``.
+        ``dropped``: keys are missing and nobody is told; ``refused``: no key can be read.
     summary
         The outcome with its numbers.
     reasons
@@ -153,35 +171,110 @@ class Reader:
     """
 
     name: str
-    outcome: str
+    outcome: Annotated[str, named("Judgement", "same", "dropped", "different", "refused")]
     summary: str
     reasons: tuple[str, ...]
     examples: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateField:
-    """A template as written, and the text that is tried in its place; None for none."""
+class TemplateField(Struct, frozen=True):
+    """A template as written, and the text that is tried in its place; null for none."""
 
     name: str
     written: str
     given: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """A dimension of a gen item: a range of `size` values, or the first of those it lists."""
 
     name: str
-    size: int
-    start: int | None
-    step: int | None
-    listed: tuple[int, ...] | None
+    size: Count
+    start: Count | None
+    step: Count | None
+    listed: tuple[Count, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Generator:
+class Generator(Struct, frozen=True):
     """A gen item, by its place, with its dimensions."""
 
     number: int
     axes: tuple[Axis, ...]
+
+
+class Window(Struct, frozen=True):
+    """The lines of a large document that are shown, and not edited.
+
+    Attributes
+    ----------
+    start, stop
+        Offsets of its characters in the document.
+    first
+        Its first line, from 1.
+    sentence
+        What is shown, of how much.
+    """
+
+    start: int
+    stop: int
+    first: int
+    sentence: str
+
+
+class Shorter(Struct, frozen=True):
+    """What was found for a text.
+
+    Attributes
+    ----------
+    found
+        Whether there is a shorter one.
+    sizes, parts
+        The sizes, and what the document consists of, in a sentence each.
+    rows
+        The gen items and templates: what it is, key or name, URL.
+    explicit, explicit_count
+        The first of the keys that are written out, and how many there are.
+    """
+
+    found: bool
+    sizes: str
+    parts: str
+    rows: tuple[tuple[str, str, str], ...]
+    explicit: tuple[str, ...]
+    explicit_count: Count
+
+
+class Listed(Struct, frozen=True):
+    """An exercise in the list of all."""
+
+    name: str
+    title: str
+    topic: str
+    level: int
+
+
+class Task(Struct, frozen=True):
+    """The exercise that is open: hints and solution only as far as they were asked for.
+
+    Attributes
+    ----------
+    level
+        1 to 3.
+    task
+        What to do; what is code stands in backquotes.
+    """
+
+    name: str
+    title: str
+    topic: str
+    level: int
+    task: str
+    hints: tuple[str, ...]
+    hint_count: int
+
+
+class Result(Struct, frozen=True):
+    """Whether the text passes, and the first thing that does not hold, in one sentence."""
+
+    passed: bool
+    sentence: str

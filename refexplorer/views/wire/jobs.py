@@ -5,15 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from refexplorer.data.fetch.background import POLL, stoppable
 from refexplorer.errors import RefexplorerError
-from refexplorer.views.wire.answering import Buffers, Message, Post, failure
-from refexplorer.views.wire.models import to_wire
+from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
+from refexplorer.views.wire.messages import Cancel, Done, Progress, Request, tag_of
 
 Report = Callable[[int, int, str], bool]
 """Called with what is done, how much there is, and both in words; False stops."""
-Watched = Callable[[Report], tuple[Message, Buffers]]
-"""Answers a request with fields and buffers, and reports on the way."""
+Answer = tuple[Struct, Buffers]
+"""A reply, and what travels beside it."""
+Watched = Callable[[Report], Answer]
+"""Answers a request, and reports on the way."""
 
 
 STOPPED = "It was stopped."
@@ -50,17 +54,17 @@ class Jobs:
         self._stops: dict[str, threading.Event] = {}
         self._turn = threading.Lock()
 
-    def start(self, message: Message, work: Watched) -> None:
+    def start(self, request: Request, work: Watched) -> None:
         """Answer a request later."""
-        stop = self._stops[str(message["id"])] = threading.Event()
-        name = f"refexplorer-{message.get('op')}-{message['id']}"
-        arguments = [message, work, stop]
+        stop = self._stops[str(request.id)] = threading.Event()
+        name = f"refexplorer-{tag_of(type(request))}-{request.id}"
+        arguments = [request, work, stop]
         threading.Thread(target=self._run, args=arguments, name=name, daemon=True).start()
 
-    def start_in_turn(self, message: Message, work: Watched) -> None:
+    def start_in_turn(self, request: Request, work: Watched) -> None:
         """Answer a request later, when those before it are done: they use the same memory."""
 
-        def in_turn(report: Report) -> tuple[Message, Buffers]:
+        def in_turn(report: Report) -> Answer:
             while not self._turn.acquire(timeout=POLL):
                 go_on(report, 0, 0, "Waiting for what was asked before")
             try:
@@ -68,28 +72,27 @@ class Jobs:
             finally:
                 self._turn.release()
 
-        self.start(message, in_turn)
+        self.start(request, in_turn)
 
-    def cancel(self, message: Message) -> Message:
+    def cancel(self, request: Cancel) -> Done:
         """Answer ``cancel``, and what is stopped: nobody waits until it has come to a halt."""
-        if stop := self._stops.pop(str(message["job"]), None):
+        if stop := self._stops.pop(request.job, None):
             stop.set()
-            self._post({"id": message["job"], "error": STOPPED}, [])
-        return {}
+            self._post(failure(request.job, RefexplorerError(STOPPED)), [])
+        return Done()
 
-    def _run(self, message: Message, work: Watched, stop: threading.Event) -> None:
+    def _run(self, request: Request, work: Watched, stop: threading.Event) -> None:
         def report(done: int, of: int, label: str) -> bool:
-            event = {"ev": "progress", "id": message["id"], "done": done, "of": of, "label": label}
             if not stop.is_set():
-                self._post(event, [])
+                self._post(*event(Progress(str(request.id), done, of, label)))
             return not stop.is_set()
 
         try:
             with stoppable(lambda: not stop.is_set()):
-                fields, buffers = work(report)
-            answer = {"id": message["id"], **to_wire(fields)}
+                reply, buffers = work(report)
+            answer = answered(request, reply)
         except Exception as error:
-            answer, buffers = failure(message, error), []
+            answer, buffers = failure(request.id, error), []
         if not stop.is_set():
             self._post(answer, buffers)
-        self._stops.pop(str(message["id"]), None)
+        self._stops.pop(str(request.id), None)

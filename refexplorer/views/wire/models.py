@@ -1,119 +1,200 @@
-"""What crosses the wire, as CONTRIBUTING.md lists it: frozen models, and their JSON form."""
+"""What the explorer shows of a set, a key and a reading: frozen models."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from refexplorer.data.read.estimates import Estimate
+from msgspec import Struct
 
-_EXACT = 2**53
+from refexplorer.refset.tree.nodes import NodeType
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.references import Kind
+from refexplorer.views.wire.messages import Count, Real, named
+
+Outcome = Annotated[str, named("Outcome", "fetched", "fill", "failed", "ask")]
+"""How a read came out; ``ask``: it may not be read until ``grant`` is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A visible row of the tree, or a result of a search."""
+class Row(Struct, frozen=True):
+    """A visible row of the tree, or a result of a search.
+
+    Attributes
+    ----------
+    kind
+        Null for what is no key.
+    target
+        Cut.
+    origin
+        ``refs`` or the gen item; ``absent`` for a chunk without a reference, ``left out`` for what
+        an error left out.
+    position
+        Among its siblings, from 1.
+    """
 
     path: str
     name: str
     depth: int
-    type: str
-    kind: str | None
-    size: int | None
+    type: NodeType
+    kind: Kind | None
+    size: Count | None
     target: str | None
     origin: str | None
-    children: int
+    children: Count
     open: bool
-    position: int
-    siblings: int
+    position: Count
+    siblings: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A diagnostic, with the key that it is about where it is about one."""
+class Note(Struct, frozen=True):
+    """A diagnostic.
+
+    Attributes
+    ----------
+    pointer
+        Into the document; cut.
+    key
+        What of the tree is nearest to the place.
+    """
 
     code: str
-    severity: str
+    severity: Severity
     message: str
     hint: str | None
     pointer: str
     line: int | None
     column: int | None
-    count: int
+    count: Count
     key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
-    """An array, from its metadata alone."""
+class Estimate(Struct, frozen=True):
+    """What a read takes, known without a request.
+
+    Attributes
+    ----------
+    bytes
+        Null where whole files are read, whose size is not known.
+    requests
+        After merging.
+    targets
+        The first.
+    label
+        For a button: ``Read 57 kB from air.nc``.
+    chunks
+        With a reference.
+    """
+
+    bytes: Count | None
+    requests: int
+    targets: tuple[str, ...]
+    label: str
+    chunks: int = 0
+
+
+class ArrayItem(Struct, frozen=True):
+    """An array, from its metadata alone.
+
+    Attributes
+    ----------
+    attributes
+        The first: each name with its value as JSON text.
+    present
+        Chunks with a reference; null where it is not known, as is the next.
+    left_out
+        Chunks that an error left out.
+    bytes
+        Null where it is not known.
+    small
+        Whether the whole may be read at once.
+    estimate
+        Of reading the whole.
+    """
 
     path: str
-    shape: tuple[int, ...]
-    chunks: tuple[int, ...]
-    grid: tuple[int, ...]
+    shape: tuple[Count, ...]
+    chunks: tuple[Count, ...]
+    grid: tuple[Count, ...]
     dtype: str
     codecs: tuple[str, ...]
-    fill: object
+    fill: Any
     dimensions: tuple[str, ...] | None
     zarr_format: int
     attributes: tuple[tuple[str, str], ...]
     attribute_count: int
-    chunk_count: int
-    present: int | None
-    left_out: int | None
-    bytes: int | None
+    chunk_count: Count
+    present: Count | None
+    left_out: Count | None
+    bytes: Count | None
     small: bool
     estimate: Estimate | None
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class ChunkItem(Struct, frozen=True):
     """One chunk of an array; its shape is cut at the edge of the array."""
 
     array: str
-    index: tuple[int, ...]
-    shape: tuple[int, ...]
+    index: tuple[Count, ...]
+    shape: tuple[Count, ...]
     estimate: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """All that is known of a path without a request."""
+class Item(Struct, frozen=True):
+    """All that is known of a path without a request.
+
+    Attributes
+    ----------
+    code
+        Python for it.
+    raw
+        V0 JSON text; cut.
+    resolved
+        Where a relative URL leads.
+    text
+        Of inline data; the first 64 kB.
+    text_total
+        Characters of the whole text.
+    notes
+        Null until those of the whole set are known.
+    array
+        It, or the array that a chunk belongs to.
+    """
 
     path: str
     name: str
-    type: str
+    type: NodeType
     code: str
-    kind: str | None = None
+    kind: Kind | None = None
     raw: str | None = None
     url: str | None = None
-    offset: int | None = None
-    length: int | None = None
+    offset: Count | None = None
+    length: Count | None = None
     resolved: str | None = None
     text: str | None = None
     text_total: int = 0
     origin: str | None = None
-    size: int | None = None
+    size: Count | None = None
     notes: tuple[Note, ...] | None = None
-    array: Array | None = None
-    chunk: Chunk | None = None
+    array: ArrayItem | None = None
+    chunk: ChunkItem | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinate:
-    """The positions along one dimension; None where they are not known without more reads."""
+class Coordinate(Struct, frozen=True):
+    """The positions along one dimension.
+
+    Attributes
+    ----------
+    values
+        Null where they are not known without more reads.
+    times
+        Whether they are milliseconds since 1970.
+    """
 
     name: str
-    values: tuple[float, ...] | None
+    values: tuple[Real, ...] | None
     times: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkCounts:
+class ChunkCounts(Struct, frozen=True):
     """What became of the chunks of a reading."""
 
     fetched: int
@@ -121,37 +202,60 @@ class ChunkCounts:
     failed: int
 
 
-@dataclass(frozen=True, slots=True)
-class LostChunk:
+class LostChunk(Struct, frozen=True):
     """A chunk of a reading that has no reference, or failed."""
 
     key: str
-    index: tuple[int, ...]
-    state: str
+    index: tuple[Count, ...]
+    state: Annotated[str, named("Loss", "fill", "failed")]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A part of an array, and what reading it takes."""
+class Plan(Struct, frozen=True):
+    """A part of an array, and what reading it takes.
+
+    Attributes
+    ----------
+    slices
+        One for each dimension, as Python writes them: ``3``, ``0:10:2``.
+    estimate
+        What is here already costs nothing.
+    """
 
     array: str
     dimensions: tuple[str, ...]
-    sizes: tuple[int, ...]
+    sizes: tuple[Count, ...]
     slices: tuple[str, ...]
-    shape: tuple[int, ...]
+    shape: tuple[Count, ...]
     chunk_count: int
     estimate: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Values that were read, or why they were not; numbers travel beside it as a buffer."""
+class Reading(Struct, frozen=True):
+    """Values that were read, or why they were not; numbers travel beside it as a buffer.
 
-    state: str
+    Attributes
+    ----------
+    region
+        Of the values: start, stop and step along each dimension.
+    key_start, separator
+        A chunk's key is ``key_start`` and its index joined by the separator.
+    times
+        Whether the values are milliseconds since 1970.
+    missing
+        Values that are NaN or the fill value.
+    grant
+        State ``ask``: what `allow` needs.
+    lost
+        The first chunks that were not fetched.
+    texts
+        Text and structured values, cut, in place of a buffer.
+    """
+
+    state: Outcome
     array: str
     slices: tuple[str, ...]
-    region: tuple[tuple[int, int, int], ...]
-    chunk_shape: tuple[int, ...]
+    region: tuple[tuple[Count, Count, Count], ...]
+    chunk_shape: tuple[Count, ...]
     key_start: str
     separator: str
     shape: tuple[int, ...]
@@ -172,34 +276,62 @@ class Reading:
     texts: tuple[str, ...] | None = None
 
 
-@cache
-def _names_of(model: type) -> dict[str, str]:
-    """Return the names of a model's fields, and under which they are sent."""
-    return {field.name: field.name.rstrip("_") for field in dataclasses.fields(model)}
+class BytesPage(Struct, frozen=True):
+    """A page of raw bytes, which travel beside it as a buffer, or why there are none.
 
-
-def to_wire(value: Any) -> Any:
-    """Return the JSON form of a model.
-
-    Integers beyond 2^53 become text, since JSON readers round them; NaN and infinities become
-    null; lone surrogates become escapes; a trailing underscore is not part of a name.
+    Attributes
+    ----------
+    start
+        Where the page begins, in bytes.
+    total
+        All bytes of the key; null where that is not known.
+    grant
+        State ``ask``: what `allow` needs.
     """
-    if isinstance(value, str):
-        if type(value) is str and value.isascii():
-            return value
-        return str(value).encode("utf-8", "backslashreplace").decode()
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) <= _EXACT else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if dataclasses.is_dataclass(value):
-        model: type = type(value)
-        names = _names_of(model).items()
-        return {sent: to_wire(getattr(value, name)) for name, sent in names}
-    if isinstance(value, Mapping):
-        return {to_wire(str(key)): to_wire(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_wire(item) for item in value]
-    return value
+
+    state: Outcome
+    start: int
+    total: Count | None
+    message: str | None = None
+    grant: str | None = None
+
+
+class Rung(Struct, frozen=True):
+    """One step of a decode ladder.
+
+    Attributes
+    ----------
+    seconds
+        Of processor time; of the raw bytes until they came.
+    head
+        The first bytes, as hexadecimal digits.
+    form
+        dtype and shape, or the reference as JSON.
+    message
+        Why it failed: then it is the last one.
+    """
+
+    name: str
+    size: Count | None
+    seconds: float
+    head: str
+    form: str
+    message: str | None
+
+
+class LadderReply(Struct, frozen=True):
+    """The decode ladder of a key, or why it was not climbed.
+
+    Attributes
+    ----------
+    grant
+        State ``ask``: what `allow` needs.
+    values
+        The first, as text.
+    """
+
+    state: Outcome
+    rungs: tuple[Rung, ...]
+    message: str | None = None
+    grant: str | None = None
+    values: tuple[str, ...] = ()

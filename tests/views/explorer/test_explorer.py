@@ -199,7 +199,9 @@ def test_a_reading_can_be_stopped(server: RangeServer) -> None:
         ("tree.toggle", {"path": "no", "open": True}, "The set has nothing at 'no'."),
         ("tree.find", {"text": "(", "mode": "regex", "kinds": []}, "regular expression"),
         ("allow", {"grant": "s3://"}, "names no bucket"),
-        ("tree.rows", {"start": "x"}, "Unexpected ValueError"),
+        ("tree.rows", {"start": "x", "n": 1}, "Expected `int`, got `str` - at `$.start`"),
+        ("tree.rows", {"start": 0}, "missing required field `n`"),
+        ("tree.rows", {"start": 0, "n": 1, "path": ""}, "unknown field `path`"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(op: str, fields: dict[str, Any], error: str) -> None:

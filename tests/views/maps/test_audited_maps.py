@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +13,10 @@ from refexplorer.data.audit.plan import audit_parts
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
+from refexplorer.views.wire.explorer_messages import ShowGrid, TargetRows
 from refexplorer.views.wire.failure_log import Outcomes
 
-WHOLE: dict[str, Any] = {"array": "sst", "axes": None, "window": None}
+WHOLE = ShowGrid(array="sst")
 
 
 @pytest.fixture
@@ -26,7 +26,8 @@ def refs(demo: Path) -> rx.ReferenceSet:
 
 def counts(chunk_map: ChunkMap) -> dict[str, int]:
     answer, buffers = chunk_map.show(WHOLE)
-    grid: Any = answer["map"]
+    grid = answer.map
+    assert grid is not None
     cells = np.frombuffer(buffers[0]).reshape(len(grid.states), -1)
     assert cells.sum(axis=1).tolist() == list(grid.counts)
     return {name: n for name, n in zip(grid.states, grid.counts, strict=True) if n}
@@ -50,8 +51,8 @@ def test_targets_have_the_states_of_an_audit(
     monkeypatch.setattr(audit_parts, "PART_COST", 400)  # a target has several parts
     target_map = TargetMapView(refs, Targets(AccessPolicy(), None, refs.limits))
     audit = refs.audit(decode="all")
-    answer, _ = target_map.rows({"start": 0, "n": 10})
-    rows: Any = answer["rows"]
+    answer, _ = target_map.rows(TargetRows(start=0, n=10))
+    rows = answer.rows
     assert {row.url: row.state for row in rows} == {
         "sst_2025-07.nc": "damaged", "sst_2025-08.nc": "good", "sst_2025-09.nc": "good",
         "sst_2025-10.nc": "unreachable", "land.bin": "good",

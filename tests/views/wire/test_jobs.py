@@ -8,7 +8,9 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.limits import Limits
 from refexplorer.spec.core.references import Range
+from refexplorer.views.wire.explorer_messages import Cancel, ReadChunk
 from refexplorer.views.wire.jobs import Jobs
+from refexplorer.views.wire.messages import Done
 from tests.helpers.servers import range_server
 
 
@@ -20,12 +22,12 @@ def test_cancelling_a_job_ends_the_request_that_it_waits_for() -> None:
         server.dripping.add("/f")
         reader = Targets(AccessPolicy(None, [server.url]), None, Limits())
 
-        def work(report: object) -> tuple[dict[str, Any], list[bytes]]:
-            return {}, [reader.fetch("x", Range(f"{server.url}/f", 0, 500_000))]
+        def work(report: object) -> tuple[Done, list[bytes]]:
+            return Done(), [reader.fetch("x", Range(f"{server.url}/f", 0, 500_000))]
 
-        jobs.start({"id": "a:1", "op": "chunk.read"}, work)
+        jobs.start(ReadChunk(id="a:1", array="x"), work)
         while not server.requests:
             time.sleep(0.01)
-        jobs.cancel({"job": "a:1"})
+        jobs.cancel(Cancel(job="a:1"))
         assert posted.get(timeout=10)["error"] == "It was stopped."
         assert server.hung_up.wait(10)

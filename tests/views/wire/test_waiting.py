@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import pytest
 
 import refexplorer as rx
 from refexplorer.views.snapshots.explorer_snapshot import complete, still_html
+from refexplorer.views.wire.explorer_messages import Code, WriteCode
 from refexplorer.views.wire.notes import SOON
 from tests.helpers.explorer import Host
 from tests.helpers.servers import range_server
@@ -53,16 +53,20 @@ def test_what_waits_for_its_turn_can_be_stopped() -> None:
     first_may_end = threading.Event()
     jobs = host.controller._jobs
 
-    def slow(report: object) -> tuple[dict[str, Any], list[bytes]]:
+    def slow(report: object) -> tuple[Code, list[bytes]]:
         assert first_may_end.wait(30)
-        return {"slow": True}, []
+        return Code("slow"), []
 
-    jobs.start_in_turn({"id": "t:1", "op": "slow"}, slow)
+    host.controller.operations = {
+        **host.controller.operations,
+        WriteCode: lambda request: jobs.start_in_turn(request, slow),
+    }
+    host.controller.handle({"id": "t:1", "op": "key.code", "path": "x/0"})
     host.controller.handle({"id": "t:2", "op": "grid.show", "array": "x"})
     host.controller.handle({"id": "t:3", "op": "cancel", "job": "t:2"})
     assert host.answer()[0] == {"id": "t:2", "error": "It was stopped."}
     first_may_end.set()
-    assert host.answer()[0] == {"id": "t:1", "slow": True}
+    assert host.answer()[0] == {"id": "t:1", "code": "slow"}
 
 
 def test_what_failed_in_one_view_is_marked_in_the_others() -> None:

@@ -27,13 +27,13 @@ function model() {
 test("each view hears only the answers to its own questions", async () => {
   const { sent, say, host } = model();
   const [one, two] = [new Wire(host), new Wire(host)];
-  const first = one.request<{ n: number }>("hello");
-  const second = two.request<{ n: number }>("hello");
+  const first = one.request("hello");
+  const second = two.request("hello");
   assert.notEqual(sent[0]!["id"], sent[1]!["id"]);
   say({ id: sent[1]!["id"], n: 2 });
   say({ id: sent[0]!["id"], n: 1 });
-  assert.equal((await first).n, 1);
-  assert.equal((await second).n, 2);
+  assert.equal(((await first) as unknown as Message).n, 1);
+  assert.equal(((await second) as unknown as Message).n, 2);
 });
 
 test("what another view was answered can be overheard", () => {

@@ -11,10 +11,10 @@ import { syntaxTree } from "@codemirror/language";
 import type { EditorState, Extension } from "@codemirror/state";
 import { hoverTooltip } from "@codemirror/view";
 
-import type { Help } from "./messages.ts";
 import { nameOf, pathAt, type SyntaxNode } from "./pointer.ts";
 import { tip } from "./tip.ts";
 import { helpFor, namesBelow, namesInExpression, type Name } from "./vocabulary.ts";
+import type { Help } from "../shared/wire.ts";
 
 /** What a new property begins with; the cursor goes into it. */
 const VALUES: Record<string, string> = {

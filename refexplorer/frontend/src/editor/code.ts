@@ -30,9 +30,9 @@ import {
 import { tags } from "@lezer/highlight";
 
 import { assistance } from "./assistance.ts";
-import type { Fix, Help, Mark } from "./messages.ts";
 import { tip } from "./tip.ts";
 import { tracing } from "./traces.ts";
+import type { Fix, Help, Mark } from "../shared/wire.ts";
 
 const highlight = HighlightStyle.define([
   { tag: tags.propertyName, color: "var(--syn-name)" },

@@ -4,7 +4,7 @@ import { count } from "../shared/format.ts";
 import { DerivationSteps, type Place } from "../shared/derivation.tsx";
 import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Derivation } from "./messages.ts";
+import type { Derivation } from "../shared/wire.ts";
 import type { Tracing } from "./tracing.ts";
 
 interface Props {

@@ -7,10 +7,9 @@ import { count, counted } from "../shared/format.ts";
 import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Note } from "../shared/wire.ts";
+import type { EditReply, Fix, Help, Mark, Note, Remarks } from "../shared/wire.ts";
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
 import { DerivationPanel } from "./derivation.tsx";
-import type { EditReply, Fix, Help, Mark, Remarks } from "./messages.ts";
 import { Below } from "./below.tsx";
 import { Readers } from "./readers.tsx";
 import { EditorSession } from "./session.ts";
@@ -145,7 +144,7 @@ function Code({ session, help, root, view }: CodeProps) {
   return <div class="code-box" ref={box} />;
 }
 
-const NOTHING_SAID: Remarks = { good: true, sentence: "", notes: [], note_count: 0 };
+const NOTHING_SAID: Omit<Remarks, "version"> = { good: true, sentence: "", notes: [], note_count: 0 };
 
 interface FooterProps {
   reply: EditReply;

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Reader } from "./messages.ts";
+import type { Reader } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 
 const MARKS: Record<Reader["outcome"], string> = { same: "✓", dropped: "▲", different: "▲", refused: "✕" };

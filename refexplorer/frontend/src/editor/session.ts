@@ -1,12 +1,11 @@
 /** What the template editor knows and does: every keystroke is asked about, the newest wins. */
 
-import type { Host, Message, Off } from "../shared/host.ts";
+import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
-import { RowWindow, type RowsReply } from "../shared/window.ts";
+import { RowWindow } from "../shared/window.ts";
 import { Wire } from "../shared/wire.ts";
-import type { Count } from "../shared/wire.ts";
+import type { Count, EditorRow, EditorWire, EditReply, Help, Reader, Remarks, V0Text } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
-import type { EditorRow, EditReply, Hello, Help, Reader, Remarks, V0Text } from "./messages.ts";
 import { Shortening } from "./shortening.ts";
 import { Tasks } from "./tasks.ts";
 import { Tracing } from "./tracing.ts";
@@ -55,7 +54,7 @@ export class EditorSession extends Store<EditorState> {
   /** Of the rows that are shown. */
   private version = -1;
   private readonly host: Host;
-  private readonly wire: Wire;
+  private readonly wire: EditorWire;
   private readonly offs: Off[];
 
   constructor(host: Host) {
@@ -63,7 +62,7 @@ export class EditorSession extends Store<EditorState> {
     this.host = host;
     this.wire = new Wire(host);
     this.rows = new RowWindow(
-      (start, n) => this.wire.request<RowsReply<EditorRow>>("rows", { start, n, reader: this.state.reader }),
+      (start, n) => this.wire.request("rows", { start, n, reader: this.state.reader }),
       () => this.set({}),
     );
     this.tracing = new Tracing(this.wire, this.rows);
@@ -71,8 +70,8 @@ export class EditorSession extends Store<EditorState> {
     this.tasks = new Tasks(this.wire, host.place, (reply) => this.opened(reply));
     this.offs = [
       host.onChange("document", (text) => this.follow(String(text))),
-      this.wire.on("document", (message) => this.follow(String(message["document"]))),
-      this.wire.on("changed", (message) => this.changed(message)),
+      this.wire.on("document", ({ document }) => this.follow(document)),
+      this.wire.on("changed", ({ version, total }) => this.show(version, total)),
       this.wire.on("opened", () => void this.open()),
       this.wire.on("tried", () => this.edited(this.text)),
     ];
@@ -95,7 +94,7 @@ export class EditorSession extends Store<EditorState> {
   async open(): Promise<void> {
     this.set({ failure: null });
     try {
-      const hello = await this.wire.request<Hello>("hello");
+      const hello = await this.wire.request("hello");
       this.text = this.told = this.asked = hello.document;
       this.begin(hello.document, hello.window?.first ?? null);
       this.tasks.list(hello.exercises ?? []);
@@ -109,7 +108,7 @@ export class EditorSession extends Store<EditorState> {
   /** Chooses a row by its key or its number; returns why it cannot. */
   async goTo(text: string): Promise<string | null> {
     try {
-      const { index } = await this.wire.request<{ index: Count }>("seek", { text });
+      const { index } = await this.wire.request("seek", { text });
       this.tracing.choose(Number(index));
       return null;
     } catch (error) {
@@ -129,7 +128,7 @@ export class EditorSession extends Store<EditorState> {
   /** Shows the part of a large document around a line. */
   async lookAt(line: number): Promise<void> {
     try {
-      this.opened(await this.wire.request<EditReply & { document: string }>("window", { line }));
+      this.opened(await this.wire.request("window", { line }));
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
@@ -147,7 +146,7 @@ export class EditorSession extends Store<EditorState> {
 
   private async find([gen, places]: [number, Record<string, number>]): Promise<void> {
     try {
-      const { index } = await this.wire.request<{ index: Count }>("at", { gen, places });
+      const { index } = await this.wire.request("at", { gen, places });
       this.tracing.choose(Number(index));
       this.set({ failure: null });
     } catch (error) {
@@ -174,12 +173,12 @@ export class EditorSession extends Store<EditorState> {
 
   /** What other readers make of the last good text. */
   async readers(): Promise<Reader[]> {
-    return (await this.wire.request<{ readers: Reader[] }>("readers")).readers;
+    return (await this.wire.request("readers")).readers;
   }
 
   /** The rows as V0 text; what is large only if the person is sure. */
   async v0(sure: boolean): Promise<V0Text> {
-    return (await this.wire.request<{ v0: V0Text }>("v0", { sure })).v0;
+    return (await this.wire.request("v0", { sure })).v0;
   }
 
   /** The person typed. One question is in flight; what was typed meanwhile is asked next. */
@@ -191,10 +190,10 @@ export class EditorSession extends Store<EditorState> {
   private async ask(templates?: Record<string, string>): Promise<void> {
     this.busy = true;
     try {
-      if (templates) this.take(await this.wire.request<EditReply>("try", { templates }), this.asked);
+      if (templates) this.take(await this.wire.request("try", { templates }), this.asked);
       for (let asked: string | null = null; asked !== this.text; ) {
         asked = this.asked = this.text;
-        const reply = await this.wire.request<EditReply>("edit", { document: asked });
+        const reply = await this.wire.request("edit", { document: asked });
         this.tell(asked);
         this.take(reply, asked);
       }
@@ -244,15 +243,11 @@ export class EditorSession extends Store<EditorState> {
   /** Asks what there is to say about a text, which takes longer than its rows. */
   private async remark(text: string): Promise<void> {
     try {
-      const remarks = await this.wire.request<Remarks>("notes");
+      const remarks = await this.wire.request("notes");
       if (text === this.text) this.set({ remarks: { ...remarks, text } });
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
-  }
-
-  private changed(message: Message): void {
-    this.show(message["version"] as number, message["total"] as Count);
   }
 
   private show(version: number, total: Count): void {

@@ -1,18 +1,8 @@
 /** The search for a shorter text: running, found, put into the editor, or put back. */
 
-import type { Host, Message, Off } from "../shared/host.ts";
+import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
-import type { Count, Progress, Wire } from "../shared/wire.ts";
-
-/** What was found; see CONTRIBUTING.md. */
-export interface Shorter {
-  found: boolean;
-  sizes: string;
-  parts: string;
-  rows: [string, string, string][];
-  explicit: string[];
-  explicit_count: Count;
-}
+import type { EditorWire, Progress, Shorter } from "../shared/wire.ts";
 
 export interface ShorteningState {
   /** The id of the search while it runs. */
@@ -27,11 +17,11 @@ export interface ShorteningState {
 const START: ShorteningState = { job: null, progress: null, shorter: null, taken: false, trouble: null };
 
 export class Shortening extends Store<ShorteningState> {
-  private readonly wire: Wire;
+  private readonly wire: EditorWire;
   private readonly host: Host;
   private readonly off: Off;
 
-  constructor(wire: Wire, host: Host) {
+  constructor(wire: EditorWire, host: Host) {
     super(START);
     this.wire = wire;
     this.host = host;
@@ -43,7 +33,7 @@ export class Shortening extends Store<ShorteningState> {
   }
 
   async find(): Promise<void> {
-    const asked = this.wire.job<{ shorter: Shorter }>("shorten", {}, true);
+    const asked = this.wire.job("shorten", {}, true);
     this.set({ ...START, job: asked.id });
     try {
       const { shorter } = (await asked.reply).message;
@@ -62,7 +52,7 @@ export class Shortening extends Store<ShorteningState> {
   /** Puts the shorter text into the editor, or the one that was there before it. */
   async put(taken: boolean): Promise<void> {
     try {
-      const { document } = await this.wire.request<{ document: string }>(taken ? "shorten.take" : "shorten.back");
+      const { document } = await this.wire.request(taken ? "shorten.take" : "shorten.back");
       // Python holds it already; a notebook has it in a trait.
       this.host.set("document", document);
       this.set({ taken, trouble: null });
@@ -71,7 +61,7 @@ export class Shortening extends Store<ShorteningState> {
     }
   }
 
-  private progress(message: Message): void {
-    if (message["id"] === this.state.job) this.set({ progress: message as unknown as Progress });
+  private progress(message: Progress): void {
+    if (message.id === this.state.job) this.set({ progress: message });
   }
 }

@@ -5,7 +5,8 @@ import { useEffect } from "preact/hooks";
 import { count, counted } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Shorter, Shortening } from "./shortening.ts";
+import type { Shorter } from "../shared/wire.ts";
+import type { Shortening } from "./shortening.ts";
 
 export function ShorterPanel({ shortening }: { shortening: Shortening }) {
   const { job, progress, shorter, taken, trouble } = useStore(shortening);

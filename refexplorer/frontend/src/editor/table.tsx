@@ -7,7 +7,7 @@ import { count } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows.tsx";
 import { useStore } from "../shared/store.ts";
-import type { EditorRow } from "./messages.ts";
+import type { EditorRow } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 import { isUsed } from "./tracing.ts";
 

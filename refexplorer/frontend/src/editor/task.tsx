@@ -2,7 +2,7 @@
 
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Listed } from "./messages.ts";
+import type { Listed } from "../shared/wire.ts";
 import type { Tasks } from "./tasks.ts";
 
 interface Props {

@@ -1,8 +1,7 @@
 /** The exercises: which there are, which is open, and which were solved. */
 
 import { Store } from "../shared/store.ts";
-import type { Wire } from "../shared/wire.ts";
-import type { EditReply, Listed, Result, Task } from "./messages.ts";
+import type { EditorWire, EditReply, Listed, Result, Task } from "../shared/wire.ts";
 
 /** Where the page keeps what was solved; a notebook has a trait for it. */
 const STORED = "refexplorer-exercises";
@@ -21,11 +20,11 @@ export interface TasksState {
 type Opened = EditReply & { document: string };
 
 export class Tasks extends Store<TasksState> {
-  private readonly wire: Wire;
+  private readonly wire: EditorWire;
   private readonly isKept: boolean;
   private readonly opened: (reply: Opened) => void;
 
-  constructor(wire: Wire, place: "notebook" | "page", opened: (reply: Opened) => void) {
+  constructor(wire: EditorWire, place: "notebook" | "page", opened: (reply: Opened) => void) {
     super({ all: [], task: null, result: null, solved: [], solution: null, trouble: null });
     this.wire = wire;
     this.isKept = place === "page";
@@ -46,20 +45,20 @@ export class Tasks extends Store<TasksState> {
 
   /** Opens another exercise. */
   choose(name: string): Promise<void> {
-    return this.ask(async () => this.opened(await this.wire.request<Opened>("exercise", { name })));
+    return this.ask(async () => this.opened(await this.wire.request("exercise", { name })));
   }
 
   /** Puts the text to begin with in place again. */
   restart(): Promise<void> {
-    return this.ask(async () => this.opened(await this.wire.request<Opened>("restart")));
+    return this.ask(async () => this.opened(await this.wire.request("restart")));
   }
 
   hint(): Promise<void> {
-    return this.ask(async () => this.set(await this.wire.request<{ task: Task }>("hint")));
+    return this.ask(async () => this.set(await this.wire.request("hint")));
   }
 
   solve(): Promise<void> {
-    return this.ask(async () => this.set(await this.wire.request<{ solution: string }>("solution")));
+    return this.ask(async () => this.set(await this.wire.request("solution")));
   }
 
   private async ask(what: () => Promise<void>): Promise<void> {

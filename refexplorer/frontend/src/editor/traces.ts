@@ -10,8 +10,7 @@ import {
   type Tooltip,
 } from "@codemirror/view";
 
-import type { Piece } from "../shared/wire.ts";
-import type { Derivation } from "./messages.ts";
+import type { Derivation, Piece } from "../shared/wire.ts";
 import { pathAt, pointerOf } from "./pointer.ts";
 import { tip } from "./tip.ts";
 

@@ -2,9 +2,8 @@
 
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { RowsReply, RowWindow } from "../shared/window.ts";
-import type { Wire } from "../shared/wire.ts";
-import type { Derivation, EditorRow, Uses } from "./messages.ts";
+import type { RowWindow } from "../shared/window.ts";
+import type { Derivation, EditorRow, EditorWire, Uses } from "../shared/wire.ts";
 
 export interface TracingState {
   /** The chosen row; −1 for none. */
@@ -23,14 +22,14 @@ const NOTHING: TracingState = { active: -1, derivation: null, trouble: null, use
 const PAUSE = 300;
 
 export class Tracing extends Store<TracingState> {
-  private readonly wire: Wire;
+  private readonly wire: EditorWire;
   private readonly rows: RowWindow<EditorRow>;
   private readonly explained = new Newest<string | number>((row) => this.explain(row));
   private readonly used = new Newest<boolean>((moved) => this.find(moved));
   private pointer = "";
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(wire: Wire, rows: RowWindow<EditorRow>) {
+  constructor(wire: EditorWire, rows: RowWindow<EditorRow>) {
     super(NOTHING);
     this.wire = wire;
     this.rows = rows;
@@ -68,7 +67,7 @@ export class Tracing extends Store<TracingState> {
     try {
       const key = typeof row === "string" ? row : await this.keyAt(row);
       if (key === undefined) return;
-      const { derivation } = await this.wire.request<{ derivation: Derivation }>("explain", { key });
+      const { derivation } = await this.wire.request("explain", { key });
       const isCurrent = typeof row === "string" || row === this.state.active;
       if (this.state.active < 0 || !isCurrent) return;
       this.set({ derivation, trouble: null, active: Number(derivation.row) });
@@ -80,13 +79,13 @@ export class Tracing extends Store<TracingState> {
   private async keyAt(index: number): Promise<string | undefined> {
     const row = this.rows.fresh(index);
     if (row) return row.key;
-    const reply = await this.wire.request<RowsReply<EditorRow>>("rows", { start: index, n: 1 });
+    const reply = await this.wire.request("rows", { start: index, n: 1 });
     return reply.rows[0]?.key;
   }
 
   private async find(moved: boolean): Promise<void> {
     try {
-      const { uses } = await this.wire.request<{ uses: Uses }>("uses", { pointer: this.pointer });
+      const { uses } = await this.wire.request("uses", { pointer: this.pointer });
       const first = uses.ranges[0];
       // A chosen row among them stays in view.
       const away = moved && first !== undefined && !isUsed(uses, this.state.active);

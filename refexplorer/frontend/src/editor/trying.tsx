@@ -4,7 +4,7 @@ import { useId, useState } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { Axis, Derivation, Generator, TemplateField } from "./messages.ts";
+import type { Axis, Derivation, Generator, TemplateField } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 
 export function Trying({ session }: { session: EditorSession }) {

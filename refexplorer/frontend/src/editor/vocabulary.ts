@@ -3,8 +3,8 @@
 import { syntaxTree } from "@codemirror/language";
 import type { EditorState } from "@codemirror/state";
 
-import type { Help } from "./messages.ts";
 import { nameOf, type SyntaxNode } from "./pointer.ts";
+import type { Help } from "../shared/wire.ts";
 
 const NAMED_BY_ANYONE = new Set(["templates", "gen", "refs"]);
 

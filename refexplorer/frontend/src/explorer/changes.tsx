@@ -17,7 +17,7 @@ export function ChangeLegend({ changes }: { changes: ChangePicture }) {
     name: `${mark} ${words}: ${count(chunks)}`,
     mark: changeInk(name),
   }));
-  const chunks = changes.window.reduce((product, [start, stop]) => product * (stop - start), 1);
+  const chunks = changes.window.reduce((product, [start, stop]) => product * (Number(stop) - Number(start)), 1);
   const compared = changes.perChange.reduce((sum, n) => sum + n, 0);
   const neither = compared < chunks ? [{ name: `in neither set: ${count(chunks - compared)}`, mark: "nothing" as const }] : [];
   return <Entries label="Legend" entries={[...entries, ...neither]} />;

@@ -26,7 +26,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
   const wanted = item?.array?.path ?? null;
   useEffect(() => {
     if (grid === undefined || (wanted !== null && wanted !== grid?.array)) session.maps.showGrid(wanted);
-    else if (grid && item?.chunk && placeOf(grid, item.chunk.index) === null) session.maps.showGrid(grid.array, grid.axes);
+    else if (grid && item?.chunk && placeOf(grid, item.chunk.index.map(Number)) === null) session.maps.showGrid(grid.array, grid.axes);
   }, [item]);
   useEffect(() => {
     if (grid) session.comparing.show(grid);
@@ -38,7 +38,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
   if (grid === null) return <Blank sentence="This set has no arrays, so there are no chunks to map." />;
   const { array, axes, window } = grid;
   const redraw = (spans: Span[] | null, drawn = axes) => session.maps.showGrid(array, drawn, spans);
-  const selected = item?.chunk?.array === array ? item.chunk.index : null;
+  const selected = item?.chunk?.array === array ? item.chunk.index.map(Number) : null;
   return (
     <>
       <Waited waiting={session.maps.counting} />
@@ -87,7 +87,7 @@ function Heading({ grid }: { grid: GridPicture }) {
     grid.sampled ? "one chunk of each cell was looked at" : "",
     !grid.sampled && total > 0 && absent === total ? "none of them has a reference" : "",
     !grid.sampled && absent > 0 && absent < total ? `${count(absent)} without a reference` : "",
-    grid.outside > 0 ? `${counted(grid.outside, "reference")} outside the grid` : "",
+    Number(grid.outside) > 0 ? `${counted(grid.outside, "reference")} outside the grid` : "",
   ];
   return (
     <div>

@@ -2,28 +2,9 @@
 
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { Count, Wire } from "../shared/wire.ts";
-import type { GridPicture, Span } from "./maps.ts";
+import type { Changes, ExplorerWire } from "../shared/wire.ts";
+import type { GridPicture } from "./maps.ts";
 import { Waiting } from "./waiting.ts";
-
-/** A change: its letter, what it is called, and how many keys of the set it became of. */
-export interface ChangeKind {
-  name: string;
-  mark: string;
-  words: string;
-  keys: Count;
-}
-
-/** Two sets beside each other; see CONTRIBUTING.md. */
-export interface Changes {
-  title: string;
-  array: string;
-  window: Span[];
-  kinds: ChangeKind[];
-  sentences: string[];
-  rows: { mark: string; key: string; before: string; after: string }[];
-  more: Count;
-}
 
 export interface ChangePicture extends Changes {
   /** The picture that it belongs to. */
@@ -44,7 +25,7 @@ export class Comparing extends Store<ComparingState> {
   readonly waiting: Waiting;
   private readonly pictures: Newest<GridPicture>;
 
-  constructor(wire: Wire) {
+  constructor(wire: ExplorerWire) {
     super({ changes: null, comparable: false, error: null });
     this.waiting = new Waiting(wire);
     this.pictures = new Newest((grid) => this.draw(grid));
@@ -78,7 +59,7 @@ export class Comparing extends Store<ComparingState> {
     const { array, axes, window, steps } = grid;
     try {
       const asked = { array, axes, window, steps };
-      const { message, buffers } = await this.waiting.ask<{ comparable: boolean; changes: Changes | null }>(
+      const { message, buffers } = await this.waiting.ask(
         "changes.show",
         asked,
       );

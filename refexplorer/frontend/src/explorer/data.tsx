@@ -21,7 +21,7 @@ export function Data({ session }: { session: ExplorerSession }) {
     // A chunk that was chosen in the picture is shown there already.
     if (item.path === session.picked && job?.array === array.path) return;
     session.picked = null;
-    session.preview.look(array.path, item.chunk?.index ?? null);
+    session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);
   }, [item?.path]);
   const arrays = session.part === "data" ? (hello?.arrays ?? []) : [];
   const chosen = arrays.length > 0 && (

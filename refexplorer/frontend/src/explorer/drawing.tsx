@@ -31,7 +31,7 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
   const width = useWidth(box);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [first, second] = axes;
-  const chosen = item?.chunk?.array === reading.array ? item.chunk.index : null;
+  const chosen = item?.chunk?.array === reading.array ? item.chunk.index.map(Number) : null;
   const marked = second ? marksOf(reading, [first!, second], steps, chosen) : [];
   const look = { width, height: heightOf(width), label: reading.name, domain, scheme, times: reading.times, marked };
 
@@ -87,7 +87,7 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
 
 /** The chunks to point out: the selected one, and those that failed in this slice. */
 function marksOf(reading: Reading, [rows, columns]: [Axis, Axis], steps: number[], chosen: number[] | null): Marked[] {
-  const failed = reading.lost.filter(({ state }) => state === "failed").map(({ index }) => index);
+  const failed = reading.lost.filter(({ state }) => state === "failed").map(({ index }) => index.map(Number));
   const all = [...failed.map((index) => ({ index, as: "failed" as const })), ...(chosen ? [{ index: chosen, as: "chosen" as const }] : [])];
   return all.flatMap(({ index, as }) => {
     const spans = placesOf(reading, index);

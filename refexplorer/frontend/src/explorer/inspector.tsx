@@ -49,7 +49,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
       {item.text !== null && <Text text={item.text} total={item.text_total} />}
       {item.kind !== null && <Bytes item={item} details={details} />}
       {item.chunk !== null && <Decoding details={details} />}
-      {item.array && <ArrayFacts array={item.array} chunk={item.chunk?.index ?? null} />}
+      {item.array && <ArrayFacts array={item.array} chunk={item.chunk?.index.map(Number) ?? null} />}
       <Code details={details} />
     </>
   );

@@ -1,18 +1,13 @@
 /** What is asked of one key beyond its facts: derivation, bytes, decode ladder, code. */
 
-import type { Message, Off } from "../shared/host.ts";
+import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
-import type { BytesPage, Derived, LadderReply, Progress, Wire } from "../shared/wire.ts";
+import type { BytesPage, Explained, ExplorerOperations, ExplorerWire, LadderReply, Progress } from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
 /** A few more, so that numbers at the end of a block are whole. */
 const MORE = 8;
-
-export interface Explained {
-  origin: string;
-  steps: Derived[];
-}
 
 /** Something that is read from a target: it may ask, wait, fail. */
 export interface Asked<T> {
@@ -37,15 +32,16 @@ export interface KeyState {
   ladder: Asked<LadderReply> | null;
 }
 
+type Questions = Pick<ExplorerOperations, "key.explain" | "key.code" | "key.bytes" | "key.ladder">;
 type Part = "explained" | "code" | "block" | "ladder";
 
 const NOTHING: KeyState = { path: "", explained: null, code: null, block: null, cursor: 0, ladder: null };
 
 export class KeyDetails extends Store<KeyState> {
-  private readonly wire: Wire;
+  private readonly wire: ExplorerWire;
   private readonly off: Off;
 
-  constructor(wire: Wire) {
+  constructor(wire: ExplorerWire) {
     super(NOTHING);
     this.wire = wire;
     this.off = wire.on("progress", (message) => this.progress(message));
@@ -62,11 +58,11 @@ export class KeyDetails extends Store<KeyState> {
   }
 
   explain(): void {
-    void this.ask<Explained>("explained", "key.explain", {}, (message) => message as unknown as Explained);
+    void this.ask("explained", "key.explain", {}, (message) => message);
   }
 
   writeCode(): void {
-    void this.ask<string>("code", "key.code", {}, ({ code }) => String(code));
+    void this.ask("code", "key.code", {}, ({ code }) => code);
   }
 
   /** Moves the cursor, and reads the block that it is in unless that is here or on its way. */
@@ -79,14 +75,14 @@ export class KeyDetails extends Store<KeyState> {
 
   readBytes(): void {
     const fields = { start: blockOf(this.state.cursor), n: BLOCK + MORE };
-    void this.ask<Block>("block", "key.bytes", fields, ({ bytes }, [data]) => ({
-      ...(bytes as BytesPage),
+    void this.ask("block", "key.bytes", fields, ({ bytes }, [data]) => ({
+      ...bytes,
       data: new Uint8Array(data ?? new ArrayBuffer(0)),
     }));
   }
 
   climb(): void {
-    void this.ask<LadderReply>("ladder", "key.ladder", {}, ({ ladder }) => ladder as LadderReply);
+    void this.ask("ladder", "key.ladder", {}, ({ ladder }) => ladder);
   }
 
   /** Grants what a reading asked for; then `again` reads. */
@@ -106,13 +102,13 @@ export class KeyDetails extends Store<KeyState> {
     this.wire.request("cancel", { job: id }).catch(() => undefined);
   }
 
-  private async ask<T>(
-    part: Part,
-    op: string,
-    fields: object,
-    read: (message: Message, buffers: ArrayBuffer[]) => T,
+  private async ask<P extends Part, K extends keyof Questions>(
+    part: P,
+    op: K,
+    fields: Omit<Questions[K]["asks"], "path">,
+    read: (message: Questions[K]["reply"], buffers: ArrayBuffer[]) => NonNullable<KeyState[P]>["answer"],
   ): Promise<void> {
-    const { id, reply } = this.wire.job<Message>(op, { path: this.state.path, ...fields }, true);
+    const { id, reply } = this.wire.job(op, { path: this.state.path, ...fields } as Questions[K]["asks"], true);
     // What is here stays in sight until the next comes.
     const answer = this.state[part]?.answer ?? null;
     this.set({ [part]: { id, progress: null, answer, error: null } });
@@ -130,11 +126,11 @@ export class KeyDetails extends Store<KeyState> {
     if (asked?.id === id) this.set({ [part]: { ...asked, ...change, id: null, progress: null } });
   }
 
-  private progress(message: Message): void {
+  private progress(message: Progress): void {
     for (const part of ["block", "ladder"] as const) {
       const asked = this.state[part];
-      if (asked && asked.id === message["id"]) {
-        this.set({ [part]: { ...asked, progress: message as unknown as Progress } });
+      if (asked && asked.id === message.id) {
+        this.set({ [part]: { ...asked, progress: message } });
       }
     }
   }

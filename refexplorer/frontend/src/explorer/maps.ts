@@ -1,56 +1,24 @@
 /** What the maps of chunks and of targets know and ask for. */
 
-import type { Message, Off } from "../shared/host.ts";
+import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import { RowWindow, type RowsReply } from "../shared/window.ts";
-import type { Count, Progress, Wire } from "../shared/wire.ts";
+import { RowWindow } from "../shared/window.ts";
+import type { ExplorerWire, Grid, Layout, Progress, TargetRow } from "../shared/wire.ts";
 import { Waiting } from "./waiting.ts";
 
 export type Span = [number, number];
 
-/** A picture of the chunks of an array; see CONTRIBUTING.md, as for all that follow. */
-export interface Grid {
-  array: string;
-  arrays: string[];
-  grid: Count[];
-  dimensions: string[];
-  key_start: string;
-  separator: string;
-  axes: number[];
+/** A picture of chunks with its numbers; those that came as text are the nearest number. */
+export interface GridPicture extends Omit<Grid, "window" | "steps"> {
   window: Span[];
   steps: number[];
-  rows: number;
-  columns: number;
-  states: string[];
-  counts: Count[];
-  targets: { url: string | null; number: number }[];
-  target_count: number;
-  outside: number;
-  sampled: boolean;
-}
-
-export interface GridPicture extends Grid {
   /** Chunks of each state: states × rows × columns. */
   perState: Float64Array;
   /** Of each cell: place in `targets`, least offset, bytes; -1 for none. */
   target: Float64Array;
   offset: Float64Array;
   size: Float64Array;
-}
-
-export interface TargetRow {
-  url: string | null;
-  ranges: Count;
-  whole: Count;
-  bytes: Count;
-  end: Count;
-  arrays: (string | null)[];
-  array_count: number;
-  /** Of the whole target; null until it is known. */
-  size: Count | null;
-  state: "unknown" | "good" | "short" | "unreachable" | "not allowed" | "damaged" | "changed";
-  message: string | null;
 }
 
 /** A check of all targets: running, or what it found. */
@@ -63,32 +31,11 @@ export interface Check {
   error: string | null;
 }
 
-export interface TargetRange {
-  key: string;
-  array: number;
-  offset: Count;
-  length: Count;
-}
-
-export interface Layout {
-  url: string | null;
+/** A target with its numbers, likewise. */
+export interface Strip extends Omit<Layout, "start" | "stop" | "end"> {
   start: number;
   stop: number;
   end: number;
-  ranges: Count;
-  whole: Count;
-  whole_keys: string[];
-  bytes: Count;
-  gaps: Count;
-  gap_bytes: Count;
-  shared: Count;
-  shared_bytes: Count;
-  arrays: { path: string | null; number: number }[];
-  shown: TargetRange[] | null;
-  unlisted: Count;
-}
-
-export interface Strip extends Layout {
   edges: Float64Array;
   covered: Float64Array;
   sharedBytes: Float64Array;
@@ -122,12 +69,12 @@ export class Maps extends Store<MapsState> {
   /** The counting of chunks, and the sorting of ranges. */
   readonly counting: Waiting;
   readonly sorting: Waiting;
-  private readonly wire: Wire;
+  private readonly wire: ExplorerWire;
   private readonly off: Off;
   private readonly grids: Newest<GridWish>;
   private readonly strips: Newest<StripWish>;
 
-  constructor(wire: Wire) {
+  constructor(wire: ExplorerWire) {
     super({ grid: undefined, gridError: null, strip: undefined, stripError: null, check: null });
     this.wire = wire;
     this.off = wire.on("progress", (message) => this.progress(message));
@@ -136,7 +83,7 @@ export class Maps extends Store<MapsState> {
     this.grids = new Newest((wish) => this.drawGrid(wish));
     this.strips = new Newest((wish) => this.drawStrip(wish));
     this.rows = new RowWindow(
-      (start, n) => wire.request<RowsReply<TargetRow>>("targets.rows", { start, n }),
+      (start, n) => wire.request("targets.rows", { start, n }),
       () => this.set({}),
     );
   }
@@ -158,7 +105,7 @@ export class Maps extends Store<MapsState> {
     const blank = { id: null, progress: null, summary: null, grants: [], error: null };
     try {
       if (grant !== null) await this.wire.request("allow", { grant });
-      const asked = this.wire.job<{ summary: string; grants: string[] }>("targets.check", {}, true);
+      const asked = this.wire.job("targets.check", {}, true);
       this.set({ check: { ...blank, id: asked.id } });
       const { summary, grants } = (await asked.reply).message;
       this.set({ check: { ...blank, summary, grants } });
@@ -173,10 +120,10 @@ export class Maps extends Store<MapsState> {
     if (check?.id) void this.wire.request("cancel", { job: check.id });
   }
 
-  private progress(message: Message): void {
+  private progress(message: Progress): void {
     const { check } = this.state;
-    if (check?.id && check.id === message["id"]) {
-      this.set({ check: { ...check, progress: message as unknown as Progress } });
+    if (check?.id && check.id === message.id) {
+      this.set({ check: { ...check, progress: message } });
     }
   }
 
@@ -198,7 +145,7 @@ export class Maps extends Store<MapsState> {
 
   private async drawGrid(wish: GridWish): Promise<void> {
     try {
-      const { message, buffers } = await this.counting.ask<{ map: Grid | null }>("grid.show", wish);
+      const { message, buffers } = await this.counting.ask("grid.show", wish);
       const [perState, target, offset, size] = buffers.map((buffer) => new Float64Array(buffer));
       const grid = message.map && { ...drawable(message.map), perState: perState!, target: target!, offset: offset!, size: size! };
       this.set({ grid, gridError: null });
@@ -209,7 +156,7 @@ export class Maps extends Store<MapsState> {
 
   private async drawStrip(wish: StripWish): Promise<void> {
     try {
-      const { message, buffers } = await this.sorting.ask<{ layout: Layout | null }>("target.show", wish);
+      const { message, buffers } = await this.sorting.ask("target.show", wish);
       const [edges, covered, sharedBytes, begins, most] = buffers.map((buffer) => new Float64Array(buffer));
       const strip = message.layout && {
         ...exact(message.layout),
@@ -227,13 +174,13 @@ export class Maps extends Store<MapsState> {
 }
 
 /** As `exact`, of the window of a grid. */
-function drawable(grid: Grid): Grid {
+function drawable(grid: Grid) {
   const window = grid.window.map(([start, stop]): Span => [Number(start), Number(stop)]);
   return { ...grid, window, steps: grid.steps.map(Number) };
 }
 
 /** Numbers that came as text are drawn as the nearest number. */
-function exact(layout: Layout): Layout {
+function exact(layout: Layout) {
   const { start, stop, end } = layout;
   return { ...layout, start: Number(start), stop: Number(stop), end: Number(end) };
 }

@@ -1,9 +1,9 @@
 /** What the preview knows and does: the part of an array that is wanted, its cost, its values. */
 
-import type { Message, Off } from "../shared/host.ts";
+import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { Plan, Progress, Reading, Wire } from "../shared/wire.ts";
+import type { Plan, Progress, Reading, ExplorerWire } from "../shared/wire.ts";
 
 /** What is being read or was read. */
 export interface Job {
@@ -34,11 +34,11 @@ interface Wish {
 }
 
 export class Preview extends Store<PreviewState> {
-  private readonly wire: Wire;
+  private readonly wire: ExplorerWire;
   private readonly plans: Newest<Wish>;
   private readonly off: Off;
 
-  constructor(wire: Wire) {
+  constructor(wire: ExplorerWire) {
     super({ plan: null, planError: null, job: null, scale: true, times: true });
     this.wire = wire;
     this.plans = new Newest((wish) => this.ask(wish));
@@ -69,7 +69,7 @@ export class Preview extends Store<PreviewState> {
     const { plan, scale, times } = this.state;
     if (plan === null) return;
     const { array, slices } = plan;
-    const asked = this.wire.job<{ reading: Reading }>("chunk.read", { array, slices, scale, times }, true);
+    const asked = this.wire.job("chunk.read", { array, slices, scale, times }, true);
     this.set({ job: { array, slices, id: asked.id, progress: null, reading: null, values: null, error: null } });
     try {
       const { message, buffers } = await asked.reply;
@@ -90,7 +90,8 @@ export class Preview extends Store<PreviewState> {
   /** Grants the access that a reading asked for, then reads again. */
   async allow(job: Job): Promise<void> {
     try {
-      await this.wire.request("allow", { grant: job.reading?.grant });
+      const grant = job.reading?.grant;
+      if (grant) await this.wire.request("allow", { grant });
       await this.read();
     } catch (error) {
       this.set({ job: { ...job, reading: null, error: (error as Error).message } });
@@ -105,7 +106,7 @@ export class Preview extends Store<PreviewState> {
 
   private async ask(wish: Wish): Promise<void> {
     try {
-      const { plan } = await this.wire.request<{ plan: Plan }>("slice.plan", wish);
+      const { plan } = await this.wire.request("slice.plan", wish);
       this.set({ plan, planError: null });
       const { job } = this.state;
       const seen = job?.array === plan.array && job.reading !== null && job.reading.state !== "ask";
@@ -116,10 +117,10 @@ export class Preview extends Store<PreviewState> {
     }
   }
 
-  private progress(message: Message): void {
+  private progress(message: Progress): void {
     const { job } = this.state;
-    if (job && job.id === message["id"]) {
-      this.set({ job: { ...job, progress: message as unknown as Progress } });
+    if (job && job.id === message.id) {
+      this.set({ job: { ...job, progress: message } });
     }
   }
 

@@ -4,13 +4,13 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
-import type { Count, Hello, Item, Note, Row } from "../shared/wire.ts";
+import type { Count, ExplorerWire, Hello, Item, Note, Row } from "../shared/wire.ts";
 import { Comparing } from "./comparing.ts";
 import { KeyDetails } from "./keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "./maps.ts";
 import { Preview } from "./preview.ts";
-import { START, TABS, type DatasetView, type ExplorerState, type Part, type Search, type Tab } from "./state.ts";
+import { START, TABS, type ExplorerState, type Part, type Search, type Tab } from "./state.ts";
 import { Waiting } from "./waiting.ts";
 
 export class ExplorerSession extends Store<ExplorerState> {
@@ -33,7 +33,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   /** Settles when the first rows are here: nothing else may hold them up. */
   private first = gate();
   private readonly host: Host;
-  private readonly wire: Wire;
+  private readonly wire: ExplorerWire;
   private readonly offs: Off[];
 
   constructor(host: Host) {
@@ -49,14 +49,14 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.details = new KeyDetails(this.wire);
     this.comparing = new Comparing(this.wire);
     this.rows = new RowWindow(
-      (start, n) => this.wire.request<RowsReply<Row>>("tree.rows", { start, n }).finally(() => this.first.open()),
+      (start, n) => this.wire.request("tree.rows", { start, n }).finally(() => this.first.open()),
       () => this.listing.set({}),
     );
     this.offs = [
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
-      this.wire.on("code", ({ code }) => this.set({ code: String(code) })),
+      this.wire.on("code", ({ code }) => this.set({ code })),
       this.wire.on("opened", () => void this.reopen()),
-      this.wire.on("outcomes", ({ array }) => this.maps.refresh(String(array))),
+      this.wire.on("outcomes", ({ array }) => this.maps.refresh(array)),
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
@@ -77,7 +77,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.set({ failure: null });
     try {
       const first = this.host.get("first") as Partial<First> | undefined;
-      const hello = first?.hello ?? (await this.wire.request<Hello>("hello"));
+      const hello = first?.hello ?? (await this.wire.request("hello"));
       this.set({ hello, code: hello.code });
       if (first?.["tree.rows"]) this.begin(first["tree.rows"]);
       // The tree has at least one row, or says that it has none.
@@ -102,7 +102,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     if (this.state.dataset !== null) return;
     await this.first.opened;
     try {
-      this.set({ dataset: (await this.describing.ask<DatasetView>("overview")).message });
+      this.set({ dataset: (await this.describing.ask("overview", {})).message });
     } catch (error) {
       this.set({ dataset: { html: null, sentence: (error as Error).message } });
     }
@@ -115,7 +115,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     if (hello === null || hello.notes !== null) return;
     this.set({ notesError: null });
     try {
-      const { message } = await this.seeking.ask<{ notes: Note[]; note_count: number }>("notes");
+      const { message } = await this.seeking.ask("notes", {});
       const { notes, note_count } = message;
       if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count } });
       await this.annotate();
@@ -128,13 +128,13 @@ export class ExplorerSession extends Store<ExplorerState> {
   private async annotate(): Promise<void> {
     const { item } = this.state;
     if (item === null || item.notes !== null) return;
-    const { notes } = (await this.wire.request<{ item: Item }>("key.show", { path: item.path })).item;
+    const { notes } = (await this.wire.request("key.show", { path: item.path })).item;
     if (this.state.item === item) this.set({ item: { ...item, notes } });
   }
 
   /** The lines of the source around a note, each with its number; null where there are none. */
   async around({ pointer }: Note): Promise<[number, string][] | null> {
-    return (await this.wire.request<{ lines: [number, string][] | null }>("source.show", { pointer })).lines;
+    return (await this.wire.request("source.show", { pointer })).lines;
   }
 
   /** Python shows another set in this widget. */
@@ -207,11 +207,10 @@ export class ExplorerSession extends Store<ExplorerState> {
   private async lookAt(path: string): Promise<void> {
     if (path === "") return this.inspect(path);
     const inspected = this.inspect(path);
-    const { total, index } = await this.wire.request<{ total: Count; index: number }>("tree.reveal", {
-      path,
-    });
+    const reply = await this.wire.request("tree.reveal", { path });
+    const index = Number(reply.index);
     this.set({ search: START.search, searching: false });
-    this.rows.reset(total, true);
+    this.rows.reset(reply.total, true);
     // What is not there is said where the key would be shown.
     if (index >= 0 && this.state.selection === path) {
       this.set({ active: index, revealed: this.state.revealed + 1 });
@@ -222,7 +221,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   /** Shows what is known of the selected key. */
   async inspect(path: string): Promise<void> {
     try {
-      const { item } = await this.wire.request<{ item: Item }>("key.show", { path });
+      const { item } = await this.wire.request("key.show", { path });
       if (this.state.selection === path) this.set({ item });
     } catch (error) {
       if (this.state.selection === path) {
@@ -247,17 +246,17 @@ export class ExplorerSession extends Store<ExplorerState> {
 
   async toggle(row: Row, open = !row.open): Promise<void> {
     if (row.type === "key" || this.state.searching || row.open === open) return;
-    const { total, index } = await this.wire.request<{ total: Count; index: number }>("tree.toggle", {
+    const { total, index } = await this.wire.request("tree.toggle", {
       path: row.path,
       open,
     });
-    this.set({ active: index });
+    this.set({ active: Number(index) });
     this.rows.reset(total, true);
   }
 
   /** Shows or hides the chunks that have no reference. */
   async showAbsent(absent: boolean): Promise<void> {
-    const { total } = await this.wire.request<{ total: Count }>("tree.absent", { show: absent });
+    const { total } = await this.wire.request("tree.absent", { show: absent });
     this.set({ absent });
     if (this.state.searching) return;
     this.rows.reset(total, true);
@@ -267,7 +266,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   /** All that is known of a key, for one that may not be the selected one. */
   async itemOf(path: string): Promise<Item> {
     const { item } = this.state;
-    return item?.path === path ? item : (await this.wire.request<{ item: Item }>("key.show", { path })).item;
+    return item?.path === path ? item : (await this.wire.request("key.show", { path })).item;
   }
 
   /** The row whose name begins so, after the active one; looks a thousand rows ahead. */
@@ -275,9 +274,9 @@ export class ExplorerSession extends Store<ExplorerState> {
     const begins = (row: Row) => row.name.toLowerCase().startsWith(prefix);
     let found = this.rows.find((row, index) => index >= from && begins(row));
     if (found < 0) {
-      const ahead = await this.wire.request<RowsReply<Row>>("tree.rows", { start: from, n: 1000 });
+      const ahead = await this.wire.request("tree.rows", { start: from, n: 1000 });
       const step = ahead.rows.findIndex(begins);
-      found = step < 0 ? this.rows.find(begins) : ahead.start + step;
+      found = step < 0 ? this.rows.find(begins) : from + step;
     }
     if (found >= 0) await this.goTo(found);
   }
@@ -287,7 +286,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     const searching = search.text !== "" || search.kinds.length > 0;
     this.set({ search, searchError: null });
     try {
-      const reply = await this.wire.request<{ total: Count; capped: boolean }>("tree.find", search);
+      const reply = await this.wire.request("tree.find", search);
       if (this.state.search !== search) return;
       this.set({ searching, capped: reply.capped, active: 0 });
       this.rows.reset(reply.total);
@@ -302,7 +301,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   }
 
   private async fetchRow(index: number): Promise<Row | undefined> {
-    const reply = await this.wire.request<RowsReply<Row>>("tree.rows", { start: index, n: 1 });
+    const reply = await this.wire.request("tree.rows", { start: index, n: 1 });
     return reply.rows[0];
   }
 }

@@ -118,21 +118,22 @@ export function range(values: Float64Array): [number, number] | null {
 
 /** Index in the array of a place in the values, one for each dimension. */
 export function indexOf({ region }: Reading, places: number[]): number[] {
-  return places.map((place, dimension) => region[dimension]![0] + place * region[dimension]![2]);
+  return places.map((place, dimension) => Number(region[dimension]![0]) + place * Number(region[dimension]![2]));
 }
 
 /** The chunk that an element of the array is in. */
 export function chunkOf({ chunk_shape, key_start, separator }: Reading, index: number[]): { key: string; index: number[] } {
-  const chunk = index.map((at, dimension) => Math.floor(at / chunk_shape[dimension]!));
+  const chunk = index.map((at, dimension) => Math.floor(at / Number(chunk_shape[dimension])));
   return { key: key_start + chunk.join(separator), index: chunk };
 }
 
 /** First and last place, the last not included, that a chunk has in the values, per dimension. */
 export function placesOf({ region, chunk_shape, shape }: Reading, chunk: number[]): [number, number][] {
   return chunk.map((number, dimension) => {
-    const [start, , step] = region[dimension]!;
+    const [start, , step] = region[dimension]!.map(Number) as [number, number, number];
+    const size = Number(chunk_shape[dimension]);
     const at = (index: number) => Math.min(shape[dimension]!, Math.max(0, Math.ceil((index - start) / step)));
-    return [at(number * chunk_shape[dimension]!), at((number + 1) * chunk_shape[dimension]!)];
+    return [at(number * size), at((number + 1) * size)];
   });
 }
 

@@ -1,6 +1,6 @@
 /** What the explorer shows, in the words of its tabs, its search and its state. */
 
-import type { Hello, Item, Kind } from "../shared/wire.ts";
+import type { DatasetView, Hello, Item, Kind } from "../shared/wire.ts";
 
 export const TABS = { overview: "Overview", key: "Key", data: "Data", chunks: "Chunks", targets: "Targets" };
 export type Tab = keyof typeof TABS;
@@ -12,12 +12,6 @@ export interface Search {
   text: string;
   mode: Mode;
   kinds: Kind[];
-}
-
-/** HTML of xarray, or why there is none. */
-export interface DatasetView {
-  html: string | null;
-  sentence: string | null;
 }
 
 export interface ExplorerState {

@@ -1,8 +1,8 @@
 /** What Python works on for longer than a moment: how far it is, and a way to stop it. */
 
-import type { Message, Off } from "../shared/host.ts";
+import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
-import type { Progress, Reply, Wire } from "../shared/wire.ts";
+import type { ExplorerOperations, ExplorerWire, Progress, Reply } from "../shared/wire.ts";
 
 /** Milliseconds before there is anything to see. */
 const MOMENT = 700;
@@ -12,18 +12,18 @@ export interface WaitingState {
   progress: Progress | null;
 }
 
-const BEGUN: Progress = { done: 0, of: 0, label: "Waiting for Python …" };
+const BEGUN: Progress = { ev: "progress", id: "", done: 0, of: 0, label: "Waiting for Python …" };
 
 /** One piece of work at a time; a new one takes the place of what was asked before. */
 export class Waiting extends Store<WaitingState> {
-  private readonly wire: Wire;
+  private readonly wire: ExplorerWire;
   private readonly off: Off;
   private id: string | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private latest = BEGUN;
   private seen = false;
 
-  constructor(wire: Wire) {
+  constructor(wire: ExplorerWire) {
     super({ progress: null });
     this.wire = wire;
     this.off = wire.on("progress", (message) => this.heard(message));
@@ -34,8 +34,11 @@ export class Waiting extends Store<WaitingState> {
     this.off();
   }
 
-  async ask<T>(op: string, fields: object = {}): Promise<Reply<T>> {
-    const { id, reply } = this.wire.job<T>(op, fields, true);
+  async ask<K extends keyof ExplorerOperations>(
+    op: K,
+    fields: ExplorerOperations[K]["asks"],
+  ): Promise<Reply<ExplorerOperations[K]["reply"]>> {
+    const { id, reply } = this.wire.job(op, fields, true);
     this.begin(id);
     try {
       return await reply;
@@ -65,9 +68,9 @@ export class Waiting extends Store<WaitingState> {
     if (this.state.progress !== null) this.set({ progress: null });
   }
 
-  private heard(message: Message): void {
-    if (this.id === null || message["id"] !== this.id) return;
-    this.latest = message as unknown as Progress;
+  private heard(message: Progress): void {
+    if (this.id === null || message.id !== this.id) return;
+    this.latest = message;
     if (this.seen) this.set({ progress: this.latest });
   }
 }

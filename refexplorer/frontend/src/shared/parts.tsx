@@ -53,7 +53,7 @@ export function Notes({ notes, follow, actions }: NotesProps) {
 }
 
 function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
-  const more = note.count > 1 ? ` (${(note.count - 1).toLocaleString("en")} more like this)` : "";
+  const more = Number(note.count) > 1 ? ` (${(Number(note.count) - 1).toLocaleString("en")} more like this)` : "";
   const body = (
     <>
       <SeverityMark severity={note.severity} />

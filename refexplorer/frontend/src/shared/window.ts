@@ -3,7 +3,7 @@
 import type { Count } from "./wire.ts";
 
 export interface RowsReply<R> {
-  start: number;
+  start: Count;
   total: Count;
   rows: R[];
 }
@@ -102,9 +102,10 @@ export class RowWindow<R> {
     this.total = Number(reply.total);
     if (this.stale || this.rows.size > KEPT) this.rows.clear();
     this.stale = false;
-    reply.rows.forEach((row, i) => this.rows.set(reply.start + i, row));
+    const start = Number(reply.start);
+    reply.rows.forEach((row, i) => this.rows.set(start + i, row));
     // Rows that do not come although they were counted must not be asked for again and again.
-    if (reply.rows.length === 0) this.total = Math.min(this.total, reply.start);
+    if (reply.rows.length === 0) this.total = Math.min(this.total, start);
   }
 
   /** The first index to ask for: a little before the first row that is wished for and not here. */

@@ -1,0 +1,110 @@
+"""What a message is: requests with the reply that each gets, events, and words that both use.
+
+A message is described once, by its model: the checks of what comes in, the types of the front
+end and the page that describes the protocol are all made from the models. What a field holds is
+said under ``Attributes`` of a model's docstring; `refexplorer.views.wire.schema` reads it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, Struct
+
+EXACT = 2**53
+"""The largest whole number that every reader of JSON has exactly."""
+
+
+def named(name: str, *words: str) -> Meta:
+    """Give a type a name of its own in the front end.
+
+    Parameters
+    ----------
+    name
+        What the front end calls it.
+    words
+        What its texts may be; without them it is a type of number, of `NUMBERS`.
+    """
+    sent = {"type": "string", "enum": list(words)} if words else NUMBERS[name]
+    return Meta(extra_json_schema={NAMED: {"title": name, **sent}})
+
+
+NAMED = "x-named"
+"""Where a schema keeps what `named` says."""
+NUMBERS: Mapping[str, Mapping[str, object]] = {
+    "Count": {"type": ["number", "string"], "description": "A number; above 2^53 it is text."},
+    "Real": {"type": ["number", "null"], "description": "A number; null for NaN and infinities."},
+}
+"""Numbers that not every reader of JSON has, as they are sent."""
+Count = Annotated[int, named("Count")]
+Real = Annotated[float, named("Real")]
+
+
+class Request(Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
+    """What the front end asks; the name of the operation is the tag of its class.
+
+    Attributes
+    ----------
+    id
+        ``"<view>:<number>"``: the answer carries the same.
+    """
+
+    reply: ClassVar[type[Struct] | None] = None
+    """What the answer holds; None: it is not answered."""
+    is_later: ClassVar[bool] = False
+    """Whether it is answered from a thread, after events ``progress``."""
+    buffers: ClassVar[str] = ""
+    """What travels beside the answer."""
+
+    id: str | None = None
+
+
+class Event(Struct, frozen=True, tag_field="ev"):
+    """What is said without being asked; the name of the event is the tag of its class."""
+
+
+class Done(Struct, frozen=True):
+    """It was done; there is nothing to tell."""
+
+
+class Cancel(Request, frozen=True, tag="cancel"):
+    """Stop what was asked for; that request is answered at once, with an error.
+
+    Attributes
+    ----------
+    job
+        The id of the request.
+    """
+
+    reply = Done
+
+    job: str
+
+
+class Progress(Event, frozen=True, tag="progress"):
+    """How far a request is that is answered later.
+
+    Attributes
+    ----------
+    id
+        Of the request.
+    done, of
+        What is done, and how much there is; 0 where that is not known.
+    label
+        Both in words.
+    """
+
+    id: str
+    done: int
+    of: int
+    label: str
+
+
+class Opened(Event, frozen=True, tag="opened"):
+    """Python shows something else: everything is to be asked for again."""
+
+
+def tag_of(kind: type[Request | Event]) -> str:
+    """Return the name of an operation or an event."""
+    return str(kind.__struct_config__.tag)

@@ -1,0 +1,130 @@
+"""The page that describes the messages, made of their JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from refexplorer.views.wire.messages import tag_of
+from refexplorer.views.wire.schema import PROTOCOLS, events, requests, schema, summary
+
+_INTRODUCTION = """\
+A controller is plain Python. A host gives it a way to post and passes on what the front end
+sends:
+
+```python
+controller = ExplorerController(references)
+controller.post = send  # send(message: dict, buffers: list[bytes]), from any thread
+for message, buffers in controller.handle(message, buffers):
+    send(message, buffers)
+```
+
+A request is `{"id": "<view>:<number>", "op": …, …}`. It is answered at once, or later from a
+thread after events `progress`; its answer carries the same `id` and the fields of the reply, or
+`{"id", "error": "one sentence"}`. What happens without a request is `{"ev": …, …}`. A reply
+reaches every view of the widget, so a view drops ids that are not its own. Numbers are JSON
+numbers; a `Count` above 2^53 is sent as text. Arrays travel as binary buffers, little-endian.
+
+State that a notebook observes is a trait, the same name in the notebook and on the page:
+`selection` (the key or path chosen), `code` (Python for what was done last) and `part` (which
+part of the explorer the widget shows; one bundle draws them all) for the explorer; `document`
+for the editor, which the page has to call `text`, since Bokeh keeps the name `document`
+(`frontend/src/shared/host.ts` maps it). In a notebook the trait `first` of the explorer holds
+the answers to `hello` and to the first `tree.rows`, by the name of the operation, so that the
+first view need not ask; it is empty from the first message or change on.
+
+To change a message change its model in `refexplorer/views/wire`: requests are checked by it,
+the types of the front end are made of it when the package is built, and a test fails when a
+controller sends what it does not describe."""
+
+Part = Mapping[str, Any]
+
+
+def protocol_page(written: str) -> str:
+    """Return every request with its answer, every event, and every model."""
+    described = schema()["definitions"]
+    lines = ["# The messages between the views and Python", "", written, "", _INTRODUCTION, ""]
+    shown = {f"{name}{part}" for name in PROTOCOLS for part in ("Operations", "Events")}
+    for name in PROTOCOLS:
+        lines += [f"## {name}", "", *_operations(name, described), *_events(name)]
+    lines += ["## Models", ""]
+    for name in sorted(described.keys() - shown):
+        lines += _model(name, described[name])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _operations(name: str, described: Mapping[str, Part]) -> Iterator[str]:
+    yield from ("| operation | asks with | answers | |", "|---|---|---|---|")
+    for kind in requests(PROTOCOLS[name]):
+        parts = described[f"{name}Operations"]["properties"][tag_of(kind)]["properties"]
+        when = "later: " if kind.is_later else ""
+        reply = when + _text(parts["reply"]) if "reply" in parts else ""
+        said = [summary(kind), *_explained(parts["asks"])]
+        if kind.buffers:
+            said.append(f"Buffers: {kind.buffers}")
+        yield _cells(f"`{tag_of(kind)}`", ", ".join(_fields(parts["asks"])), reply, " ".join(said))
+    yield ""
+
+
+def _fields(model: Part) -> Iterator[str]:
+    for name, part in model["properties"].items():
+        needed = "" if name in model["required"] else "?"
+        yield f"`{name}{needed}`: {_text(part)}"
+
+
+def _explained(model: Part) -> Iterator[str]:
+    for name, part in model["properties"].items():
+        if "description" in part:
+            yield f"`{name}`: {part['description']}"
+
+
+def _events(name: str) -> Iterator[str]:
+    if found := events(PROTOCOLS[name]):
+        yield from ("| event | | |", "|---|---|---|")
+        for kind in found:
+            yield _cells(f"`{tag_of(kind)}`", _link(kind.__name__), summary(kind))
+        yield ""
+
+
+def _model(name: str, model: Part) -> Iterator[str]:
+    yield from (f"### {name}", "")
+    if "description" in model:
+        yield from (model["description"], "")
+    if "properties" not in model:
+        yield from (_text(model), "")
+        return
+    fields = {each: part for each, part in model["properties"].items() if each != "ev"}
+    if fields:
+        yield from ("| field | type | |", "|---|---|---|")
+        for each, part in fields.items():
+            needed = "" if each in model["required"] else "?"
+            yield _cells(f"`{each}{needed}`", _text(part), part.get("description", ""))
+        yield ""
+
+
+def _text(part: Part) -> str:
+    """Return a type in a few words."""
+    if "$ref" in part:
+        return _link(part["$ref"].rpartition("/")[2])
+    if "allOf" in part:
+        return _text(part["allOf"][0])
+    if "anyOf" in part:
+        return " or ".join(map(_text, part["anyOf"]))
+    if "enum" in part:
+        return ", ".join(f"`{word}`" for word in part["enum"])
+    kind = part.get("type", "any JSON")
+    if kind == "array":
+        items = part.get("items", {})
+        inside = ", ".join(map(_text, items)) if isinstance(items, list) else f"{_text(items)}, …"
+        return f"[{inside}]"
+    if kind == "object":
+        return f"{{name: {_text(part['additionalProperties'])}}}"
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def _link(name: str) -> str:
+    return f"[{name}](#{name.lower()})"
+
+
+def _cells(*cells: str) -> str:
+    return " | ".join(["", *(cell.replace("|", "\\|") for cell in cells), ""]).strip()

@@ -1,0 +1,126 @@
+"""Holds every message of a test against the models: what none of them describes is a failure."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jsonschema import Draft7Validator  # type: ignore[import-untyped]
+
+from refexplorer.views.wire.answering import Buffers, Message
+from refexplorer.views.wire.messages import tag_of
+from refexplorer.views.wire.schema import PROTOCOLS, requests, schema
+
+SCHEMA = schema()
+REQUESTS = {
+    f"{name}/{tag_of(kind)}": kind
+    for name, module in PROTOCOLS.items()
+    for kind in requests(module)
+}
+
+
+@functools.cache
+def validator(pointer: str) -> Draft7Validator:
+    return Draft7Validator({**SCHEMA, "$ref": f"#/definitions/{pointer}"})
+
+
+def problems(pointer: str, value: object) -> list[str]:
+    """What of a value is not as the schema says at a place of it."""
+    return [
+        f"{pointer} at {error.json_path}: {error.message[:300]}"
+        for error in validator(pointer).iter_errors(_as_json(value))
+    ]
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _as_json(each) for key, each in value.items()}
+    return list(map(_as_json, value)) if isinstance(value, list | tuple) else value
+
+
+class Recorder:
+    """Follows the messages of one controller.
+
+    Parameters
+    ----------
+    protocol
+        Whose operations and events these are: Explorer or Editor.
+    findings
+        Takes what is wrong.
+    """
+
+    def __init__(self, protocol: str, findings: list[str]) -> None:
+        self._protocol = protocol
+        self._asked: dict[object, str] = {}
+        self.findings = findings
+
+    def asked(self, message: Message) -> None:
+        """Note a request; which operations there are is checked by its answer."""
+        self._asked[message.get("id")] = str(message.get("op"))
+
+    def said(self, message: Message, buffers: Buffers, *, at_once: bool = False) -> None:
+        """Check an answer or an event."""
+        if "ev" in message:
+            self._check_event(message)
+        elif "error" in message:
+            if set(message) != {"id", "error"} or not isinstance(message["error"], str):
+                self.findings.append(f"An error with other fields: {message}")
+        else:
+            self._check_answer(message, buffers, at_once)
+
+    def _check_event(self, message: Message) -> None:
+        events = SCHEMA["definitions"][f"{self._protocol}Events"]["properties"]
+        if message["ev"] not in events:
+            self.findings.append(f"No model describes the event {message}")
+        else:
+            name = events[message["ev"]]["$ref"].rpartition("/")[2]
+            self.findings += problems(name, message)
+
+    def _check_answer(self, message: Message, buffers: Buffers, at_once: bool) -> None:
+        kind = REQUESTS.get(f"{self._protocol}/{self._asked.get(message.get('id'))}")
+        if kind is None or kind.reply is None:
+            self.findings.append(f"No model describes the answer {message}")
+            return
+        fields = {name: value for name, value in message.items() if name != "id"}
+        self.findings += problems(kind.reply.__name__, fields)
+        if at_once == kind.is_later or (buffers and not kind.buffers):
+            self.findings.append(f"{tag_of(kind)} is described as answered in another way")
+
+
+Handle = Callable[..., list[tuple[Message, Buffers]]]
+
+
+@contextmanager
+def recorded(controller: type[Any], protocol: str) -> Iterator[list[str]]:
+    """Record all controllers of a class that are made meanwhile; yields what is found."""
+    findings: list[str] = []
+    handle: Handle = controller.handle
+
+    def recorder_of(owner: object) -> Recorder:
+        recorder: Recorder = vars(owner).setdefault("_recorder", Recorder(protocol, findings))
+        return recorder
+
+    def handled(self: Any, message: Message, *rest: Any) -> list[tuple[Message, Buffers]]:
+        recorder = recorder_of(self)
+        recorder.asked(message)
+        answers = handle(self, message, *rest)
+        for answer in answers:
+            recorder.said(*answer, at_once=True)
+        return answers
+
+    def set_post(self: Any, post: Callable[[Message, Buffers], None]) -> None:
+        def posted(message: Message, buffers: Buffers | None = None) -> None:
+            recorder_of(self).said(message, buffers or [])
+            post(message, buffers or [])
+
+        vars(self)["post"] = posted
+
+    controller.handle = handled
+    controller.post = property(lambda self: vars(self)["post"], set_post)
+    try:
+        yield findings
+    finally:
+        controller.handle = handle
+        del controller.post

@@ -1,0 +1,139 @@
+"""What crosses the wire is described once, and nothing else crosses it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator  # type: ignore[import-untyped]
+
+import refexplorer
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.editor_messages import Explore
+from refexplorer.views.wire.messages import EXACT, tag_of
+from refexplorer.views.wire.schema import PROTOCOLS, field_notes, requests, schema
+from tests.helpers.explorer import Host
+from tests.helpers.sets import DEMO
+from tests.helpers.wire import Recorder, problems
+
+PACKAGE = Path(refexplorer.__file__).parent
+WIRE = PACKAGE / "views" / "wire"
+MODULES = [path for path in PACKAGE.rglob("*.py") if "node_modules" not in path.parts]
+
+
+def test_every_request_that_is_described_is_answered() -> None:
+    asked = {name: {*map(tag_of, requests(module))} for name, module in PROTOCOLS.items()}
+    explorer = Host({"a": "b"}).controller
+    assert {*map(tag_of, explorer.operations)} == asked["Explorer"]
+    exercises = {*map(tag_of, ExercisesController().operations)}
+    assert exercises | {tag_of(Explore)} == asked["Editor"]
+    assert {*map(tag_of, EditorController().operations)} < exercises
+
+
+def test_the_schema_is_one() -> None:
+    Draft7Validator.check_schema(schema())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("surprise", 1), ("code", None), ("facts", {"keys": 1}), ("note_count", "many"), ("form", "")],
+)
+def test_a_field_that_no_model_describes_is_found(field: str, value: object) -> None:
+    hello = Host(DEMO / "sst.v0.json").ask("hello")
+    assert not problems("Hello", hello)
+    assert problems("Hello", {**hello, field: value})
+
+
+@pytest.mark.parametrize("field", ["facts", "notes", "arrays"])
+def test_a_field_that_is_not_sent_is_found(field: str) -> None:
+    hello = Host(DEMO / "sst.v0.json").ask("hello")
+    del hello[field]
+    assert problems("Hello", hello)
+
+
+@pytest.mark.parametrize(
+    ("said", "at_once"),
+    [
+        ({"ev": "surprise"}, False),
+        ({"ev": "code", "code": "refs", "more": 1}, False),
+        ({"id": "t:1", "error": "why", "more": 1}, True),
+        ({"id": "t:1", "total": 1}, True),
+        ({"id": "t:1", "total": 1, "index": 1}, False),
+        ({"id": "t:2", "total": 1, "index": 1}, True),
+    ],
+)
+def test_a_message_that_no_model_describes_is_found(said: Message, at_once: bool) -> None:
+    recorder = Recorder("Explorer", [])
+    recorder.asked({"id": "t:1", "op": "tree.toggle"})
+    recorder.said({"id": "t:1", "total": str(EXACT + 1), "index": -1}, [], at_once=True)
+    assert not recorder.findings
+    recorder.said(said, [], at_once=at_once)
+    assert recorder.findings
+
+
+def test_no_message_is_written_by_hand() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in MODULES
+        if path.parent != WIRE
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Dict)
+        and {"ev", "op"} & {key.value for key in node.keys if isinstance(key, ast.Constant)}
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"op": None},
+        {"op": ["hello"]},
+        {"op": {"a": "hello"}},
+        {"op": "tree.rows", "start": [0], "n": {}},
+        {"op": "tree.rows", "start": float("nan"), "n": 1},
+        {"op": "tree.rows", "start": 0, "n": 1, "id": 7},
+        {"op": "tree.find", "text": "a", "mode": "?", "kinds": ["rnage"]},
+        {"op": "slice.plan", "array": "x", "index": "00"},
+        {"op": "target.show", "window": [1]},
+        {"op": "cancel"},
+    ],
+)
+def test_an_odd_request_is_answered_with_a_sentence(odd: dict[str, Any]) -> None:
+    ((answer, buffers),) = Host({"a": "b"}).controller.handle(odd)
+    assert (answer["id"], buffers) == (odd.get("id"), [])
+    assert "Traceback" not in answer["error"]
+    assert "Unexpected" not in answer["error"]
+
+
+def test_numbers_of_javascript_are_read() -> None:
+    reply = Host({"a": "b"}).ask("tree.rows", start=1e21, n=1.0)
+    assert (reply["start"], reply["rows"]) == (str(10**21), [])
+
+
+def test_every_field_that_is_explained_is_there() -> None:
+    for module in PROTOCOLS.values():
+        for kind in requests(module):
+            for each in filter(None, (kind, kind.reply)):
+                assert {*field_notes(each)} <= {*each.__struct_encode_fields__}, each
+
+
+def test_the_schema_is_made_where_only_msgspec_is() -> None:
+    source = (
+        "import sys, refexplorer.views.wire.schema as made\n"
+        "made.schema()\n"
+        "print(*{name.partition('.')[0] for name in sys.modules} - {*sys.stdlib_module_names})"
+    )
+    said = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path += {sys.path!r}\n{source}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {*said.stdout.split()} <= {"msgspec", "typing_extensions", "refexplorer", "__main__"}

@@ -96,6 +96,10 @@ class LeftOutWarning(UserWarning):
     """A reader will take keys of a set for missing: left out, or where it does not look."""
 
 
+class FormWarning(UserWarning):
+    """A form that another package registered cannot be used; sources are opened without it."""
+
+
 class LimitError(RefexplorerError):
     """A limit was reached; the text names the limit, its value and the option that raises it."""
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.errors import SourceError, SpecError
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.files.compression import Progress
+from refexplorer.formats.forms.finding import Locate, read_source
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.reader_runs import run as run_readers
 from refexplorer.formats.reader_runs import store_dialects
-from refexplorer.formats.source import Locate, Source, cause, read_source
+from refexplorer.formats.source import DOCUMENTS, JSON, Source, cause
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.opened.contents import Contents
@@ -72,7 +73,7 @@ def open_references(
     """
     limits = limits or DEFAULT_LIMITS
     locate = _located(source, storage_options, limits)
-    read = read_source(source, storage_options, limits, locate)
+    read = read_source(source, storage_options, limits, locate, progress=progress)
     return _opened(read, limits, templates, storage_options, trusted, progress)
 
 
@@ -102,7 +103,8 @@ def open_guarded(
     """
     from refexplorer.data.sources.web_files import read_guarded
 
-    return _opened(read_guarded(source, policy, limits), limits, progress=progress)
+    read = read_guarded(source, policy, limits, progress)
+    return _opened(read, limits, progress=progress)
 
 
 def _located(
@@ -132,8 +134,8 @@ def _opened(
         read_whole(read, templates, limits, findings, trusted)[1],
         None,
     )
-    form = "V1" if document.version else "V0"
-    named = replace(read, form=form)
+    form = DOCUMENTS[document.version] if read.form == JSON else read.form
+    named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)
     contents = Contents(opened, findings, document.templates)
     return ReferenceSet(named, contents, limits, trusted, storage_options)

@@ -70,7 +70,8 @@ class ReferenceSet(Mapping[str, Reference]):
     Attributes
     ----------
     source
-        Where it came from; ``source.form`` is ``"V0"``, ``"V1"`` or ``"parquet"``.
+        Where it came from; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
+        ``"VirtualiZarr"`` or the name of a form that another package registered.
     limits
         What it may cost.
     templates
@@ -647,7 +648,7 @@ class ReferenceSet(Mapping[str, Reference]):
     @property
     def _base(self) -> str:
         """What the pointer of an explicit key starts with."""
-        return {"V0": "", "V1": "/refs", "parquet": ZMETADATA}[self.source.form]
+        return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
 
     @cached_property
     def _known(self) -> CodeContext:

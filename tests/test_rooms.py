@@ -34,11 +34,11 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     ),
     "spec": ({"core", "schema"}, {"templates"}, {"gen"}, {"document"}, {"dialects"}),
     "formats": (
-        {"buffers", "files", "interop"},
-        {"icechunk", "json"},
-        {"source"},
+        {"buffers", "files"},
+        {"json"},
+        {"icechunk", "source"},
         {"locating", "parquet"},
-        {"documents", "reader_runs"},
+        {"documents", "forms", "reader_runs"},
     ),
     "refset": (
         {"columns"},

@@ -1,5 +1,5 @@
-"""From bytes and objects to documents, and back.
+"""From bytes and objects to documents or columns, and back.
 
-A package for each form (`json`, `parquet`, `icechunk`) on top of `buffers` and `files`; `source`
-finds out what a source is. Begin with `source`.
+A package for each layout (`json`, `parquet`, `icechunk`) on top of `buffers` and `files`; `forms`
+finds out what a source is. Begin with `forms`.
 """

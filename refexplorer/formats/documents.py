@@ -1,16 +1,18 @@
-"""From a source to a document: parsed whole, or in blocks where it is large."""
+"""From a source to a document: parsed whole, in blocks where it is large, or as a form gave it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from refexplorer.errors import SpecError
+from refexplorer.formats.buffers.entries import Entries
 from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.json.block_reader import Entries, NotInBlocks, read_in_blocks
+from refexplorer.formats.json.block_reader import NotInBlocks, read_in_blocks
 from refexplorer.formats.json.text import Noting, is_deep, parse_json
 from refexplorer.formats.locating import locator_of
-from refexplorer.formats.source import Source
+from refexplorer.formats.source import JSON, Source
 from refexplorer.limits import Limits
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.document.model import Document, read_document
@@ -34,6 +36,9 @@ def read_whole(
     SpecError
         If it is refused as a whole; the text names the source and the place.
     """
+    if source.form != JSON:
+        document = _of_references(source, templates, limits, findings)
+        return document.refs, document
     try:
         value = source.value
         if (text := source.text) is not None:
@@ -46,6 +51,18 @@ def read_whole(
     return value, document
 
 
+def _of_references(
+    source: Source,
+    templates: Mapping[str, str] | None,
+    limits: Limits,
+    findings: Findings,
+) -> Document:
+    """Return a document of what is none: its references are written as in V0, by their keys."""
+    refs = source.value if source.entries is None else source.entries.as_v0()
+    assert refs is not None
+    return replace(read_document({}, templates, limits, findings), refs=refs)
+
+
 def read_long(
     source: Source,
     templates: Mapping[str, str] | None,
@@ -54,7 +71,12 @@ def read_long(
     trusted: bool,
     progress: Progress | None,
 ) -> tuple[Document, Entries] | None:
-    """Read a long document in blocks; None if it is short, or in any doubt."""
+    """Return what a form gave in columns, or read a long document in blocks.
+
+    None if it is neither, or in any doubt.
+    """
+    if source.entries is not None:
+        return read_document({}, templates, limits, findings), source.entries
     if not source.is_long or source.content is None or source.part is not None:
         return None
     noting = Noting()

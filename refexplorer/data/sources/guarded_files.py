@@ -33,6 +33,8 @@ class GuardedFiles:
         What may be read.
     """
 
+    guarded = True
+
     def __init__(self, policy: AccessPolicy) -> None:
         self._policy = policy
 

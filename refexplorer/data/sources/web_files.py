@@ -17,18 +17,22 @@ from refexplorer.data.fetch.http import HttpReader
 from refexplorer.data.fetch.remote import RemoteReader
 from refexplorer.data.sources.guarded_files import GuardedFiles
 from refexplorer.errors import AccessError, LimitError, SourceError
-from refexplorer.formats.source import Source, read_path, read_source
+from refexplorer.formats.forms.finding import read_path, read_source
 
 if TYPE_CHECKING:
     from refexplorer.data.access.urls import Place
-    from refexplorer.formats.source import Locate
+    from refexplorer.formats.files.compression import Progress
+    from refexplorer.formats.forms.finding import Locate
+    from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
 
 Answer = TypeVar("Answer")
 _DOCUMENTS = (".json", ".gz", ".zst", ".zstd")
 
 
-def read_guarded(source: str, policy: AccessPolicy, limits: Limits) -> Source:
+def read_guarded(
+    source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
+) -> Source:
     """Find and read a source that somebody else chose: only where the policy allows.
 
     Parameters
@@ -39,6 +43,8 @@ def read_guarded(source: str, policy: AccessPolicy, limits: Limits) -> Source:
         What may be read.
     limits
         What it may cost.
+    progress
+        As for `open_references`.
 
     Raises
     ------
@@ -47,9 +53,11 @@ def read_guarded(source: str, policy: AccessPolicy, limits: Limits) -> Source:
     SourceError
         If it cannot be.
     """
+    files = GuardedFiles(policy)
     if protocol_of(source) in (None, "file"):
-        return read_path(source, limits, GuardedFiles(policy))
-    return read_source(source, None, limits, _guarded(policy, limits.document_bytes))
+        return read_path(source, limits, files, progress)
+    locate = _guarded(policy, limits.document_bytes)
+    return read_source(source, None, limits, locate, files=files, progress=progress)
 
 
 def _guarded(policy: AccessPolicy, limit: int) -> Locate:

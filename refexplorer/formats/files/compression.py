@@ -42,6 +42,11 @@ def plain(stream: BinaryIO, name: str, limits: Limits) -> PlainStream:
     return PlainStream(opened, stream, f"{name} is damaged {form} data", name, limits)
 
 
+def plain_bytes(data: bytes, name: str, limits: Limits) -> PlainStream:
+    """Return a stream of the plain bytes of a document in memory."""
+    return plain(io.BytesIO(data), name, limits)
+
+
 class PlainStream(io.RawIOBase):
     """A stream under the limit, whose errors name the source.
 

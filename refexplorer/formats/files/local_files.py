@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from refexplorer.formats.files.compression import PlainStream, plain
+
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
@@ -14,7 +16,15 @@ if TYPE_CHECKING:
 
 
 class Files(Protocol):
-    """How the files of a source are found and opened."""
+    """How the files of a source are found and opened.
+
+    Attributes
+    ----------
+    guarded
+        Whether somebody else than who runs this process chose the source.
+    """
+
+    guarded: bool
 
     def place(self, name: str) -> Path:
         """Return the path that a name means; AccessError if it may not be opened."""
@@ -36,6 +46,8 @@ class Files(Protocol):
 class OwnFiles:
     """The files of who runs this process: whatever the system lets them open."""
 
+    guarded = False
+
     def place(self, name: str) -> Path:
         """Return the path, ``~`` expanded."""
         return Path(name).expanduser()
@@ -54,3 +66,8 @@ class OwnFiles:
     def unchanging(self, folder: Path, limits: Limits) -> Iterator[Path]:
         """Lend the folder itself."""
         yield folder
+
+
+def open_plain(path: str, name: str, limits: Limits, files: Files) -> PlainStream:
+    """Return a stream of the plain bytes of a file."""
+    return plain(files.open(path), name, limits)

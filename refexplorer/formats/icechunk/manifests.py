@@ -13,11 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import zstandard
 
 from refexplorer.errors import LimitError, SourceError
+from refexplorer.formats.buffers.arrow import number_column, text_column
 from refexplorer.formats.files.local_files import Files
-from refexplorer.formats.icechunk.flatbuffer import FlatTable
+from refexplorer.formats.icechunk.flatbuffer import FlatTable, FlatTables
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 
@@ -40,16 +43,39 @@ _COMPRESSED = {("Manifest", 2), ("ChunkRef", 8)}
 """The dictionary for locations, and a location that is compressed with it."""
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
+_BLOCK = 2**16
+"""Chunks that are read together."""
 _UNCOMPRESSED = (
     "; let icechunk rewrite it without (`Repository.rewrite_manifests`, with `min_num_chunks` of "
     "`ManifestVirtualChunkLocationCompressionConfig` at 65535)"
 )
 
 
-def chunks_of(
-    file: Path, node: str, limits: Limits, files: Files
-) -> Iterator[tuple[tuple[int, ...], object]]:
-    """Yield the index of each chunk of one array in a manifest, and its V0 value.
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """n chunks of one array, as a manifest has them.
+
+    Attributes
+    ----------
+    indices
+        Of each chunk, shape ``(n, rank)`` int64.
+    urls
+        Column of texts, n rows; empty for chunks whose bytes are in the manifest.
+    offsets, lengths
+        Bytes, shape ``(n,)`` uint64.
+    inline
+        The bytes of those that are in the manifest, by row.
+    """
+
+    indices: np.ndarray
+    urls: pa.LargeStringArray
+    offsets: np.ndarray
+    lengths: np.ndarray
+    inline: dict[int, bytes]
+
+
+def chunks_of(file: Path, node: str, limits: Limits, files: Files) -> Iterator[Chunks]:
+    """Yield the chunks of one array in a manifest, many at a time.
 
     Parameters
     ----------
@@ -71,8 +97,7 @@ def chunks_of(
         with files.open(str(file)) as stream:
             data = stream.read()
         manifest = _Manifest.of(data, file)
-        root = FlatTable.root(manifest.content(data[_HEADER:], limits))
-        yield from manifest.chunks(root, node)
+        yield from manifest.chunks(manifest.content(data[_HEADER:], limits), node, limits)
     except (OSError, struct.error, IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
         raise SourceError(f"The manifest {str(file)!r} cannot be read: {error}.") from None
 
@@ -120,14 +145,12 @@ class _Manifest:
         with zstandard.ZstdDecompressor().stream_reader(body) as stream:
             content = stream.read(limits.document_bytes + 1)
         if len(content) > limits.document_bytes:
-            raise LimitError(
-                f"The manifest {str(self.file)!r} is larger than `Limits.document_bytes`, "
-                f"{limits.document_bytes:,}."
-            )
+            raise self._larger(limits)
         return content
 
-    def chunks(self, root: FlatTable, node: str) -> Iterator[tuple[tuple[int, ...], object]]:
-        """Yield the index of each chunk of one array, and its V0 value."""
+    def chunks(self, content: bytes, node: str, limits: Limits) -> Iterator[Chunks]:
+        """Yield the chunks of one array."""
+        root = FlatTable.root(content)
         self._check(root, "Manifest", _OF_MANIFEST)
         arrays = [
             array
@@ -138,27 +161,68 @@ class _Manifest:
             raise self.refusal(f"lacks the array {node} that the snapshot says it has")
         for array in arrays:
             self._check(array, "ArrayManifest", _OF_ARRAY)
-            for chunk in array.tables(_REFS):
+            chunks = array.all_tables(_REFS)
+            for chunk in chunks.distinct():
                 self._check(chunk, "ChunkRef", _OF_CHUNK)
-                yield chunk.numbers(_INDEX), self._value(chunk)
+            for at in range(0, len(chunks), _BLOCK):
+                yield self._block(chunks[at : at + _BLOCK], content, limits)
 
-    def _value(self, chunk: FlatTable) -> object:
-        inline, own = chunk.data(_INLINE), chunk.bytes_at(_CHUNK, 12)
-        location = (chunk.data(_LOCATION) or b"").decode()
-        if (inline is not None) + (own is not None) + bool(location) != 1:
+    def _block(self, chunks: FlatTables, content: bytes, limits: Limits) -> Chunks:
+        indices = self._indices(chunks)
+        own, (starts, counts) = chunks.places_of(_CHUNK), chunks.vectors(_INLINE)
+        places, sizes = chunks.vectors(_LOCATION)
+        bad = (starts >= 0) * 1 + (own >= 0) + (sizes > 0) != 1
+        if np.any(bad):
+            index = indices[np.flatnonzero(bad)[0]].tolist()
             raise self.refusal(
                 "has a chunk that is not one of inline, in the repository, or at a location: "
-                f"{', '.join(map(str, chunk.numbers(_INDEX)))}"
+                f"{', '.join(map(str, index))}"
             )
-        if inline is not None:
-            return "base64:" + base64.b64encode(inline).decode()
+        _, firsts, rows = np.unique(places, return_index=True, return_inverse=True)
+        self._check_size(int(counts.sum() + sizes[firsts].sum()), limits)
+        spans = zip(places[firsts].tolist(), sizes[firsts].tolist(), strict=True)
+        urls = [self._cut(content, at, size).decode() for at, size in spans]
+        for place in np.argsort(firsts).tolist():
+            self._check_location(urls[place])
+        held = np.flatnonzero(own >= 0)
+        rows[held] = len(urls) + np.arange(len(held))
+        urls += [f"chunks/{crockford(self._cut(content, at, 12))}" for at in own[held].tolist()]
+        inline = {
+            row: self._cut(content, int(starts[row]), int(counts[row]))
+            for row in np.flatnonzero(starts >= 0).tolist()
+        }
+        texts = text_column(urls).take(number_column(rows))
+        return Chunks(indices, texts, chunks.numbers(_OFFSET), chunks.numbers(_LENGTH), inline)
+
+    def _indices(self, chunks: FlatTables) -> np.ndarray:
+        starts, ranks = chunks.vectors(_INDEX)
+        rank = int(ranks.max(initial=0))
+        if np.any(ranks != rank):
+            raise self.refusal("has chunks of one array with indices of different lengths")
+        return chunks.matrix(starts, rank) if rank else np.empty((len(chunks), 0), np.int64)
+
+    def _cut(self, content: bytes, at: int, size: int) -> bytes:
+        if size and not 0 <= at <= len(content) - size:
+            raise IndexError("a text is outside of the file")
+        return content[at : at + size]
+
+    def _check_size(self, size: int, limits: Limits) -> None:
+        """Refuse texts that overlap in the file so that they are large when each is cut out."""
+        if size > limits.document_bytes:
+            raise self._larger(limits)
+
+    def _larger(self, limits: Limits) -> LimitError:
+        return LimitError(
+            f"The manifest {str(self.file)!r} is larger than `Limits.document_bytes`, "
+            f"{limits.document_bytes:,}."
+        )
+
+    def _check_location(self, location: str) -> None:
         if location.startswith("vcc:") or (location and "://" not in location):
             raise self.refusal(
                 f"has the location {escape(location)}, which is relative to a virtual chunk "
                 "container and is not resolved by refexplorer; write the chunk with its whole URL"
             )
-        url = location if own is None else f"chunks/{crockford(own)}"
-        return [url, chunk.number(_OFFSET), chunk.number(_LENGTH)]
 
     def _check(self, table: FlatTable, name: str, known: frozenset[int]) -> None:
         """Refuse a table with a field that is not known."""

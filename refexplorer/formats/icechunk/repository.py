@@ -8,15 +8,23 @@ has no question for what a manifest says of a chunk, so manifests are read by
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from refexplorer.errors import SourceError
+from refexplorer.formats.buffers.arrow import number_column, text_scalar
+from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
 from refexplorer.formats.files.local_files import Files
 from refexplorer.formats.icechunk.manifests import chunks_of
+from refexplorer.formats.json.writer import joined
 from refexplorer.limits import Limits
 
 if TYPE_CHECKING:
@@ -28,10 +36,8 @@ def is_repository(path: Path) -> bool:
     return (path / "snapshots").is_dir() and (path / "manifests").is_dir()
 
 
-def read_repository(
-    path: Path, version: str | None, limits: Limits, files: Files
-) -> dict[str, Any]:
-    """Return a snapshot as V0: virtual chunks, chunks in the repository, and metadata.
+def read_repository(path: Path, version: str | None, limits: Limits, files: Files) -> Entries:
+    """Return a snapshot in columns: metadata, virtual chunks and chunks in the repository.
 
     Parameters
     ----------
@@ -57,18 +63,28 @@ def read_repository(
         ) from None
     try:
         with files.unchanging(path, limits) as folder:
-            document, nodes = _opened(icechunk, folder, version or "main")
+            metadata, nodes = _opened(icechunk, folder, version or "main")
     except icechunk.IcechunkError as error:
         said = re.findall(r"[\w'`/].*", str(error))[-1:] or [type(error).__name__]
         raise SourceError(f"{path.name} cannot be read by icechunk: {said[0]}.") from None
+    builder = EntriesBuilder()
+    builder.add_values(metadata)
     for node in nodes:
         for manifest in _manifests(node, path.name):
             file = path / "manifests" / manifest["id"]
-            document |= _chunks(file, node, document, limits, files)
-    return document
+            encoding = _KeyEncoding.of(node, metadata)
+            for chunks in chunks_of(file, node["id"], limits, files):
+                columns = chunks.urls, chunks.offsets, chunks.lengths
+                values = {row: _base64(data) for row, data in chunks.inline.items()}
+                builder.add_ranges(encoding.keys(chunks.indices), *columns, values)
+    return builder.finish()
 
 
-def _opened(icechunk: Any, path: Path, version: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _base64(data: bytes) -> str:
+    return "base64:" + base64.b64encode(data).decode()
+
+
+def _opened(icechunk: Any, path: Path, version: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """Return the metadata of a version by key, and what the snapshot says of groups and arrays."""
     icechunk.set_logs_filter("off")  # it would write to stdout, which is for answers
     try:
@@ -114,10 +130,10 @@ def _session(repository: Repository, version: str) -> Session:
     return repository.readonly_session(snapshot_id=version)
 
 
-async def _metadata(session: Session, keys: list[str]) -> dict[str, Any]:
+async def _metadata(session: Session, keys: list[str]) -> dict[str, str]:
     from zarr.core.buffer import default_buffer_prototype
 
-    found: dict[str, Any] = {}
+    found: dict[str, str] = {}
     for key in keys:
         data = await session.store.get(key, default_buffer_prototype())
         if data is not None:
@@ -125,22 +141,29 @@ async def _metadata(session: Session, keys: list[str]) -> dict[str, Any]:
     return found
 
 
-def _chunks(
-    file: Path, node: dict[str, Any], metadata: dict[str, Any], limits: Limits, files: Files
-) -> dict[str, Any]:
-    """Return the references of one array in one manifest."""
-    folder = node["path"].strip("/")
-    prefix = f"{folder}/" if folder else ""
-    start, separator = _key_encoding(json.loads(metadata[f"{prefix}zarr.json"]))
-    return {
-        prefix + separator.join(map(str, (*start, *index))): value
-        for index, value in chunks_of(file, node["id"], limits, files)
-    }
+@dataclass(frozen=True, slots=True)
+class _KeyEncoding:
+    """How an array calls its chunks: what keys begin with, and what joins the numbers."""
 
+    start: str
+    is_default: bool
+    separator: str
 
-def _key_encoding(metadata: dict[str, Any]) -> tuple[tuple[str, ...], str]:
-    """Return what keys of chunks begin with, and what joins their parts."""
-    encoding = metadata.get("chunk_key_encoding", {})
-    default = encoding.get("name") != "v2"
-    separator = encoding.get("configuration", {}).get("separator", "/" if default else ".")
-    return (("c",) if default else ()), separator
+    @classmethod
+    def of(cls, node: dict[str, Any], metadata: dict[str, str]) -> _KeyEncoding:
+        folder = node["path"].strip("/")
+        prefix = f"{folder}/" if folder else ""
+        encoding = json.loads(metadata[f"{prefix}zarr.json"]).get("chunk_key_encoding", {})
+        is_default = encoding.get("name") != "v2"
+        separator = encoding.get("configuration", {}).get("separator", "/" if is_default else ".")
+        return cls(f"{prefix}c" if is_default else prefix, is_default, separator)
+
+    def keys(self, indices: np.ndarray) -> pa.LargeStringArray:
+        """Return the keys of chunks by their indices, shape ``(n, rank)``."""
+        if not indices.shape[1]:
+            key = self.start if self.is_default else f"{self.start}0"
+            return pa.repeat(text_scalar(key), len(indices))
+        parts: list[pa.LargeStringArray | str] = []
+        for column in indices.T:
+            parts += [self.separator, number_column(column).cast(pa.large_string())]
+        return joined(self.start, *(parts if self.is_default else parts[1:]))

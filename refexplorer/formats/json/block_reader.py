@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from refexplorer.formats.buffers.append_buffers import GrowingNumbers, GrowingTexts
 from refexplorer.formats.buffers.arrow import number_column, numbers_of, text_column
+from refexplorer.formats.buffers.entries import Entries
 from refexplorer.formats.files.compression import Readable
 from refexplorer.formats.json.positions import Broken, first_member
 from refexplorer.formats.json.range_matching import Ranges, match_ranges
@@ -36,8 +37,8 @@ class NotInBlocks(Exception):
 
 
 @dataclass
-class Entries:
-    """The references of a document, in its order.
+class DocumentEntries(Entries):
+    """The references of a document, in its order; values are as JSON has them.
 
     Attributes
     ----------
@@ -45,26 +46,10 @@ class Entries:
         The document without its references: V1's other sections, or nothing for V0.
     is_v1
         Whether the references are those of ``refs``.
-    keys
-        Column of texts, n rows.
-    urls
-        Column of the distinct URLs as they are written.
-    codes
-        Places in `urls` for byte ranges, -1 for the rows of `values`, int32, shape ``(n,)``.
-    offsets, lengths
-        Bytes, int64, shape ``(n,)``; 0 for the rows of `values`.
-    values
-        The JSON values of the rows that are no byte range.
     """
 
     outer: dict[str, Any]
     is_v1: bool
-    keys: pa.LargeStringArray
-    urls: pa.LargeStringArray
-    codes: np.ndarray
-    offsets: np.ndarray
-    lengths: np.ndarray
-    values: dict[int, Any]
 
     def written(self) -> dict[str, Any]:
         """Return the document as it is written, less the byte ranges among its references."""
@@ -74,7 +59,7 @@ class Entries:
         return {**self.outer, "refs": refs} if self.is_v1 else refs
 
 
-def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
+def read_in_blocks(stream: Readable, noting: Noting) -> DocumentEntries:
     """Read a V0 or V1 document from a stream of plain UTF-8.
 
     Parameters
@@ -82,7 +67,8 @@ def read_in_blocks(stream: Readable, noting: Noting) -> Entries:
     stream
         At its start; it is read to its end, a few megabytes at a time.
     noting
-        Takes equal keys and NaN inside the values of `Entries.values` and of the outer document.
+        Takes equal keys and NaN inside the values of `DocumentEntries.values` and of the outer
+        document.
 
     Raises
     ------
@@ -261,14 +247,15 @@ class _Reader:
         self._append(text_column([]), np.empty((3, 0), np.int64), np.empty(0, bool), {-1: entries})
         return text[end:]
 
-    def entries(self, outer: dict[str, Any], is_v1: bool) -> Entries:
+    def entries(self, outer: dict[str, Any], is_v1: bool) -> DocumentEntries:
         """Return all that was read; without ``refs``, no key may be called as a section."""
         keys, urls = self._keys.finish(), self._urls.finish().dictionary_encode()
         if not is_v1 and pc.any(pc.is_in(keys, text_column(_SECTIONS))).as_py():
             raise NotInBlocks
         codes = np.append(numbers_of(urls.indices), np.int32(-1))[self._codes.finish()]
         numbers = self._offsets.finish(), self._lengths.finish()
-        return Entries(outer, is_v1, keys, urls.dictionary, codes, *numbers, self._values)
+        columns = (keys, urls.dictionary, codes, *numbers)
+        return DocumentEntries(*columns, self._values, outer, is_v1)
 
 
 def _keys(texts: list[str]) -> pa.LargeStringArray:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from refexplorer.formats.json.block_reader import Entries
+from refexplorer.formats.buffers.entries import Entries
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.chunks.array_index import ArrayIndex
 from refexplorer.refset.columns.reference_columns import Columns
@@ -224,7 +224,7 @@ def open_document(document: Document, entries: Entries | None = None) -> OpenedS
     Parameters
     ----------
     entries
-        The references, where they were read in blocks and are not in the document.
+        The references, where they are in columns and not in the document.
     """
     if entries is None:
         table = build_table(document.entries())

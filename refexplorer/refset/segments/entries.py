@@ -1,4 +1,4 @@
-"""The references of a large document as a table: each distinct URL is read once."""
+"""References in columns as a table: each distinct URL is read once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.formats.buffers.arrow import number_column, numbers_of, text_column
+from refexplorer.formats.buffers.entries import Entries
 from refexplorer.formats.buffers.spans import spans_of
-from refexplorer.formats.json.block_reader import Entries
 from refexplorer.refset.columns.reference_columns import RANGE, Columns, ColumnsBuilder, UrlColumn
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.segments.rejected import LeftOut
@@ -44,7 +44,7 @@ def table_of_entries(entries: Entries, document: Document) -> tuple[Table, LeftO
     Parameters
     ----------
     entries
-        What `read_in_blocks` gave.
+        What `read_in_blocks` or a form gave.
     document
         The document without its references.
     """

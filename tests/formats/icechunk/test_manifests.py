@@ -47,7 +47,12 @@ def node_of(manifest: Path) -> str:
 
 
 def read(manifest: Path, node: str | None = None) -> dict[tuple[int, ...], object]:
-    return dict(chunks_of(manifest, node or node_of(manifest), Limits(), OwnFiles()))
+    found: dict[tuple[int, ...], object] = {}
+    for chunks in chunks_of(manifest, node or node_of(manifest), Limits(), OwnFiles()):
+        columns = (chunks.urls.to_pylist(), chunks.offsets.tolist(), chunks.lengths.tolist())
+        values = map(list, zip(*columns, strict=True))
+        found |= dict(zip(map(tuple, chunks.indices.tolist()), values, strict=True))
+    return found
 
 
 def refusal(manifest: Path, node: str | None = None) -> str:

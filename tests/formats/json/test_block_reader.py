@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.formats import source
+from refexplorer.formats.forms import json_form
 from refexplorer.formats.json import block_reader
 from refexplorer.formats.json.block_reader import NotInBlocks, read_in_blocks
 from refexplorer.formats.json.text import Noting
@@ -41,7 +41,7 @@ def as_text(document: Any, style: dict[str, Any], escape: bool) -> str:
     return text.replace("/", "\\/") if escape else text
 
 
-def in_blocks(text: str, block: int) -> block_reader.Entries | None:
+def in_blocks(text: str, block: int) -> block_reader.DocumentEntries | None:
     with patch.object(block_reader, "BLOCK", block):
         try:
             return read_in_blocks(io.BytesIO(text.encode()), Noting())
@@ -49,7 +49,7 @@ def in_blocks(text: str, block: int) -> block_reader.Entries | None:
             return None
 
 
-def values_of(entries: block_reader.Entries) -> dict[str, Any]:
+def values_of(entries: block_reader.DocumentEntries) -> dict[str, Any]:
     texts = entries.keys.to_pylist()
     found: dict[str, Any] = {}
     for row, key in enumerate(texts):
@@ -107,7 +107,7 @@ def test_a_large_set_opens_as_a_small_one_does(
     templates = {"u": "x", "f": "{{c}}"}
     document = {"version": 1, "templates": templates, "refs": refs} if is_v1 else refs
     text = as_text(document, style, escape=False)
-    with patch.object(source, "LARGE", 1):
+    with patch.multiple(json_form, LARGE=1, LONG=1):
         large = _opened(text)
     small = _opened(text)
     assert large == small
@@ -130,7 +130,7 @@ def _opened(text: str) -> Any:
 def test_an_odd_url_among_many_plain_ones_is_found(url: str) -> None:
     refs: dict[str, Any] = {f"x/{n}": [f"s3://b/{n}", 0, 1] for n in range(20)}
     refs |= {"whole": ["s3://b/f"], "odd": [url, 0, 1]}
-    with patch.object(source, "LARGE", 1):
+    with patch.multiple(json_form, LARGE=1, LONG=1):
         large = _opened(json.dumps(refs))
     assert large == _opened(json.dumps(refs))
 
@@ -151,7 +151,7 @@ def test_a_comma_before_the_end_is_refused(refs: str, block: int) -> None:
 
 def test_equal_keys_and_sections_are_seen() -> None:
     text = '{"version": 1, "refs": {"a": ["u", 1, 2], "b": ["u", 3, 4], "a": ["u", 5, 6]}}'
-    with patch.object(source, "LARGE", 1), patch.object(block_reader, "BLOCK", 20):
+    with patch.multiple(json_form, LARGE=1, LONG=1), patch.object(block_reader, "BLOCK", 20):
         refs = rx.open_references(text)
         assert refs.to_v0() == {"a": ["u", 5, 6], "b": ["u", 3, 4]}
         assert "duplicate-key" in {found.code for found in refs.diagnostics}

@@ -1,4 +1,4 @@
-"""Objects of other packages that hold references, as documents; nothing is imported for others.
+"""Objects of VirtualiZarr that hold references; nothing is imported for others.
 
 A package is only asked where an object of it was passed, so that it is there already.
 """
@@ -10,32 +10,40 @@ from collections.abc import Mapping
 from typing import Any
 
 from refexplorer.errors import SourceError
+from refexplorer.formats.forms.form import Form, Terms
+from refexplorer.formats.source import Source
 
 
-def document_of(source: object) -> tuple[str, Mapping[str, Any]] | None:
-    """Return a name and a document for a VirtualiZarr object; None for any other object.
+class VirtualiZarrForm(Form):
+    """Virtual datasets and trees, and what VirtualiZarr's parsers give."""
 
-    Datasets are written as kerchunk would write them; of a ``ManifestStore`` or ``ManifestGroup``
-    no variable is loaded. Groups in groups become folders.
+    name = "VirtualiZarr"
+    guarded = True
 
-    Raises
-    ------
-    SourceError
-        If it is a dataset without references, or VirtualiZarr cannot write it.
-    """
-    kind = type(source)
-    package = kind.__module__.partition(".")[0]
-    if package == "virtualizarr" and kind.__name__ in ("ManifestStore", "ManifestGroup"):
-        return kind.__name__, _in_folders(_groups_of(source))
-    if package == "xarray" and kind.__name__ in ("Dataset", "DataTree"):
-        datasets = _nodes_of(source) if kind.__name__ == "DataTree" else {"": source}
+    def of_object(self, given: object, terms: Terms) -> Source | None:
+        """Take the references of an object as VirtualiZarr writes them for kerchunk.
+
+        Of a ``ManifestStore`` or ``ManifestGroup`` no variable is loaded. Groups in groups become
+        folders.
+
+        Raises
+        ------
+        SourceError
+            If it is a dataset without references, or VirtualiZarr cannot write it.
+        """
+        kind = type(given)
+        package = kind.__module__.partition(".")[0]
+        if package == "virtualizarr" and kind.__name__ in ("ManifestStore", "ManifestGroup"):
+            return Source(kind.__name__, self.name, value=_in_folders(_groups_of(given)))
+        if package != "xarray" or kind.__name__ not in ("Dataset", "DataTree"):
+            return None
+        datasets = _nodes_of(given) if kind.__name__ == "DataTree" else {"": given}
         if not any(_is_virtual(dataset) for dataset in datasets.values()):
             raise SourceError(
                 f"This {kind.__name__} holds values, not references; pass one that VirtualiZarr's "
                 f"`open_virtual_{kind.__name__.lower()}` gave."
             )
-        return f"virtual {kind.__name__.lower()}", _in_folders(datasets)
-    return None
+        return Source(f"virtual {kind.__name__.lower()}", self.name, value=_in_folders(datasets))
 
 
 def _is_virtual(dataset: Any) -> bool:
@@ -59,13 +67,12 @@ def _nodes_of(tree: Any) -> Mapping[str, Any]:
 
 
 def _in_folders(datasets: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return one document of datasets, each in the folder of its path."""
-    refs = {
+    """Return the references of datasets by key, each in the folder of its path."""
+    return {
         f"{path}/{key}" if path else key: value
         for path, dataset in datasets.items()
         for key, value in _written(dataset)["refs"].items()
     }
-    return {"version": 1, "refs": refs}
 
 
 def _written(dataset: Any) -> Mapping[str, Any]:

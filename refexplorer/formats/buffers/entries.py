@@ -1,0 +1,144 @@
+"""References in columns of plain arrays: what a form of many references gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.formats.buffers.append_buffers import GrowingNumbers, GrowingTexts
+from refexplorer.formats.buffers.arrow import numbers_of, text_column
+
+LARGEST = 2**63 - 1
+Texts: TypeAlias = "pa.Array | Sequence[str]"
+Numbers: TypeAlias = "np.ndarray | Sequence[int]"
+
+
+@dataclass
+class Entries:
+    """The references of a set, in its order; `EntriesBuilder` makes and checks them.
+
+    Attributes
+    ----------
+    keys
+        Column of texts, n rows.
+    urls
+        Column of the distinct URLs as they are written.
+    codes
+        Places in `urls` for byte ranges, -1 for the rows of `values`, int32, shape ``(n,)``.
+    offsets, lengths
+        Bytes, int64, shape ``(n,)``; 0 for the rows of `values`.
+    values
+        The V0 values of the rows that are no byte range.
+    """
+
+    keys: pa.LargeStringArray
+    urls: pa.LargeStringArray
+    codes: np.ndarray
+    offsets: np.ndarray
+    lengths: np.ndarray
+    values: dict[int, Any]
+
+    def as_v0(self) -> dict[str, Any]:
+        """Return a V0 document; of equal keys the last one counts."""
+        urls = [*self.urls.to_pylist(), None]
+        columns = (column.tolist() for column in (self.codes, self.offsets, self.lengths))
+        rows = enumerate(zip(self.keys.to_pylist(), *columns, strict=True))
+        return {
+            key: [urls[code], offset, length] if code >= 0 else self.values[row]
+            for row, (key, code, offset, length) in rows
+        }
+
+
+class EntriesBuilder:
+    """Takes references in batches.
+
+    Raises
+    ------
+    ValueError
+        From each method, if columns are of different lengths or hold what no reference has.
+    """
+
+    def __init__(self) -> None:
+        self._keys, self._urls = GrowingTexts(), GrowingTexts()
+        self._codes = GrowingNumbers(np.int32)
+        self._offsets, self._lengths = GrowingNumbers(np.int64), GrowingNumbers(np.int64)
+        self._values: dict[int, Any] = {}
+
+    def add_ranges(
+        self,
+        keys: Texts,
+        urls: Texts,
+        offsets: Numbers,
+        lengths: Numbers,
+        values: Mapping[int, object] | None = None,
+    ) -> None:
+        """Append byte ranges.
+
+        Parameters
+        ----------
+        keys, urls
+            Texts, n of each.
+        offsets, lengths
+            Bytes, whole numbers from 0, shape ``(n,)``.
+        values
+            V0 values, as of `add_values`, in place of the byte ranges of some rows.
+        """
+        names, places = _texts(keys, "keys"), _texts(urls, "urls")
+        starts, sizes = _numbers(offsets, "offsets"), _numbers(lengths, "lengths")
+        if not len(names) == len(places) == len(starts) == len(sizes):
+            raise ValueError("keys, urls, offsets and lengths are not of one length")
+        encoded = places.dictionary_encode()
+        codes = numbers_of(encoded.indices).astype(np.int32) + np.int32(len(self._urls))
+        others = dict(values or {})
+        for row in np.flatnonzero((starts > LARGEST) | (sizes > LARGEST)).tolist():
+            others.setdefault(row, [places[row].as_py(), int(starts[row]), int(sizes[row])])
+        rows = list(others)
+        codes[rows], starts[rows], sizes[rows] = -1, 0, 0
+        self._values.update({len(self._keys) + row: value for row, value in others.items()})
+        self._keys.append(names)
+        self._urls.append(encoded.dictionary)
+        self._codes.append(codes)
+        self._offsets.append(starts.astype(np.int64))
+        self._lengths.append(sizes.astype(np.int64))
+
+    def add_values(self, values: Mapping[str, object]) -> None:
+        """Append references by key as they are in V0: text, ``base64:`` text, lists."""
+        names = _texts(list(values), "keys")
+        self._values.update(enumerate(values.values(), len(self._keys)))
+        self._keys.append(names)
+        self._codes.append(np.full(len(names), -1, np.int32))
+        for column in (self._offsets, self._lengths):
+            column.append(np.zeros(len(names), np.int64))
+
+    def finish(self) -> Entries:
+        """Return all that was appended; nothing may be appended after that."""
+        urls = self._urls.finish().dictionary_encode()
+        codes = np.append(numbers_of(urls.indices), np.int32(-1))[self._codes.finish()]
+        numbers = self._offsets.finish(), self._lengths.finish()
+        return Entries(self._keys.finish(), urls.dictionary, codes, *numbers, self._values)
+
+
+def _texts(texts: Texts, name: str) -> pa.LargeStringArray:
+    if not isinstance(texts, pa.Array):
+        return text_column(texts)
+    column = texts.cast(pa.large_string())
+    column.validate(full=True)  # that each text is UTF-8
+    if column.null_count:
+        raise ValueError(f"{name} hold a null")
+    return column
+
+
+def _numbers(numbers: Numbers, name: str) -> np.ndarray:
+    """Return a copy of whole numbers from 0, of 64 bits."""
+    column = np.array(numbers)
+    if not len(column):
+        return np.zeros(0, np.uint64)
+    if column.ndim != 1 or column.dtype.kind not in "iu":
+        raise ValueError(f"{name} are not whole numbers of at most 64 bits")
+    if column.min() < 0:
+        raise ValueError(f"{name} hold a number below 0")
+    return column.astype(np.uint64)

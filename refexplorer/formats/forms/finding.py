@@ -1,0 +1,222 @@
+"""From what a person passes to a source: what a path, a URL or a value is, the forms are asked."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.formats.files.compression import Progress, plain_bytes
+from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain
+from refexplorer.formats.forms.form import File, Folder, Form, Terms
+from refexplorer.formats.forms.registry import first_answer
+from refexplorer.formats.source import ZMETADATA, Source, cause
+from refexplorer.limits import Limits
+from refexplorer.markup import escape
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+_PART = re.compile(r"(.+)#([0-9]{1,6})")
+_NAME_SHOWN = 200
+_MARK = "\ufeff"
+"""Tells the order of bytes at the start of a text, and is no part of it."""
+_TEXT_STARTS = ("{", "[", '"', "<", "'")
+
+Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
+"""Finds the filesystem of a URL and the path in it."""
+
+
+def read_source(
+    source: object,
+    storage_options: Mapping[str, Any] | None,
+    limits: Limits,
+    locate: Locate | None = None,
+    *,
+    files: Files | None = None,
+    progress: Progress | None = None,
+) -> Source:
+    """Find and read a source.
+
+    Parameters
+    ----------
+    source
+        A path, a URL, a mapping, JSON text or bytes, or an object of VirtualiZarr or Icechunk;
+        gzip and zstd are told by content. Of a file that holds a list of sets, ``"path#2"`` is
+        the third one.
+    storage_options
+        For fsspec, where the source is a URL: for its protocol, or by protocol.
+    limits
+        What it may cost.
+    locate
+        Finds who reads a URL, in place of fsspec.
+    files
+        Whose files; those of who runs this process by default.
+    progress
+        Called while a form reads much, as for `open_references`.
+
+    Raises
+    ------
+    SourceError
+        In one sentence, if it is missing, empty, or cannot be read.
+    """
+    terms = Terms(limits, files or OwnFiles(), progress)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _of_bytes(bytes(source), "bytes", None, terms)
+    if isinstance(source, str):
+        if not source.strip():
+            raise SourceError("The source is an empty text.")
+        if source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source:
+            return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
+        if "://" in source:
+            place, part = _split_part(source)
+            locate = locate or partial(_located, storage_options or {})
+            return replace(_of_url(place, locate, terms), part=part)
+        return _of_path(source, terms)
+    if isinstance(source, os.PathLike):
+        return _of_path(str(Path(source)), terms, parts=False)
+    found = first_answer(lambda form, terms: form.of_object(source, terms), terms)
+    if found is None:
+        raise SourceError(
+            "A reference set is opened from a path, URL, dict, text, bytes, virtual dataset or "
+            f"Icechunk session, not from {type(source).__name__}."
+        )
+    return found
+
+
+def read_path(
+    name: str, limits: Limits, files: Files | None = None, progress: Progress | None = None
+) -> Source:
+    """Find and read a source of this machine.
+
+    Parameters
+    ----------
+    name
+        Its path; ``#2`` and ``@v1`` may follow as in `read_source`, but a file of that very name
+        comes first.
+    limits, files, progress
+        As for `read_source`.
+
+    Raises
+    ------
+    AccessError
+        If `files` refuse it.
+    SourceError
+        As `read_source`.
+    """
+    return _of_path(name, Terms(limits, files or OwnFiles(), progress))
+
+
+def _of_path(name: str, terms: Terms, *, parts: bool = True) -> Source:
+    try:
+        path, part = terms.files.place(name), None
+        if parts and (match := _PART.fullmatch(name)) and not path.exists():
+            name, part = match[1], int(match[2])
+            path = terms.files.place(name)
+        found = _of_version(name, path, terms) or _of_place(name, path, terms)
+        return replace(found, part=part)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{_shown(name)} cannot be read: {cause(error)}.") from None
+
+
+def _of_version(name: str, path: Path, terms: Terms) -> Source | None:
+    """Read the version of a folder that a name means; None if it means none.
+
+    Each way to read a name is placed before anything is asked of the file system.
+    """
+    before, at, version = name.rpartition("@")
+    if not at or not Path(before).name or set(version) & {os.sep, os.altsep} or path.exists():
+        return None
+    place = terms.files.place(before)
+    if not place.is_dir():
+        return None
+    folder = Folder.at(place, version, terms.files)
+    return first_answer(partial(_versioned, folder), terms)
+
+
+def _versioned(folder: Folder, form: Form, terms: Terms) -> Source | None:
+    return form.of_folder(folder, terms) if form.versioned else None
+
+
+def _of_place(name: str, path: Path, terms: Terms) -> Source:
+    if path.is_dir():
+        return _of_folder(name, path, terms)
+    if not path.exists():
+        raise SourceError(f"There is no file {_shown(name)}.")
+    if not path.is_file():
+        raise SourceError(f"{_shown(name)} is not a regular file.")
+    whole = path.resolve()
+    content = partial(open_plain, str(whole), path.name, terms.limits, terms.files)
+    opening = partial(terms.files.open, str(whole))
+    size = path.stat().st_size
+    return _of_file(File(path.name, str(whole.parent), size, path, opening, content), terms)
+
+
+def _of_folder(name: str, path: Path, terms: Terms) -> Source:
+    folder = Folder.at(path, None, terms.files)
+    found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
+    if found is None:
+        raise SourceError(
+            f"The folder {_shown(name)} is no parquet reference store: it has no {ZMETADATA}."
+        )
+    return found
+
+
+def _of_file(file: File, terms: Terms) -> Source:
+    found = first_answer(lambda form, terms: form.of_file(file, terms), terms)
+    assert found is not None, "JSON takes every file"
+    return found
+
+
+def _of_bytes(data: bytes, name: str, location: str | None, terms: Terms) -> Source:
+    content = partial(plain_bytes, data, name, terms.limits)
+    opening = partial(io.BytesIO, data)
+    return _of_file(File(name, location, len(data), None, opening, content), terms)
+
+
+def _of_url(url: str, locate: Locate, terms: Terms) -> Source:
+    name, shown = url.rstrip("/").rpartition("/")[2] or url, escape(url, _NAME_SHOWN)
+    parent = url.rstrip("/").rpartition("/")[0]
+    location = parent if "://" in parent else parent + "/"
+    try:
+        filesystem, path = locate(url)
+        folder = Folder(name, location, path.rstrip("/"), None, None, lambda: filesystem)
+        found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
+        if found is not None:
+            return found
+        terms.check_size(name, filesystem.info(path).get("size") or 0)
+        with filesystem.open(path, "rb", compression=None) as file:
+            data = file.read(terms.limits.document_bytes + 1)
+    except RefexplorerError:
+        raise
+    except ImportError as error:
+        raise SourceError(f"{shown} needs a package that is not installed: {error}.") from None
+    except Exception as error:  # each protocol has errors of its own
+        raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
+    return _of_bytes(data, name, location, terms)
+
+
+def _located(options: Mapping[str, Any], url: str) -> tuple[AbstractFileSystem, str]:
+    """Find the filesystem by fsspec, with the options that are meant for it."""
+    import fsspec
+
+    protocols = set(fsspec.available_protocols())
+    if all(name in protocols or "://" in name for name in options):
+        options = options.get(url.partition("://")[0], {})
+    found: tuple[AbstractFileSystem, str] = fsspec.core.url_to_fs(url, **options)
+    return found
+
+
+def _split_part(url: str) -> tuple[str, int | None]:
+    match = _PART.fullmatch(url)
+    return (url, None) if match is None else (match[1], int(match[2]))
+
+
+def _shown(name: str) -> str:
+    return repr(escape(name, _NAME_SHOWN))

@@ -1,0 +1,180 @@
+"""The protocol of a form: what it is asked, and what it answers.
+
+To add a form, write one module with a subclass of `Form`, and one line in
+`refexplorer.formats.forms.registry.FORMS`; in a package of your own, an entry point of the group
+``refexplorer.sources`` in place of that line::
+
+    [project.entry-points."refexplorer.sources"]
+    pairs = "my_package:PairsForm"
+
+A form answers a question with None ("I do not know this") or with a `Source`. It raises
+`SourceError` for what it knows but cannot read. Its source holds one of these:
+
+- ``entries``: references in columns, made by `EntriesBuilder`; the way for anything that is not
+  JSON, since nothing is done for each reference;
+- ``value``: a mapping of keys to references as V0 has them, for what is small;
+- ``content``: the JSON of a V0 or V1 document, of which the form `JsonForm` alone makes sets;
+- ``store``: the folder of a parquet store.
+
+`refexplorer.opening` makes the set of it, and checks each reference as it checks those of JSON.
+Forms never see how: `formats` knows no set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
+
+from refexplorer.errors import LimitError
+from refexplorer.formats.files.compression import PlainStream, Progress
+from refexplorer.formats.files.local_files import Files
+from refexplorer.formats.source import Source
+from refexplorer.limits import Limits
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+HEAD = 2**20
+"""Bytes of a file by which it is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a source is opened.
+
+    Attributes
+    ----------
+    limits
+        What it may cost.
+    files
+        Who opens files of this machine: what it refuses is not to be opened in another way.
+    progress
+        Takes the bytes that were read so far and those of the whole, while much is read; what it
+        raises ends the opening.
+    """
+
+    limits: Limits
+    files: Files
+    progress: Progress | None = None
+
+    def check_size(self, name: str, size: int) -> None:
+        """Refuse a document of too many bytes as it is stored.
+
+        Raises
+        ------
+        LimitError
+            If there are more than `Limits.document_bytes`.
+        """
+        if size > self.limits.document_bytes:
+            raise LimitError(
+                f"{name} has {size:,} bytes, more than {self.limits.document_bytes:,}; "
+                "`Limits.document_bytes` raises the limit."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of this machine, or a URL that may be one.
+
+    Attributes
+    ----------
+    name
+        Short, for titles.
+    parent
+        The absolute folder or URL that it is in.
+    path
+        Its path, as its filesystem has it.
+    local
+        Its path on this machine; None for a URL.
+    version
+        What follows ``@`` in its name; None without. Only `Form.versioned` forms see any.
+    filesystem
+        Returns who reads it.
+    """
+
+    name: str
+    parent: str
+    path: str
+    local: Path | None
+    version: str | None
+    filesystem: Callable[[], AbstractFileSystem]
+
+    @classmethod
+    def at(cls, path: Path, version: str | None, files: Files) -> Folder:
+        """Return a folder of this machine."""
+        whole = path.resolve()
+        return cls(path.name, str(whole.parent), str(whole), path, version, files.filesystem)
+
+    def has(self, name: str) -> bool:
+        """Say whether a file is in it; of a URL this asks the server."""
+        if self.local is not None:
+            return (self.local / name).is_file()
+        return bool(self.filesystem().exists(f"{self.path}/{name}"))
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, or bytes that were passed.
+
+    Attributes
+    ----------
+    name
+        Short, for titles and messages.
+    location
+        The absolute folder or URL that it is in; None for what was passed.
+    size
+        Its bytes as they are stored.
+    local
+        Its path on this machine; None for all else. `open` opens it.
+    open
+        Opens its bytes as they are stored; they can be sought.
+    content
+        Opens its plain bytes: gzip and zstd are undone, and `Limits.document_bytes` ends them.
+    """
+
+    name: str
+    location: str | None
+    size: int
+    local: Path | None
+    open: Callable[[], BinaryIO]
+    content: Callable[[], PlainStream]
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first plain bytes, at most `HEAD`."""
+        with self.content() as stream:
+            return stream.read(HEAD)
+
+
+class Form:
+    """A way to hold a reference set; each method knows nothing until a subclass overrides it.
+
+    Attributes
+    ----------
+    name
+        What `Source.form` is.
+    versioned
+        Whether a name such as ``folder@v1`` means one version of a folder.
+    guarded
+        Whether it opens files through `Terms.files`, `File.open` and `File.content` alone. Any
+        other form is not asked about what a visitor of a page chose.
+    """
+
+    name: ClassVar[str]
+    versioned: ClassVar[bool] = False
+    guarded: ClassVar[bool] = False
+
+    def of_object(self, given: object, terms: Terms) -> Source | None:
+        """Read an object; it is neither text, bytes nor a path."""
+        return None
+
+    def of_folder(self, folder: Folder, terms: Terms) -> Source | None:
+        """Read a folder."""
+        return None
+
+    def of_file(self, file: File, terms: Terms) -> Source | None:
+        """Read a file, a text or bytes, told by `File.head` and not by the name."""
+        return None

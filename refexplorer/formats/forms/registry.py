@@ -1,0 +1,100 @@
+"""The forms, in the order in which they are asked: ours, those of other packages, JSON last.
+
+A package is asked since it is installed and names a form in the group of entry points
+``refexplorer.sources``; nothing in a source can name one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from refexplorer.errors import FormWarning, RefexplorerError
+from refexplorer.formats.forms.form import Form, Terms
+from refexplorer.formats.forms.icechunk_form import IcechunkForm
+from refexplorer.formats.forms.json_form import JsonForm
+from refexplorer.formats.forms.parquet_form import ParquetForm
+from refexplorer.formats.forms.virtualizarr_form import VirtualiZarrForm
+from refexplorer.formats.source import DOCUMENTS, JSON, Source
+from refexplorer.markup import escape
+
+GROUP = "refexplorer.sources"
+FORMS: tuple[Form, ...] = (VirtualiZarrForm(), IcechunkForm(), ParquetForm())
+LAST = JsonForm()
+"""Takes every file for JSON, to say where it is none."""
+
+Question = Callable[[Form, Terms], "Source | None"]
+
+
+def first_answer(question: Question, terms: Terms) -> Source | None:
+    """Ask each form in turn; return the first source that one of them knows."""
+    for form in FORMS:
+        if (found := question(form, terms)) is not None:
+            return found
+    for form in installed_forms():
+        if form.guarded or not terms.files.guarded:
+            found = _answer_of(form, question, terms)
+            if found is not None:
+                return found
+    return question(LAST, terms)
+
+
+@cache
+def installed_forms() -> tuple[Form, ...]:
+    """Return the forms of other packages, by name; one that cannot be used is warned of once."""
+    found: dict[str, Form] = {}
+    known = {*(form.name for form in FORMS), *DOCUMENTS, JSON}
+    for point in sorted(entry_points(group=GROUP)):
+        try:
+            form = _loaded(point)
+            if form.name in known | found.keys():
+                raise ValueError(f"there is a form {form.name} already")
+        except Exception as error:  # a package may raise anything while it is imported
+            _warn(f"The form {escape(point.name)} ({escape(point.value)}) cannot be used", error)
+        else:
+            found[form.name] = form
+    return tuple(found.values())
+
+
+def _loaded(point: EntryPoint) -> Form:
+    form = point.load()()
+    if not isinstance(form, Form) or not isinstance(getattr(form, "name", None), str):
+        raise TypeError("it is no subclass of refexplorer.formats.forms.form.Form with a name")
+    return form
+
+
+def _answer_of(form: Form, question: Question, terms: Terms) -> Source | None:
+    """Ask a form of another package, whose faults are not to stop the others."""
+    raised: list[BaseException] = []
+
+    def progress(done: int, size: int) -> None:
+        assert terms.progress is not None
+        try:
+            terms.progress(done, size)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    telling = replace(terms, progress=progress) if terms.progress else terms
+    try:
+        found = question(form, telling)
+        if found is not None and not isinstance(found, Source):
+            raise TypeError(f"it gave {type(found).__name__}, not a Source")
+        if found is not None and [found.entries, found.value, found.store].count(None) != 2:
+            raise TypeError("its source must hold one of entries, value and store")
+    except RefexplorerError:
+        raise
+    except Exception as error:  # as above
+        if raised:
+            raise raised[0] from None
+        _warn(f"The form {escape(form.name)} failed and was passed over", error)
+        return None
+    return None if found is None else replace(found, form=form.name)
+
+
+def _warn(what: str, error: Exception) -> None:
+    said = escape(str(error)).rstrip(".") or "no reason given"
+    warnings.warn(f"{what}: {type(error).__name__}: {said}.", FormWarning, stacklevel=2)

@@ -14,7 +14,7 @@ from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.reader_runs import run as run_readers
 from refexplorer.formats.reader_runs import store_dialects
-from refexplorer.formats.source import DOCUMENTS, JSON, Source, cause
+from refexplorer.formats.source import DOCUMENTS, Source, cause
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.opened.contents import Contents
@@ -74,7 +74,7 @@ def open_references(
     limits = limits or DEFAULT_LIMITS
     locate = _located(source, storage_options, limits)
     read = read_source(source, storage_options, limits, locate, progress=progress)
-    return _opened(read, limits, templates, storage_options, trusted, progress)
+    return set_of(read, limits, templates, storage_options, trusted, progress)
 
 
 def open_guarded(
@@ -104,7 +104,7 @@ def open_guarded(
     from refexplorer.data.sources.web_files import read_guarded
 
     read = read_guarded(source, policy, limits, progress)
-    return _opened(read, limits, progress=progress)
+    return set_of(read, limits, progress=progress)
 
 
 def _located(
@@ -118,7 +118,7 @@ def _located(
     return typed(storage_options or {}, limits.document_bytes)
 
 
-def _opened(
+def set_of(
     read: Source,
     limits: Limits,
     templates: Mapping[str, str] | None = None,
@@ -126,6 +126,7 @@ def _opened(
     trusted: bool = False,
     progress: Progress | None = None,
 ) -> ReferenceSet:
+    """Make the set of what a form read: a parquet store, columns, or a document."""
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
@@ -134,7 +135,7 @@ def _opened(
         read_whole(read, templates, limits, findings, trusted)[1],
         None,
     )
-    form = DOCUMENTS[document.version] if read.form == JSON else read.form
+    form = DOCUMENTS[document.version] if read.is_document else read.form
     named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)
     contents = Contents(opened, findings, document.templates)

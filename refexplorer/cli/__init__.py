@@ -79,7 +79,8 @@ def load_app() -> Typer:
 
     for command in app.registered_commands:
         command.epilog = epilog(_name(command))
-    app.registered_commands.sort(key=lambda command: list(EXAMPLES).index(_name(command)))
+    places = {name: place for place, name in enumerate(EXAMPLES)}
+    app.registered_commands.sort(key=lambda each: places.get(_name(each), len(places)))
     return app
 
 

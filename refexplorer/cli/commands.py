@@ -192,7 +192,7 @@ def check(
 
 def open_set(source: str, templates: Mapping[str, str] | None = None) -> ReferenceSet:
     """Open a set, saying on stderr how far it is."""
-    with output.reading(f"Opening {source}") as progress:
+    with output.saying_warnings(), output.reading(f"Opening {source}") as progress:
         return open_references(source, templates=templates, progress=progress)
 
 

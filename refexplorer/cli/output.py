@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Protocol, TypeVar
 
 from refexplorer.display.text import Pictured, tree_text
-from refexplorer.errors import LeftOutWarning, RefexplorerError
+from refexplorer.errors import FormWarning, LeftOutWarning, RefexplorerError
 from refexplorer.markup import escape
 
 Item = TypeVar("Item")
@@ -40,12 +40,15 @@ def say(sentence: str) -> None:
 
 @contextmanager
 def saying_warnings() -> Iterator[None]:
-    """Tell of keys that a reader takes for missing in a line each, without the place in code."""
+    """Tell what is warned of in a line each, without the place in code."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LeftOutWarning)
-        yield
-    for warning in caught:
-        say(str(warning.message))
+        for category in (LeftOutWarning, FormWarning):
+            warnings.simplefilter("always", category)
+        try:
+            yield
+        finally:
+            for warning in caught:
+                say(str(warning.message))
 
 
 def write_line(text: str = "") -> None:

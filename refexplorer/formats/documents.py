@@ -12,7 +12,7 @@ from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.json.block_reader import NotInBlocks, read_in_blocks
 from refexplorer.formats.json.text import Noting, is_deep, parse_json
 from refexplorer.formats.locating import locator_of
-from refexplorer.formats.source import JSON, Source
+from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.document.model import Document, read_document
@@ -36,7 +36,7 @@ def read_whole(
     SpecError
         If it is refused as a whole; the text names the source and the place.
     """
-    if source.form != JSON:
+    if not source.is_document:
         document = _of_references(source, templates, limits, findings)
         return document.refs, document
     try:

@@ -72,6 +72,11 @@ class Source:
     part: int | None = None
 
     @property
+    def is_document(self) -> bool:
+        """Whether it is V0 or V1, and not references that a form gave by key."""
+        return self.form in (JSON, *DOCUMENTS)
+
+    @property
     def text(self) -> str | None:
         """The JSON text, read anew each time it is asked for; None where there is none."""
         if self.content is None:

@@ -74,14 +74,46 @@ def test_without_a_command_the_help_is_shown() -> None:
     assert "..." not in ran.out.partition("Commands:")[2]
 
 
-def test_every_command_has_examples_in_its_help() -> None:
-    names = [command.callback.__name__ for command in load_app().registered_commands
-             if command.callback is not None]  # fmt: skip
-    assert not set(names) - EXAMPLES.keys()
-    for name in names:
+def names() -> list[str]:
+    """All commands, in the order of the help."""
+    return [
+        command.callback.__name__
+        for command in load_app().registered_commands
+        if command.callback is not None
+    ]
+
+
+def test_every_command_has_examples_in_its_help_and_every_example_a_command() -> None:
+    assert names() == list(EXAMPLES)
+    for name in EXAMPLES:
         shown = run(name, "--help").out
         assert all(line in shown for line in EXAMPLES[name])
         assert "--json" in shown
+
+
+VERB = """
+from refexplorer.cli import commands, examples, main
+{change}
+raise SystemExit(main(sys.argv[1:]))
+"""
+WITHOUT_EXAMPLE = "@commands.app.command()\ndef count():\n    'Count.'\n    print('counted')"
+WITHOUT_COMMAND = "examples.EXAMPLES['gone'] = {'refexplorer gone': 'nothing'}"
+
+
+@pytest.mark.parametrize("change", [WITHOUT_EXAMPLE, WITHOUT_COMMAND])
+def test_a_verb_without_an_example_or_an_example_without_a_verb_breaks_no_command(
+    change: str, folder: Path
+) -> None:
+    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", f"import sys{VERB.format(change=change)}", *arguments]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+    for arguments in (["--help"], ["ls", "combined.json"], ["ls", "--help"]):
+        assert ran(*arguments).returncode == 0
+    is_shown = "count" in ran("--help").stdout.split()
+    assert is_shown is (change == WITHOUT_EXAMPLE)
+    if is_shown:
+        assert ran("count").stdout == "counted\n"
 
 
 def test_the_shell_completes_commands_and_options() -> None:

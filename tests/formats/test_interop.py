@@ -47,7 +47,7 @@ def test_a_virtual_dataset_is_what_it_writes(parsed: Any, demo: Path) -> None:
     dataset = parsed[1]()
     refs = rx.open_references(dataset)
     assert refs.to_v0() == rx.open_references(dataset.vz.to_kerchunk(format="dict")).to_v0()
-    assert refs.source.name == "virtual dataset"
+    assert (refs.source.name, refs.source.form) == ("virtual dataset", "VirtualiZarr")
     theirs, ours = refs["sst/1.0.0"], rx.open_references(demo / "sst.v0.json")["sst/1.0.0"]
     assert isinstance(theirs, rx.Range)
     assert isinstance(ours, rx.Range)
@@ -57,6 +57,7 @@ def test_a_virtual_dataset_is_what_it_writes(parsed: Any, demo: Path) -> None:
 
 def test_a_manifest_store_opens_without_reading(parsed: Any) -> None:
     refs = rx.open_references(parsed[0])
+    assert refs.source.form == "VirtualiZarr"
     assert refs["lat/0"].kind is rx.Kind.RANGE
     assert not rx.diff(refs, rx.open_references(parsed[1](loadable_variables=[]))).counts.get(
         "moved"

@@ -27,6 +27,8 @@ _ASYNCHRONOUS = frozenset({"http", "https", "s3", "gs", "az", "abfs"})
 _SECRET = re.compile("key|secret|token|password|credential|auth", re.IGNORECASE)
 _WIDTH = 88
 _LOCAL = "local"
+_FORMS = ("V0", "V1", "parquet")
+"""What fsspec reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ def _add_document(source: Source, recipe: _Recipe, known: CodeContext) -> None:
         recipe.lines.append("# refs is the opened set, which came from a value and not from a file")
         recipe.options["fo"] = _Raw("refs.to_v0()")
         return
-    if source.part is not None or known.rendering is None:
+    if source.part is not None or known.rendering is None or source.form not in _FORMS:
         recipe.imports.append("refexplorer")
         recipe.lines.append(f"refs = refexplorer.open_references({place!r})")
         recipe.options["fo"] = _Raw("refs.to_v0()")
@@ -189,6 +191,8 @@ def _add_document(source: Source, recipe: _Recipe, known: CodeContext) -> None:
 
 def place_of(source: Source) -> str | None:
     """Return the path or URL of a source; None if it was given as a value."""
+    if source.place is not None:
+        return source.place
     part = "" if source.part is None else f"#{source.part}"
     if source.store is not None:
         filesystem, path = source.store

@@ -13,6 +13,7 @@ from refexplorer.formats.buffers.append_buffers import GrowingNumbers, GrowingTe
 from refexplorer.formats.buffers.arrow import numbers_of, text_column
 
 LARGEST = 2**63 - 1
+_TOO_LARGE = 2**64
 Texts: TypeAlias = "pa.Array | Sequence[str]"
 Numbers: TypeAlias = "np.ndarray | Sequence[int]"
 
@@ -134,11 +135,14 @@ def _texts(texts: Texts, name: str) -> pa.LargeStringArray:
 
 def _numbers(numbers: Numbers, name: str) -> np.ndarray:
     """Return a copy of whole numbers from 0, of 64 bits."""
-    column = np.array(numbers)
-    if not len(column):
-        return np.zeros(0, np.uint64)
-    if column.ndim != 1 or column.dtype.kind not in "iu":
+    if isinstance(numbers, np.ndarray):
+        is_whole = numbers.ndim == 1 and numbers.dtype.kind in "iu"
+        least = numbers.min(initial=0) if is_whole else 0
+    else:  # numpy itself makes floats of numbers of which some need the 64th bit
+        is_whole = {*map(type, numbers)} <= {int} and max(numbers, default=0) < _TOO_LARGE
+        least = min(numbers, default=0) if is_whole else 0
+    if not is_whole:
         raise ValueError(f"{name} are not whole numbers of at most 64 bits")
-    if column.min() < 0:
+    if least < 0:
         raise ValueError(f"{name} hold a number below 0")
-    return column.astype(np.uint64)
+    return np.array(numbers, np.uint64)

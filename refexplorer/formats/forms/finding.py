@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -66,28 +67,8 @@ def read_source(
     SourceError
         In one sentence, if it is missing, empty, or cannot be read.
     """
-    terms = Terms(limits, files or OwnFiles(), progress)
-    if isinstance(source, bytes | bytearray | memoryview):
-        return _of_bytes(bytes(source), "bytes", None, terms)
-    if isinstance(source, str):
-        if not source.strip():
-            raise SourceError("The source is an empty text.")
-        if source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source:
-            return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
-        if "://" in source:
-            place, part = _split_part(source)
-            locate = locate or partial(_located, storage_options or {})
-            return replace(_of_url(place, locate, terms), part=part)
-        return _of_path(source, terms)
-    if isinstance(source, os.PathLike):
-        return _of_path(str(Path(source)), terms, parts=False)
-    found = first_answer(lambda form, terms: form.of_object(source, terms), terms)
-    if found is None:
-        raise SourceError(
-            "A reference set is opened from a path, URL, dict, text, bytes, virtual dataset or "
-            f"Icechunk session, not from {type(source).__name__}."
-        )
-    return found
+    with _terms(limits, files, progress) as terms:
+        return _of_any(source, storage_options or {}, locate, terms)
 
 
 def read_path(
@@ -110,7 +91,58 @@ def read_path(
     SourceError
         As `read_source`.
     """
-    return _of_path(name, Terms(limits, files or OwnFiles(), progress))
+    with _terms(limits, files, progress) as terms:
+        return _of_path(name, terms)
+
+
+class _Stopped(BaseException):
+    """Carries what `progress` raised through all that turns errors into sentences."""
+
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__(raised)
+        self.raised = raised
+
+
+@contextmanager
+def _terms(limits: Limits, files: Files | None, progress: Progress | None) -> Iterator[Terms]:
+    telling = None if progress is None else partial(_tell, progress)
+    try:
+        yield Terms(limits, files or OwnFiles(), telling)
+    except _Stopped as stopped:
+        raise stopped.raised from None
+
+
+def _tell(progress: Progress, done: int, size: int) -> None:
+    try:
+        progress(done, size)
+    except BaseException as error:
+        raise _Stopped(error) from None
+
+
+def _of_any(
+    source: object, options: Mapping[str, Any], locate: Locate | None, terms: Terms
+) -> Source:
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _of_bytes(bytes(source), "bytes", None, terms)
+    if isinstance(source, str):
+        if not source.strip():
+            raise SourceError("The source is an empty text.")
+        if source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source:
+            return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
+        if "://" in source:
+            place, part = _split_part(source)
+            locate = locate or partial(_located, options)
+            return replace(_of_url(place, locate, terms), part=part)
+        return _of_path(source, terms)
+    if isinstance(source, os.PathLike):
+        return _of_path(str(Path(source)), terms, parts=False)
+    found = first_answer(lambda form, terms: form.of_object(source, terms), terms)
+    if found is None:
+        raise SourceError(
+            "A reference set is opened from a path, URL, dict, text, bytes, virtual dataset or "
+            f"Icechunk session, not from {type(source).__name__}."
+        )
+    return found
 
 
 def _of_path(name: str, terms: Terms, *, parts: bool = True) -> Source:

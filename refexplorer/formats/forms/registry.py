@@ -68,19 +68,8 @@ def _loaded(point: EntryPoint) -> Form:
 
 def _answer_of(form: Form, question: Question, terms: Terms) -> Source | None:
     """Ask a form of another package, whose faults are not to stop the others."""
-    raised: list[BaseException] = []
-
-    def progress(done: int, size: int) -> None:
-        assert terms.progress is not None
-        try:
-            terms.progress(done, size)
-        except BaseException as error:
-            raised.append(error)
-            raise
-
-    telling = replace(terms, progress=progress) if terms.progress else terms
     try:
-        found = question(form, telling)
+        found = question(form, terms)
         if found is not None and not isinstance(found, Source):
             raise TypeError(f"it gave {type(found).__name__}, not a Source")
         if found is not None and [found.entries, found.value, found.store].count(None) != 2:
@@ -88,8 +77,6 @@ def _answer_of(form: Form, question: Question, terms: Terms) -> Source | None:
     except RefexplorerError:
         raise
     except Exception as error:  # as above
-        if raised:
-            raise raised[0] from None
         _warn(f"The form {escape(form.name)} failed and was passed over", error)
         return None
     return None if found is None else replace(found, form=form.name)

@@ -53,6 +53,29 @@ def test_each_kind_of_chunk_is_a_reference(repository: Path) -> None:
     assert (repository / str(native.url)).stat().st_size == native.length == 4000
 
 
+def test_it_is_called_icechunk_and_its_code_opens_it_again(repository: Path) -> None:
+    for name in (str(repository), f"{repository}@v1"):
+        refs = rx.open_references(name)
+        assert refs.source.form == "Icechunk"
+        assert f"<ReferenceSet 'repo', Icechunk, {refs.count}" in repr(refs)
+        names: dict[str, Any] = {}
+        exec(refs.code("g/x/c/0/0"), names)
+        assert names["refs"].source.place == name
+        files = refs.filesystem(allow=[str(repository.parent)])
+        assert names["data"] == files.cat("g/x/c/0/0")
+
+
+def test_a_set_of_columns_has_no_text_and_explains_itself(repository: Path) -> None:
+    refs = rx.open_references(repository, templates={"u": "s3://b"})
+    assert refs.source.text is None
+    steps = refs.explain("g/x/c/0/0").steps
+    assert [step.name for step in steps] == ["reference"]
+    assert "override-unused" in {found.code for found in refs.diagnostics}
+    inferred = rx.infer(refs)
+    assert rx.open_references(inferred.document).to_v0() == refs.to_v0()
+    assert rx.dialects(repository).verdicts[0].outcome == "same"
+
+
 def test_zarr_reads_the_same_values(repository: Path) -> None:
     group: Any = rx.open_references(repository).to_zarr(allow=[str(repository.parent)])
     assert group["big"][1500] == 7

@@ -15,10 +15,12 @@ interface Props {
   hello: Hello;
 }
 
-const FORMS: Record<Hello["form"], string> = {
+const FORMS: Record<string, string> = {
   V0: "a version 0 reference set: each key with its reference written out",
   V1: "a version 1 reference set: references with templates, and keys that are generated",
   parquet: "a parquet reference set: references in columns, one folder for each array",
+  Icechunk: "a snapshot of an Icechunk repository: chunks in manifests, one set of them for each array",
+  VirtualiZarr: "a set of references that VirtualiZarr holds in memory",
 };
 
 export function Overview({ session, hello }: Props) {
@@ -28,7 +30,7 @@ export function Overview({ session, hello }: Props) {
       <section>
         <h3>What this is</h3>
         <p class="prose">
-          <b>{hello.title}</b> is {FORMS[hello.form]}. {howMuch(facts)}
+          <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}. {howMuch(facts)}
         </p>
       </section>
       {Number(facts.keys) > 0 && (

@@ -1,0 +1,318 @@
+"""Forms: ours under their own names, and those of other packages, which cannot stop ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import refexplorer as rx
+from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
+from refexplorer.formats.documents import read_long, read_whole
+from refexplorer.formats.forms.registry import FORMS, LAST
+from refexplorer.formats.source import Source
+from refexplorer.limits import Limits
+from refexplorer.opening import set_of
+from refexplorer.spec.core.diagnostics import Findings
+
+ROOT = Path(rx.__file__).parents[1]
+PAIRS = '''
+    """A text of lines: key, URL, offset, length; the first line is PAIRS."""
+    from refexplorer.errors import SourceError
+    from refexplorer.formats.buffers.entries import EntriesBuilder
+    from refexplorer.formats.forms.form import Form
+    from refexplorer.formats.source import Source
+
+    class PairsForm(Form):
+        name = "pairs"
+        guarded = {guarded}
+
+        def of_file(self, file, terms):
+            if not file.head.startswith(b"PAIRS\\n"):
+                return None
+            with file.content() as stream:
+                rows = [line.split() for line in stream.read().decode().splitlines()[1:]]
+            if terms.progress:
+                terms.progress(1, 2)
+            if any(len(row) != 4 for row in rows):
+                raise SourceError(f"{{file.name}} has a line that is no pair.")
+            keys, urls, offsets, lengths = zip(*rows)
+            builder = EntriesBuilder()
+            builder.add_ranges(keys, urls, list(map(int, offsets)), list(map(int, lengths)))
+            builder.add_values({{".zgroup": '{{"zarr_format": 2}}'}})
+            return Source(file.name, self.name, file.location, entries=builder.finish())
+'''
+BROKEN = {
+    "cannot be imported": "import nothing_of_this_name",
+    "is no form": "PairsForm = dict",
+    "is a function that fails": "def PairsForm():\n    raise OSError('no licence')",
+    "has a name of ours": """
+        from refexplorer.formats.forms.form import Form
+        class PairsForm(Form):
+            name = "V0"
+    """,
+    "fails when asked": """
+        from refexplorer.formats.forms.form import Form
+        class PairsForm(Form):
+            name = "pairs"
+            def of_object(self, given, terms):
+                raise RuntimeError("boom")
+            of_folder = of_file = of_object
+    """,
+    "gives no source": """
+        from refexplorer.formats.forms.form import Form
+        class PairsForm(Form):
+            name = "pairs"
+            def of_object(self, given, terms):
+                return {}
+            of_folder = of_file = of_object
+    """,
+    "gives a source of nothing": """
+        from refexplorer.formats.forms.form import Form
+        from refexplorer.formats.source import Source
+        class PairsForm(Form):
+            name = "pairs"
+            def of_object(self, given, terms):
+                return Source("empty", "pairs")
+            of_folder = of_file = of_object
+    """,
+}
+
+
+def install(folder: Path, text: str, guarded: bool = True) -> None:
+    """Lay a package with a form into a folder, as an installer does."""
+    module = dedent(text).replace("{guarded}", str(guarded)).replace("{{", "{").replace("}}", "}")
+    (folder / "pairs_form.py").write_text(module)
+    about = folder / "pairs_form-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: pairs-form\nVersion: 1.0\n")
+    points = "[refexplorer.sources]\npairs = pairs_form:PairsForm\n"
+    (about / "entry_points.txt").write_text(points)
+
+
+def child(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(folder), str(ROOT)])
+    return subprocess.run(
+        [sys.executable, "-c", f"import json, sys\nimport refexplorer as rx\n{dedent(code)}"],
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+
+
+def answer(folder: Path, code: str) -> Any:
+    ran = child(folder, code)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return json.loads(ran.stdout)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    lines = ["PAIRS", *(f"x/{n} s3://b/f{n} {n * 10} 10" for n in range(3))]
+    (tmp_path / "set.pairs").write_text("\n".join(lines))
+    (tmp_path / "plain.json").write_text('{"a": "x"}')
+    (tmp_path / "bad.pairs").write_text("PAIRS\nx/0 s3://b/f\n")
+    return tmp_path
+
+
+def test_a_form_of_another_package_opens_as_columns(place: Path) -> None:
+    install(place, PAIRS)
+    found = answer(
+        place,
+        """
+        import pickle
+        refs = rx.open_references("set.pairs")
+        again = pickle.loads(pickle.dumps(refs))
+        plain = rx.open_references("plain.json")
+        facts = {
+            "form": [one.source.form for one in (refs, again, plain)],
+            "v0": refs.to_v0(),
+            "again": again.to_v0() == refs.to_v0(),
+            "steps": [step.name for step in refs.explain("x/1").steps],
+            "errors": refs.error_count,
+            "code": refs.code(),
+            "dialects": len(rx.dialects("set.pairs").verdicts),
+            "inferred": rx.open_references(rx.infer(refs).document).to_v0() == refs.to_v0(),
+        }
+        print(json.dumps(facts))
+        """,
+    )
+    assert found["form"] == ["pairs", "pairs", "V0"]
+    ranges = {f"x/{n}": [f"s3://b/f{n}", n * 10, 10] for n in range(3)}
+    assert found["v0"] == {**ranges, ".zgroup": '{"zarr_format": 2}'}
+    assert found["again"]
+    assert found["inferred"]
+    assert found["steps"] == ["reference"]
+    assert found["errors"] == 0
+    assert f"refexplorer.open_references({str(place / 'set.pairs')!r})" in found["code"]
+    assert found["dialects"] > 1
+    ran = child(place, "rx.open_references('bad.pairs')")
+    assert "SourceError: bad.pairs has a line that is no pair." in ran.stderr
+
+
+def test_an_exception_of_progress_comes_out_of_a_form(place: Path) -> None:
+    install(place, PAIRS)
+    ran = child(
+        place,
+        """
+        def progress(done, size):
+            raise InterruptedError("enough")
+        try:
+            rx.open_references("set.pairs", progress=progress)
+        except InterruptedError as error:
+            print(error)
+        """,
+    )
+    assert (ran.stdout, ran.stderr) == ("enough\n", "")
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_form_that_is_broken_is_named_and_stops_no_other(
+    text: str, place: Path, demo: Path
+) -> None:
+    install(place, text)
+    sources = [str(demo / name) for name in ("sst.v0.json", "sst.v1.json", "sst.parq")]
+    found = answer(
+        place,
+        f"""
+        import warnings
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            forms = [rx.open_references(source).source.form for source in {sources}]
+            forms.append(rx.open_references({{"a": "x"}}).source.form)
+            try:
+                rx.open_references("set.pairs")
+            except rx.SourceError as error:
+                raised = str(error)
+        said = [[one.category.__name__, str(one.message)] for one in caught]
+        print(json.dumps({{"forms": forms, "said": said, "raised": raised}}))
+        """,
+    )
+    assert found["forms"] == ["V0", "V1", "parquet", "V0"]
+    assert "set.pairs" in found["raised"]
+    assert {category for category, _ in found["said"]} == {"FormWarning"}
+    for _, sentence in found["said"]:
+        assert sentence.startswith("The form pairs ")
+        assert sentence.endswith(".")
+        assert "\n" not in sentence
+
+
+def test_the_command_line_tells_of_it_in_one_line(place: Path) -> None:
+    install(place, BROKEN["cannot be imported"])
+    ran = child(place, "from refexplorer.cli import main\nmain(['ls', 'plain.json'])")
+    assert ran.stdout.startswith("a\t")
+    assert ran.stderr == (
+        "The form pairs (pairs_form:PairsForm) cannot be used: ModuleNotFoundError: No module "
+        "named 'nothing_of_this_name'.\n"
+    )
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_what_a_visitor_chose_is_shown_to_forms_that_keep_to_its_files(
+    guarded: bool, place: Path
+) -> None:
+    install(place, PAIRS, guarded)
+    ran = child(
+        place,
+        """
+        from refexplorer.data.access.policy import AccessPolicy
+        from refexplorer.opening import open_guarded
+        policy = AccessPolicy(None, ["."])
+        refs = open_guarded("set.pairs", policy, rx.Limits())
+        print(refs.source.form)
+        """,
+    )
+    assert ran.stdout == ("pairs\n" if guarded else "")
+    assert guarded or "SpecError" in ran.stderr
+
+
+def test_no_file_chooses_code(place: Path) -> None:
+    """A module that lies beside a set and that the set names, as an entry point or not."""
+    (place / "pairs_form.py").write_text("print('run')" + dedent(PAIRS))
+    named = {"form": "pairs_form:PairsForm", "refexplorer.sources": "pairs = pairs_form:PairsForm"}
+    (place / "named.json").write_text(json.dumps(named))
+    (place / "entry_points.txt").write_text("[refexplorer.sources]\npairs = pairs_form:PairsForm\n")
+    code = (
+        "print(json.dumps([rx.open_references('named.json').count, 'pairs_form' in sys.modules]))"
+    )
+    assert answer(place, code) == [2, False]
+
+
+def test_forms_have_names_of_their_own() -> None:
+    names = [form.name for form in (*FORMS, LAST)]
+    assert names == ["VirtualiZarr", "Icechunk", "parquet", "JSON"]
+    assert all(form.guarded for form in (*FORMS, LAST))
+
+
+def entries_of(builder: EntriesBuilder) -> rx.ReferenceSet:
+    source = Source("made", "made", entries=builder.finish())
+    return set_of(source, Limits())
+
+
+def test_references_in_columns_are_checked_as_those_of_json() -> None:
+    builder = EntriesBuilder()
+    builder.add_ranges(["x/0", "x/1"], ["s3://b/f", "s3://b/f"], [2**63, 5], [4, 2**64 - 1])
+    builder.add_values({"bad": ["s3://b/f", 1], "t": "{{u}}", "none": [None, 0, 5]})
+    urls = pa.array(["s3://b/g", "s3://b/{{u}}"])
+    columns = np.array([7, 8]), np.array([9, 10])
+    builder.add_ranges(["x/1", "k" * 70_000], urls, *columns, {})
+    builder.add_ranges(["y/0", "y/1"], ["", "s3://b/h"], [0, 1], [0, 2], {0: "base64:aGk="})
+    refs = entries_of(builder)
+    assert refs.to_v0() == {
+        "x/0": ["s3://b/f", 2**63, 4],
+        "x/1": ["s3://b/g", 7, 9],
+        "t": "{{u}}",
+        "none": [None, 0, 5],
+        "y/0": "base64:aGk=",
+        "y/1": ["s3://b/h", 1, 2],
+    }
+    codes = {found.code for found in refs.diagnostics}
+    assert {"bad-ref-shape", "duplicate-key", "key-too-long"} <= codes
+    assert refs.source.form == "made"
+    assert refs.source.entries is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ((["a"], ["u", "v"], [1], [2]), "not of one length"),
+        ((["a"], ["u"], [-1], [2]), "offsets hold a number below 0"),
+        ((["a"], ["u"], [1], [-(2**70)]), "lengths hold a number below 0"),
+        ((["a"], ["u"], np.array([-1]), [2]), "offsets hold a number below 0"),
+        ((["a"], ["u"], np.array([1.0]), [2]), "offsets are not whole numbers"),
+        ((["a"], ["u"], [1.5], [2]), "offsets are not whole numbers"),
+        ((["a"], ["u"], [2**64], [2]), "offsets are not whole numbers"),
+        ((["a"], ["u"], [[1]], [2]), "offsets are not whole numbers"),
+        ((["a"], pa.array([None], pa.string()), [1], [2]), "urls hold a null"),
+        ((["\ud800"], ["u"], [1], [2]), "surrogates"),
+    ],
+)
+def test_columns_that_no_reference_has_are_refused(columns: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        EntriesBuilder().add_ranges(*columns)
+
+
+def test_columns_read_whole_are_the_same_document() -> None:
+    builder = EntriesBuilder()
+    builder.add_ranges(["x/0", "x/1"], ["u", "v"], [0, 2**63], [1, 1])
+    builder.add_values({".zgroup": "{}"})
+    source = Source("made", "made", entries=builder.finish())
+    written, document = read_whole(source, None, Limits(), Findings())
+    assert written == {"x/0": ["u", 0, 1], "x/1": ["v", 2**63, 1], ".zgroup": "{}"}
+    assert dict(document.entries()).keys() == written.keys()
+    long = read_long(source, None, Limits(), Findings(), False, None)
+    assert long is not None
+    assert isinstance(long[1], Entries)
+
+
+def test_no_columns_are_an_empty_set() -> None:
+    assert len(entries_of(EntriesBuilder())) == 0

@@ -137,6 +137,8 @@ class FlatTables:
 
     def matrix(self, starts: np.ndarray, width: int) -> np.ndarray:
         """Return numbers of 32 bits that begin at some places, shape ``(n, width)`` int64."""
+        if 4 * width > len(self._data):
+            raise IndexError("a vector is longer than the file")
         at = (starts[:, None] + 4 * np.arange(width)).ravel()
         return _gathered(self._data, at, "<u4").reshape(len(starts), width)
 

@@ -45,6 +45,8 @@ _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
 _BLOCK = 2**16
 """Chunks that are read together."""
+_NUMBER = 8
+"""Bytes of a number of an index, as it is held."""
 _UNCOMPRESSED = (
     "; let icechunk rewrite it without (`Repository.rewrite_manifests`, with `min_num_chunks` of "
     "`ManifestVirtualChunkLocationCompressionConfig` at 65535)"
@@ -168,7 +170,7 @@ class _Manifest:
                 yield self._block(chunks[at : at + _BLOCK], content, limits)
 
     def _block(self, chunks: FlatTables, content: bytes, limits: Limits) -> Chunks:
-        indices = self._indices(chunks)
+        indices = self._indices(chunks, limits)
         own, (starts, counts) = chunks.places_of(_CHUNK), chunks.vectors(_INLINE)
         places, sizes = chunks.vectors(_LOCATION)
         bad = (starts >= 0) * 1 + (own >= 0) + (sizes > 0) != 1
@@ -194,11 +196,12 @@ class _Manifest:
         texts = text_column(urls).take(number_column(rows))
         return Chunks(indices, texts, chunks.numbers(_OFFSET), chunks.numbers(_LENGTH), inline)
 
-    def _indices(self, chunks: FlatTables) -> np.ndarray:
+    def _indices(self, chunks: FlatTables, limits: Limits) -> np.ndarray:
         starts, ranks = chunks.vectors(_INDEX)
         rank = int(ranks.max(initial=0))
         if np.any(ranks != rank):
             raise self.refusal("has chunks of one array with indices of different lengths")
+        self._check_size(len(chunks) * rank * _NUMBER, limits)
         return chunks.matrix(starts, rank) if rank else np.empty((len(chunks), 0), np.int64)
 
     def _cut(self, content: bytes, at: int, size: int) -> bytes:
@@ -207,7 +210,7 @@ class _Manifest:
         return content[at : at + size]
 
     def _check_size(self, size: int, limits: Limits) -> None:
-        """Refuse texts that overlap in the file so that they are large when each is cut out."""
+        """Refuse what overlaps in the file, so that it is large when each part is cut out."""
         if size > limits.document_bytes:
             raise self._larger(limits)
 

@@ -173,3 +173,51 @@ def test_a_field_that_is_not_known(
 def test_an_array_that_is_not_in_its_manifest(folder: Path) -> None:
     said = refusal(manifest_of(folder / "few"), "7TQBFH1D1X1B8")
     assert "lacks the array 7TQBFH1D1X1B8 that the snapshot says it has." in said
+
+
+def place_of(table: Table, field: int) -> int:
+    """Return where a vector says how many elements it has."""
+    start, _ = table._vector(field) or (0, 0)
+    return start - 4
+
+
+@pytest.mark.parametrize(("field", "size"), [(0, 4), (5, 1)])
+def test_vectors_that_overlap_are_bounded_together(folder: Path, field: int, size: int) -> None:
+    manifest = manifest_of(folder / "few")
+    node, data = node_of(manifest), bytearray(content_of(manifest))
+    chunks = list(_array(Table.root(bytes(data))).tables(1))
+    longest = min(len(data) - place_of(chunk, field) - 4 for chunk in chunks) // size
+    for chunk in chunks:
+        struct.pack_into("<I", data, place_of(chunk, field), longest)
+    manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
+    with pytest.raises(rx.LimitError, match=r"larger than `Limits\.document_bytes`"):
+        list(chunks_of(manifest, node, Limits(document_bytes=2 * len(data)), OwnFiles()))
+
+
+@pytest.mark.parametrize(
+    ("field", "count", "said"),
+    [
+        (0, 2, "has chunks of one array with indices of different lengths."),
+        (0, 2**32 - 1, "has chunks of one array with indices of different lengths."),
+        (5, 2**31, "cannot be read: a text is outside of the file."),
+    ],
+)
+def test_a_vector_that_is_longer_than_it_can_be(
+    folder: Path, field: int, count: int, said: str
+) -> None:
+    manifest = manifest_of(folder / "few")
+    node, data = node_of(manifest), bytearray(content_of(manifest))
+    struct.pack_into("<I", data, place_of(_chunk(Table.root(bytes(data))), field), count)
+    manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
+    with pytest.raises(rx.SourceError) as caught:
+        read(manifest, node)
+    assert str(caught.value).endswith(said)
+
+
+def test_a_vector_of_more_tables_than_the_file_can_hold(folder: Path) -> None:
+    manifest = manifest_of(folder / "few")
+    node, data = node_of(manifest), bytearray(content_of(manifest))
+    struct.pack_into("<I", data, place_of(_array(Table.root(bytes(data))), 1), 2**32 - 1)
+    manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
+    with pytest.raises(rx.SourceError, match="cannot be read: a vector is longer than the file"):
+        read(manifest, node)

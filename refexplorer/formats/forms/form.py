@@ -1,8 +1,8 @@
 """The protocol of a form: what it is asked, and what it answers.
 
-To add a form, write one module with a subclass of `Form`, and one line in
-`refexplorer.formats.forms.registry.FORMS`; in a package of your own, an entry point of the group
-``refexplorer.sources`` in place of that line::
+To add a form, write one module with a subclass of `Form`, and put it into
+`refexplorer.formats.forms.registry.FORMS`; in a package of your own, name it by an entry point of
+the group ``refexplorer.sources`` instead::
 
     [project.entry-points."refexplorer.sources"]
     pairs = "my_package:PairsForm"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.formats.files.compression import Progress, plain_bytes
 from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain
-from refexplorer.formats.forms.form import File, Folder, Form, Terms
+from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceFolder, SourceForm
 from refexplorer.formats.forms.registry import first_answer
 from refexplorer.formats.source import ZMETADATA, Source, cause
 from refexplorer.limits import Limits
@@ -104,10 +104,12 @@ class _Stopped(BaseException):
 
 
 @contextmanager
-def _terms(limits: Limits, files: Files | None, progress: Progress | None) -> Iterator[Terms]:
+def _terms(
+    limits: Limits, files: Files | None, progress: Progress | None
+) -> Iterator[OpeningTerms]:
     telling = None if progress is None else partial(_tell, progress)
     try:
-        yield Terms(limits, files or OwnFiles(), telling)
+        yield OpeningTerms(limits, files or OwnFiles(), telling)
     except _Stopped as stopped:
         raise stopped.raised from None
 
@@ -120,7 +122,7 @@ def _tell(progress: Progress, done: int, size: int) -> None:
 
 
 def _of_any(
-    source: object, options: Mapping[str, Any], locate: Locate | None, terms: Terms
+    source: object, options: Mapping[str, Any], locate: Locate | None, terms: OpeningTerms
 ) -> Source:
     if isinstance(source, bytes | bytearray | memoryview):
         return _of_bytes(bytes(source), "bytes", None, terms)
@@ -145,7 +147,7 @@ def _of_any(
     return found
 
 
-def _of_path(name: str, terms: Terms, *, parts: bool = True) -> Source:
+def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:
     try:
         path, part = terms.files.place(name), None
         if parts and (match := _PART.fullmatch(name)) and not path.exists():
@@ -157,7 +159,7 @@ def _of_path(name: str, terms: Terms, *, parts: bool = True) -> Source:
         raise SourceError(f"{_shown(name)} cannot be read: {cause(error)}.") from None
 
 
-def _of_version(name: str, path: Path, terms: Terms) -> Source | None:
+def _of_version(name: str, path: Path, terms: OpeningTerms) -> Source | None:
     """Read the version of a folder that a name means; None if it means none.
 
     Each way to read a name is placed before anything is asked of the file system.
@@ -168,15 +170,15 @@ def _of_version(name: str, path: Path, terms: Terms) -> Source | None:
     place = terms.files.place(before)
     if not place.is_dir():
         return None
-    folder = Folder.at(place, version, terms.files)
+    folder = SourceFolder.at(place, version, terms.files)
     return first_answer(partial(_versioned, folder), terms)
 
 
-def _versioned(folder: Folder, form: Form, terms: Terms) -> Source | None:
+def _versioned(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> Source | None:
     return form.of_folder(folder, terms) if form.versioned else None
 
 
-def _of_place(name: str, path: Path, terms: Terms) -> Source:
+def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
     if path.is_dir():
         return _of_folder(name, path, terms)
     if not path.exists():
@@ -187,11 +189,11 @@ def _of_place(name: str, path: Path, terms: Terms) -> Source:
     content = partial(open_plain, str(whole), path.name, terms.limits, terms.files)
     opening = partial(terms.files.open, str(whole))
     size = path.stat().st_size
-    return _of_file(File(path.name, str(whole.parent), size, path, opening, content), terms)
+    return _of_file(SourceFile(path.name, str(whole.parent), size, path, opening, content), terms)
 
 
-def _of_folder(name: str, path: Path, terms: Terms) -> Source:
-    folder = Folder.at(path, None, terms.files)
+def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
+    folder = SourceFolder.at(path, None, terms.files)
     found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
     if found is None:
         raise SourceError(
@@ -200,25 +202,25 @@ def _of_folder(name: str, path: Path, terms: Terms) -> Source:
     return found
 
 
-def _of_file(file: File, terms: Terms) -> Source:
+def _of_file(file: SourceFile, terms: OpeningTerms) -> Source:
     found = first_answer(lambda form, terms: form.of_file(file, terms), terms)
     assert found is not None, "JSON takes every file"
     return found
 
 
-def _of_bytes(data: bytes, name: str, location: str | None, terms: Terms) -> Source:
+def _of_bytes(data: bytes, name: str, location: str | None, terms: OpeningTerms) -> Source:
     content = partial(plain_bytes, data, name, terms.limits)
     opening = partial(io.BytesIO, data)
-    return _of_file(File(name, location, len(data), None, opening, content), terms)
+    return _of_file(SourceFile(name, location, len(data), None, opening, content), terms)
 
 
-def _of_url(url: str, locate: Locate, terms: Terms) -> Source:
+def _of_url(url: str, locate: Locate, terms: OpeningTerms) -> Source:
     name, shown = url.rstrip("/").rpartition("/")[2] or url, escape(url, _NAME_SHOWN)
     parent = url.rstrip("/").rpartition("/")[0]
     location = parent if "://" in parent else parent + "/"
     try:
         filesystem, path = locate(url)
-        folder = Folder(name, location, path.rstrip("/"), None, None, lambda: filesystem)
+        folder = SourceFolder(name, location, path.rstrip("/"), None, None, lambda: filesystem)
         found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
         if found is not None:
             return found

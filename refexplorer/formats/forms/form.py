@@ -1,6 +1,6 @@
 """The protocol of a form: what it is asked, and what it answers.
 
-To add a form, write one module with a subclass of `Form`, and put it into
+To add a form, write one module with a subclass of `SourceForm`, and put it into
 `refexplorer.formats.forms.registry.FORMS`; in a package of your own, name it by an entry point of
 the group ``refexplorer.sources`` instead::
 
@@ -42,7 +42,7 @@ HEAD = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class OpeningTerms:
     """How a source is opened.
 
     Attributes
@@ -76,7 +76,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class SourceFolder:
     """A folder of this machine, or a URL that may be one.
 
     Attributes
@@ -90,7 +90,7 @@ class Folder:
     local
         Its path on this machine; None for a URL.
     version
-        What follows ``@`` in its name; None without. Only `Form.versioned` forms see any.
+        What follows ``@`` in its name; None without. Only `SourceForm.versioned` forms see any.
     filesystem
         Returns who reads it.
     """
@@ -103,7 +103,7 @@ class Folder:
     filesystem: Callable[[], AbstractFileSystem]
 
     @classmethod
-    def at(cls, path: Path, version: str | None, files: Files) -> Folder:
+    def at(cls, path: Path, version: str | None, files: Files) -> SourceFolder:
         """Return a folder of this machine."""
         whole = path.resolve()
         return cls(path.name, str(whole.parent), str(whole), path, version, files.filesystem)
@@ -116,7 +116,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class File:
+class SourceFile:
     """A file, or bytes that were passed.
 
     Attributes
@@ -149,7 +149,7 @@ class File:
             return stream.read(HEAD)
 
 
-class Form:
+class SourceForm:
     """A way to hold a reference set; each method knows nothing until a subclass overrides it.
 
     Attributes
@@ -159,22 +159,23 @@ class Form:
     versioned
         Whether a name such as ``folder@v1`` means one version of a folder.
     guarded
-        Whether it opens files through `Terms.files`, `File.open` and `File.content` alone. Any
-        other form is not asked about what a visitor of a page chose.
+        Whether it opens files through `OpeningTerms.files`, `SourceFile.open` and
+        `SourceFile.content` alone. Any other form is not asked about what a visitor of a page
+        chose.
     """
 
     name: ClassVar[str]
     versioned: ClassVar[bool] = False
     guarded: ClassVar[bool] = False
 
-    def of_object(self, given: object, terms: Terms) -> Source | None:
+    def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Read an object; it is neither text, bytes nor a path."""
         return None
 
-    def of_folder(self, folder: Folder, terms: Terms) -> Source | None:
+    def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
         """Read a folder."""
         return None
 
-    def of_file(self, file: File, terms: Terms) -> Source | None:
-        """Read a file, a text or bytes, told by `File.head` and not by the name."""
+    def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        """Read a file, a text or bytes, told by `SourceFile.head` and not by the name."""
         return None

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from refexplorer.errors import FormWarning, RefexplorerError
-from refexplorer.formats.forms.form import Form, Terms
+from refexplorer.formats.forms.form import OpeningTerms, SourceForm
 from refexplorer.formats.forms.icechunk_form import IcechunkForm
 from refexplorer.formats.forms.json_form import JsonForm
 from refexplorer.formats.forms.parquet_form import ParquetForm
@@ -22,14 +22,14 @@ from refexplorer.formats.source import DOCUMENTS, JSON, Source
 from refexplorer.markup import escape
 
 GROUP = "refexplorer.sources"
-FORMS: tuple[Form, ...] = (VirtualiZarrForm(), IcechunkForm(), ParquetForm())
+FORMS: tuple[SourceForm, ...] = (VirtualiZarrForm(), IcechunkForm(), ParquetForm())
 LAST = JsonForm()
 """Takes every file for JSON, to say where it is none."""
 
-Question = Callable[[Form, Terms], "Source | None"]
+Question = Callable[[SourceForm, OpeningTerms], "Source | None"]
 
 
-def first_answer(question: Question, terms: Terms) -> Source | None:
+def first_answer(question: Question, terms: OpeningTerms) -> Source | None:
     """Ask each form in turn; return the first source that one of them knows."""
     for form in FORMS:
         if (found := question(form, terms)) is not None:
@@ -43,9 +43,9 @@ def first_answer(question: Question, terms: Terms) -> Source | None:
 
 
 @cache
-def installed_forms() -> tuple[Form, ...]:
+def installed_forms() -> tuple[SourceForm, ...]:
     """Return the forms of other packages, by name; one that cannot be used is warned of once."""
-    found: dict[str, Form] = {}
+    found: dict[str, SourceForm] = {}
     known = {*(form.name for form in FORMS), *DOCUMENTS, JSON}
     for point in sorted(entry_points(group=GROUP)):
         try:
@@ -59,14 +59,16 @@ def installed_forms() -> tuple[Form, ...]:
     return tuple(found.values())
 
 
-def _loaded(point: EntryPoint) -> Form:
+def _loaded(point: EntryPoint) -> SourceForm:
     form = point.load()()
-    if not isinstance(form, Form) or not isinstance(getattr(form, "name", None), str):
-        raise TypeError("it is no subclass of refexplorer.formats.forms.form.Form with a name")
+    if not isinstance(form, SourceForm) or not isinstance(getattr(form, "name", None), str):
+        raise TypeError(
+            "it is no subclass of refexplorer.formats.forms.form.SourceForm with a name"
+        )
     return form
 
 
-def _answer_of(form: Form, question: Question, terms: Terms) -> Source | None:
+def _answer_of(form: SourceForm, question: Question, terms: OpeningTerms) -> Source | None:
     """Ask a form of another package, whose faults are not to stop the others."""
     try:
         found = question(form, terms)

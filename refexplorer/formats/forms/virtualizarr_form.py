@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from refexplorer.errors import SourceError
-from refexplorer.formats.forms.form import Form, Terms
+from refexplorer.formats.forms.form import OpeningTerms, SourceForm
 from refexplorer.formats.source import Source
 
 
-class VirtualiZarrForm(Form):
+class VirtualiZarrForm(SourceForm):
     """Virtual datasets and trees, and what VirtualiZarr's parsers give."""
 
     name = "VirtualiZarr"
     guarded = True
 
-    def of_object(self, given: object, terms: Terms) -> Source | None:
+    def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Take the references of an object as VirtualiZarr writes them for kerchunk.
 
         Of a ``ManifestStore`` or ``ManifestGroup`` no variable is loaded. Groups in groups become

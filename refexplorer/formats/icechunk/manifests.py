@@ -54,7 +54,7 @@ _UNCOMPRESSED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Chunks:
+class ManifestChunks:
     """n chunks of one array, as a manifest has them.
 
     Attributes
@@ -76,7 +76,7 @@ class Chunks:
     inline: dict[int, bytes]
 
 
-def chunks_of(file: Path, node: str, limits: Limits, files: Files) -> Iterator[Chunks]:
+def chunks_of(file: Path, node: str, limits: Limits, files: Files) -> Iterator[ManifestChunks]:
     """Yield the chunks of one array in a manifest, many at a time.
 
     Parameters
@@ -150,7 +150,7 @@ class _Manifest:
             raise self._larger(limits)
         return content
 
-    def chunks(self, content: bytes, node: str, limits: Limits) -> Iterator[Chunks]:
+    def chunks(self, content: bytes, node: str, limits: Limits) -> Iterator[ManifestChunks]:
         """Yield the chunks of one array."""
         root = FlatTable.root(content)
         self._check(root, "Manifest", _OF_MANIFEST)
@@ -169,7 +169,7 @@ class _Manifest:
             for at in range(0, len(chunks), _BLOCK):
                 yield self._block(chunks[at : at + _BLOCK], content, limits)
 
-    def _block(self, chunks: FlatTables, content: bytes, limits: Limits) -> Chunks:
+    def _block(self, chunks: FlatTables, content: bytes, limits: Limits) -> ManifestChunks:
         indices = self._indices(chunks, limits)
         own, (starts, counts) = chunks.places_of(_CHUNK), chunks.vectors(_INLINE)
         places, sizes = chunks.vectors(_LOCATION)
@@ -194,7 +194,9 @@ class _Manifest:
             for row in np.flatnonzero(starts >= 0).tolist()
         }
         texts = text_column(urls).take(number_column(rows))
-        return Chunks(indices, texts, chunks.numbers(_OFFSET), chunks.numbers(_LENGTH), inline)
+        return ManifestChunks(
+            indices, texts, chunks.numbers(_OFFSET), chunks.numbers(_LENGTH), inline
+        )
 
     def _indices(self, chunks: FlatTables, limits: Limits) -> np.ndarray:
         starts, ranks = chunks.vectors(_INDEX)

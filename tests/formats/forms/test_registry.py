@@ -28,10 +28,10 @@ PAIRS = '''
     """A text of lines: key, URL, offset, length; the first line is PAIRS."""
     from refexplorer.errors import SourceError
     from refexplorer.formats.buffers.entries import EntriesBuilder
-    from refexplorer.formats.forms.form import Form
+    from refexplorer.formats.forms.form import SourceForm
     from refexplorer.formats.source import Source
 
-    class PairsForm(Form):
+    class PairsForm(SourceForm):
         name = "pairs"
         guarded = {guarded}
 
@@ -55,30 +55,30 @@ BROKEN = {
     "is no form": "PairsForm = dict",
     "is a function that fails": "def PairsForm():\n    raise OSError('no licence')",
     "has a name of ours": """
-        from refexplorer.formats.forms.form import Form
-        class PairsForm(Form):
+        from refexplorer.formats.forms.form import SourceForm
+        class PairsForm(SourceForm):
             name = "V0"
     """,
     "fails when asked": """
-        from refexplorer.formats.forms.form import Form
-        class PairsForm(Form):
+        from refexplorer.formats.forms.form import SourceForm
+        class PairsForm(SourceForm):
             name = "pairs"
             def of_object(self, given, terms):
                 raise RuntimeError("boom")
             of_folder = of_file = of_object
     """,
     "gives no source": """
-        from refexplorer.formats.forms.form import Form
-        class PairsForm(Form):
+        from refexplorer.formats.forms.form import SourceForm
+        class PairsForm(SourceForm):
             name = "pairs"
             def of_object(self, given, terms):
                 return {}
             of_folder = of_file = of_object
     """,
     "gives a source of nothing": """
-        from refexplorer.formats.forms.form import Form
+        from refexplorer.formats.forms.form import SourceForm
         from refexplorer.formats.source import Source
-        class PairsForm(Form):
+        class PairsForm(SourceForm):
             name = "pairs"
             def of_object(self, given, terms):
                 return Source("empty", "pairs")

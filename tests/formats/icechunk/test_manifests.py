@@ -175,7 +175,7 @@ def test_an_array_that_is_not_in_its_manifest(folder: Path) -> None:
     assert "lacks the array 7TQBFH1D1X1B8 that the snapshot says it has." in said
 
 
-def place_of(table: Table, field: int) -> int:
+def place_of(table: FlatTable, field: int) -> int:
     """Return where a vector says how many elements it has."""
     start, _ = table._vector(field) or (0, 0)
     return start - 4
@@ -185,7 +185,7 @@ def place_of(table: Table, field: int) -> int:
 def test_vectors_that_overlap_are_bounded_together(folder: Path, field: int, size: int) -> None:
     manifest = manifest_of(folder / "few")
     node, data = node_of(manifest), bytearray(content_of(manifest))
-    for chunk in _array(Table.root(bytes(data))).tables(1):
+    for chunk in _array(FlatTable.root(bytes(data))).tables(1):
         struct.pack_into("<I", data, place_of(chunk, field), len(data) // size)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
     with pytest.raises(rx.LimitError, match=r"larger than `Limits\.document_bytes`"):
@@ -205,7 +205,7 @@ def test_a_vector_that_is_longer_than_it_can_be(
 ) -> None:
     manifest = manifest_of(folder / "few")
     node, data = node_of(manifest), bytearray(content_of(manifest))
-    struct.pack_into("<I", data, place_of(_chunk(Table.root(bytes(data))), field), count)
+    struct.pack_into("<I", data, place_of(_chunk(FlatTable.root(bytes(data))), field), count)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
     with pytest.raises(rx.SourceError) as caught:
         read(manifest, node)
@@ -215,7 +215,7 @@ def test_a_vector_that_is_longer_than_it_can_be(
 def test_a_vector_of_more_tables_than_the_file_can_hold(folder: Path) -> None:
     manifest = manifest_of(folder / "few")
     node, data = node_of(manifest), bytearray(content_of(manifest))
-    struct.pack_into("<I", data, place_of(_array(Table.root(bytes(data))), 1), 2**32 - 1)
+    struct.pack_into("<I", data, place_of(_array(FlatTable.root(bytes(data))), 1), 2**32 - 1)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
     with pytest.raises(rx.SourceError, match="cannot be read: a vector is longer than the file"):
         read(manifest, node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -17,7 +17,6 @@ from refexplorer.views.wire.messages import (
     Done,
     Event,
     Request,
-    named,
 )
 from refexplorer.views.wire.messages import (
     Opened as Opened,
@@ -66,7 +65,7 @@ class Hello(Struct, frozen=True):
     """
 
     title: str
-    form: Annotated[str, named("Form", "V0", "V1", "parquet")]
+    form: str
     facts: Facts
     notes: tuple[Note, ...] | None
     note_count: int | None

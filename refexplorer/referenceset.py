@@ -162,7 +162,7 @@ class ReferenceSet(Mapping[str, Reference]):
         None if it is in the set, or the source has no such key. In a large document only the
         pointer says where.
         """
-        found = self._opened.left_out(key)
+        found = self._opened.rejection(key)
         is_short = not self.source.is_large
         return placed(found, self._locate) if found and is_short and self._locate else found
 

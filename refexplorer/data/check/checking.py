@@ -72,7 +72,7 @@ def check_targets(
     checked(len(run.found), total)
     urls = chain(index.urls, index.further.keys)
     records = tuple(run.found[url] for url in urls if url in run.found)
-    return TargetChecks(source, records, total, index.unlisted, index.further.left_out)
+    return TargetChecks(source, records, total, index.unlisted, index.further.unlisted)
 
 
 class _Run:

@@ -79,8 +79,8 @@ class ArrayIndex:
             return rows, np.empty((len(rows), 0), np.int64)
         rows, start = self._tree.rows_below(folder), array.folder + array.prefix
         keys = self._tree.table.keys
-        places, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
-        return rows[places], indices
+        positions, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
+        return rows[positions], indices
 
     def present(self, array: ArrayMeta) -> int | None:
         """Count the chunks inside the grid that have a reference; record files are read.

@@ -16,8 +16,8 @@ _OF_ARRAYS = (".zarray", "zarr.json")
 
 def arrays_of(table: Table) -> dict[str, ArrayMeta]:
     """Return all arrays whose metadata can be read, by their paths."""
-    places = (key.rpartition("/") for key in table.metadata)
-    paths = dict.fromkeys(path for path, _, name in places if name in _OF_ARRAYS)
+    positions = (key.rpartition("/") for key in table.metadata)
+    paths = dict.fromkeys(path for path, _, name in positions if name in _OF_ARRAYS)
     reader = ArrayReader(table)
     found = ((path, reader.at(path)) for path in paths)
     return {path: array for path, array in found if array is not None}

@@ -11,7 +11,7 @@ from math import prod
 
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
-from refexplorer.spec.gen.digits import Atom, span
+from refexplorer.spec.gen.digits import Digit, span
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.inversion import Number
 
@@ -19,7 +19,7 @@ from refexplorer.spec.gen.inversion import Number
 def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
     """Count the keys inside the grid of an array; None if arithmetic does not tell."""
     inverter = segment.item.inverter
-    if inverter is None or segment.hidden or not all(array.grid):
+    if inverter is None or segment.overridden or not all(array.grid):
         return None
     groups = inverter.groups
     numbers = [group for group in groups if isinstance(group, Number)]
@@ -31,8 +31,8 @@ def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
     pairs = list(zip(numbers, sizes, strict=True))
     if all(_is_inside(number, size, dimensions) for number, size in pairs):
         return segment.count
-    atoms = [_plain_atom(number) for number in numbers]
-    names = [None if atom is None else atom[0] for atom in atoms]
+    digits = [_plain_atom(number) for number in numbers]
+    names = [None if digit is None else digit[0] for digit in digits]
     if None in names or len({*names}) < len(names) or len(names) < len(dimensions):
         return None
     return prod(
@@ -70,18 +70,18 @@ def _places_in(
 
 def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -> bool:
     """Say whether a number of a key is between 0 and a size, whatever the dimensions are."""
-    spans = [span(atom, factor, dimensions) for atom, factor in number.terms.items()]
+    spans = [span(digit, factor, dimensions) for digit, factor in number.terms.items()]
     low = number.constant + sum(low for low, _ in spans)
     high = number.constant + sum(high for _, high in spans)
     return low >= 0 and high < size
 
 
-def _plain_atom(number: Number) -> Atom | None:
+def _plain_atom(number: Number) -> Digit | None:
     """Return the dimension that a number is, plus a constant; None if it is something else."""
-    atoms = list(number.terms.items())
-    if len(atoms) != 1 or atoms[0][1] != 1 or atoms[0][0][1:] != (1, None):
+    digits = list(number.terms.items())
+    if len(digits) != 1 or digits[0][1] != 1 or digits[0][0][1:] != (1, None):
         return None
-    return atoms[0][0]
+    return digits[0][0]
 
 
 def _count_between(values: range | tuple[int, ...], low: int, high: int) -> int:

@@ -24,9 +24,9 @@ def _below(count: int) -> str:
     if len(last) == 1:
         return f"[0-{last}]"
     parts = [f"[0-9]|[1-9][0-9]{{1,{len(last) - 2}}}" if len(last) > 2 else "[0-9]"]
-    for place, digit in enumerate(last):
-        low = 0 if place else 1
+    for position, digit in enumerate(last):
+        low = 0 if position else 1
         if int(digit) > low:
-            rest = len(last) - place - 1
-            parts.append(f"{last[:place]}[{low}-{int(digit) - 1}][0-9]{{{rest}}}")
+            rest = len(last) - position - 1
+            parts.append(f"{last[:position]}[{low}-{int(digit) - 1}][0-9]{{{rest}}}")
     return "|".join([*parts, last])

@@ -34,18 +34,18 @@ def chunk_indices(
 
     Returns
     -------
-    places, indices
+    positions, indices
         Which of the rows are chunk keys, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
     """
-    places, indices = [np.empty(0, np.int64)], [np.empty((0, rank), np.int64)]
+    positions, indices = [np.empty(0, np.int64)], [np.empty((0, rank), np.int64)]
     for at, names in in_blocks(keys, rows):
         begins = np.flatnonzero(flags_of(pc.starts_with(names, start)))
         found, numbers = chunk_numbers(
             _after(names, len(start.encode())).take(begins), separator, rank
         )
-        places.append(at + begins[found])
+        positions.append(at + begins[found])
         indices.append(numbers)
-    return np.concatenate(places), np.concatenate(indices)
+    return np.concatenate(positions), np.concatenate(indices)
 
 
 def in_natural_order(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray:
@@ -75,19 +75,19 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     """Return what a name is compared by: its numbers as numbers."""
     parts = _NATURAL.split(name)
     return [
-        (0, int(part), "") if place % 2 and len(part) < 4000 else (1, 0, part)
-        for place, part in enumerate(parts)
+        (0, int(part), "") if position % 2 and len(part) < 4000 else (1, 0, part)
+        for position, part in enumerate(parts)
     ]
 
 
 def in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int, pa.Array]]:
-    """Yield the keys of some rows, block by block, each with its place."""
-    for at in range(0, len(rows), BLOCK):
-        part = rows[at : at + BLOCK]
+    """Yield the keys of some rows, block by block, each with the number of its first row."""
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start : start + BLOCK]
         if int(part[-1]) - int(part[0]) == len(part) - 1 and np.all(part[1:] > part[:-1]):
-            yield at, keys.slice(int(part[0]), len(part))
+            yield start, keys.slice(int(part[0]), len(part))
         else:
-            yield at, keys.take(number_column(part))
+            yield start, keys.take(number_column(part))
 
 
 def _after(names: pa.LargeStringArray, skip: int) -> Spans:
@@ -103,8 +103,8 @@ def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.nd
     rank = first.count(separator.encode()) + 1
     found: np.ndarray | None = None
     for at, names in in_blocks(keys, rows):
-        places, numbers = chunk_numbers(_after(names, skip), separator, rank)
-        if len(places) < len(names):
+        positions, numbers = chunk_numbers(_after(names, skip), separator, rank)
+        if len(positions) < len(names):
             return None
         if found is None:
             found = np.empty((len(rows), rank), np.int64)

@@ -31,10 +31,10 @@ class KeyIndex:
         self._bits = max(len(keys) - 1, 1).bit_length()
         self._high = np.uint64(_MASK >> self._bits << self._bits)
         self._marks = np.empty(len(keys), np.uint64)
-        for at in range(0, len(keys), BLOCK):
-            hashes = _hashes(keys.slice(at, BLOCK)) & self._high
-            rows = np.arange(at, at + len(hashes), dtype=np.uint64)
-            self._marks[at : at + BLOCK] = hashes | rows
+        for start in range(0, len(keys), BLOCK):
+            hashes = _hashes(keys.slice(start, BLOCK)) & self._high
+            rows = np.arange(start, start + len(hashes), dtype=np.uint64)
+            self._marks[start : start + BLOCK] = hashes | rows
         self._marks.sort()
 
     def __reduce__(self) -> tuple[type[KeyIndex], tuple[pa.LargeStringArray]]:
@@ -48,28 +48,28 @@ class KeyIndex:
     @property
     def unique(self) -> bool:
         """Whether no two keys are equal."""
-        pairs = [self._equal(at) for at in range(0, len(self._marks), BLOCK)]
+        pairs = [self._equal(start) for start in range(0, len(self._marks), BLOCK)]
         first = np.concatenate([np.zeros(0, np.int64), *pairs])
-        places = np.union1d(first, first + 1)
-        if not len(places):
+        positions = np.union1d(first, first + 1)
+        if not len(positions):
             return True
-        keys = self._keys.take(number_column(self._marks[places] & ~self._high))
+        keys = self._keys.take(number_column(self._marks[positions] & ~self._high))
         return bool(pc.count_distinct(keys).as_py() == len(keys))
 
     def _equal(self, at: int) -> np.ndarray:
-        """Return the places in a block whose hash is that of the next place."""
+        """Return the positions in a block whose hash is that of the next position."""
         marks = self._marks[at : at + BLOCK + 1]
         return at + np.flatnonzero((marks[1:] ^ marks[:-1]) & self._high == 0)
 
     def find(self, key: str) -> int | None:
         """Return the row of a key, or None."""
         wanted = np.uint64(hash_of(key.encode("utf-8", "surrogatepass"))) & self._high
-        place = int(np.searchsorted(self._marks, wanted))
-        while place < len(self._marks) and self._marks[place] & self._high == wanted:
-            row = int(self._marks[place] & ~self._high)
+        position = int(np.searchsorted(self._marks, wanted))
+        while position < len(self._marks) and self._marks[position] & self._high == wanted:
+            row = int(self._marks[position] & ~self._high)
             if self._keys[row].as_py() == key:
                 return row
-            place += 1
+            position += 1
         return None
 
     def find_many(self, keys: pa.LargeStringArray) -> np.ndarray:
@@ -78,16 +78,16 @@ class KeyIndex:
         if not len(self._marks):
             return rows
         wanted = _hashes(keys) & self._high
-        places = np.searchsorted(self._marks, wanted)
-        marks = self._marks[np.minimum(places, len(self._marks) - 1)]
+        positions = np.searchsorted(self._marks, wanted)
+        marks = self._marks[np.minimum(positions, len(self._marks) - 1)]
         hits = np.flatnonzero(marks & self._high == wanted)
         found = (marks[hits] & ~self._high).astype(np.int64)
         stored, asked = (c.take(number_column(r)) for c, r in ((self._keys, found), (keys, hits)))
         same = flags_of(pc.equal(stored, asked))
         rows[hits[same]] = found[same]
-        for place in hits[~same].tolist():  # a key of the same hash stands first
-            row = self.find(keys[place].as_py())
-            rows[place] = -1 if row is None else row
+        for position in hits[~same].tolist():  # a key of the same hash stands first
+            row = self.find(keys[position].as_py())
+            rows[position] = -1 if row is None else row
         return rows
 
 

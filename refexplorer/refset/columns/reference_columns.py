@@ -32,23 +32,23 @@ class UrlColumn(Sequence["str | None"]):
         return len(self._texts) + len(self._more)
 
     @overload
-    def __getitem__(self, place: int) -> str | None: ...
+    def __getitem__(self, position: int) -> str | None: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[str | None]: ...
-    def __getitem__(self, place: int | slice) -> str | Sequence[str | None] | None:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        if place < len(self._texts):
-            text: str = self._texts[place].as_py()
+    def __getitem__(self, position: slice) -> Sequence[str | None]: ...
+    def __getitem__(self, position: int | slice) -> str | Sequence[str | None] | None:
+        if isinstance(position, slice):
+            return [self[one] for one in range(*position.indices(len(self)))]
+        if position < len(self._texts):
+            text: str = self._texts[position].as_py()
             return text
-        return self._more[place - len(self._texts)]
+        return self._more[position - len(self._texts)]
 
-    def at(self, places: np.ndarray) -> list[str | None]:
-        """Return the URLs at many places, ascending, shape ``(n,)``, at once."""
-        own = places[places < len(self._texts)]
-        more = places[places >= len(self._texts)] - len(self._texts)
+    def at(self, positions: np.ndarray) -> list[str | None]:
+        """Return the URLs at many positions, ascending, shape ``(n,)``, at once."""
+        own = positions[positions < len(self._texts)]
+        more = positions[positions >= len(self._texts)] - len(self._texts)
         texts: list[str | None] = self._texts.take(number_column(own)).to_pylist()
-        return texts + [self._more[place] for place in more.tolist()]
+        return texts + [self._more[position] for position in more.tolist()]
 
     def plain_start(self, pattern: str) -> str | None:
         """Return the protocol of the URLs in the column, as a named group matches it.
@@ -70,34 +70,34 @@ class UrlColumn(Sequence["str | None"]):
         return start if colons == len(self._texts) else None
 
     def behind(self) -> np.ndarray:
-        """Return the places of the few behind the column, ascending."""
+        """Return the positions of the few behind the column, ascending."""
         return np.arange(len(self._texts), len(self))
 
     def matching(self, pattern: str) -> np.ndarray:
-        """Return the places of the URLs that match, and of the few behind the column, ascending."""
+        """Return the positions of URLs that match, and of the few behind the column, ascending."""
         matches = flags_of(pc.match_substring_regex(self._texts, pattern))
         return np.append(np.flatnonzero(matches), self.behind())
 
-    def starts(self, places: np.ndarray, pattern: str) -> list[str | None]:
+    def starts(self, positions: np.ndarray, pattern: str) -> list[str | None]:
         """Return what `Columns.starts_of_urls` does."""
-        own = self._texts.take(number_column(places[places < len(self._texts)]))
+        own = self._texts.take(number_column(positions[positions < len(self._texts)]))
         alike = pc.unique(pc.utf8_slice_codeunits(own, 0, _START))
         matches = pc.struct_field(pc.extract_regex(alike, pattern), 0)
         found: list[str | None] = pc.unique(matches).to_pylist()
-        return found + self.at(places[places >= len(self._texts)])
+        return found + self.at(positions[positions >= len(self._texts)])
 
     def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:
-        """Take in other URLs; return the longer column and the place of each of them."""
+        """Take in other URLs; return the longer column and the position of each of them."""
         texts = text_column([url or "" for url in others])
         known = pc.index_in(texts, value_set=self._texts).to_pylist()
-        codes = {url: len(self._texts) + place for place, url in enumerate(self._more)}
-        places = [
+        codes = {url: len(self._texts) + position for position, url in enumerate(self._more)}
+        positions = [
             codes.setdefault(url, len(self._texts) + len(codes))
-            if url is None or place is None
-            else place
-            for url, place in zip(others, known, strict=True)
+            if url is None or position is None
+            else position
+            for url, position in zip(others, known, strict=True)
         ]
-        return UrlColumn(self._texts, tuple(codes)), places
+        return UrlColumn(self._texts, tuple(codes)), positions
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,13 @@ class Columns:
     Attributes
     ----------
     kinds
-        Places in `KINDS`, uint8.
+        Positions in `KINDS`, uint8.
     targets
-        Places in `urls` for whole files and ranges, -1 for the others, int32.
+        Positions in `urls` for whole files and ranges, -1 for the others, int32.
     urls
         The distinct URLs; None stands for the target named at open time.
     offsets
-        Bytes for a range; the place in `texts` for inline text and base64.
+        Bytes for a range; the index into `texts` for inline text and base64.
     lengths
         Bytes; 0 for a whole file, whose size is not known.
     texts
@@ -149,14 +149,16 @@ class Columns:
         found = map(urls.get, targets.tolist())
         return list(map(self._reference, rows.tolist(), found, *numbers))
 
-    def _reference(self, row: int, url: str | None, kind: int, place: int, size: int) -> Reference:
+    def _reference(
+        self, row: int, url: str | None, kind: int, position: int, size: int
+    ) -> Reference:
         if row in self.large:
             return self.large[row]
         if kind == RANGE:
-            return Range(url, place, size)
+            return Range(url, position, size)
         if kind == URL:
             return Url(url)
-        return Inline(self.texts[place]) if kind == INLINE else Base64(self.texts[place])
+        return Inline(self.texts[position]) if kind == INLINE else Base64(self.texts[position])
 
     def exact_offsets(self) -> np.ndarray:
         """Return `offsets`; whole numbers of Python where one does not fit into 64 bits."""
@@ -172,26 +174,26 @@ class Columns:
         among = self.large if rows is None or not self.large else self._large_of(rows)
         return exact_sum(lengths) + sum(max(one.length - LARGEST, 0) for one in among.values())
 
-    def urls_at(self, places: np.ndarray) -> list[str | None]:
-        """Return the URLs at some places, ascending, shape ``(n,)``, all at once."""
+    def urls_at(self, positions: np.ndarray) -> list[str | None]:
+        """Return the URLs at some positions, ascending, shape ``(n,)``, all at once."""
         if isinstance(self.urls, UrlColumn):
-            return self.urls.at(places)
-        return [self.urls[place] for place in places.tolist()]
+            return self.urls.at(positions)
+        return [self.urls[position] for position in positions.tolist()]
 
     def urls_matching(self, pattern: str) -> np.ndarray:
-        """Return the places of all URLs that match a regular expression, and maybe of others."""
+        """Return the positions of all URLs that match a regular expression, and maybe of others."""
         if isinstance(self.urls, UrlColumn):
             return self.urls.matching(pattern)
         return np.arange(len(self.urls))
 
-    def starts_of_urls(self, places: np.ndarray, pattern: str) -> list[str | None]:
+    def starts_of_urls(self, positions: np.ndarray, pattern: str) -> list[str | None]:
         """Return the distinct starts of URLs that a named group matches, or whole URLs.
 
         Only their first 32 characters are looked at: many URLs have the same.
         """
         if isinstance(self.urls, UrlColumn):
-            return self.urls.starts(places, pattern)
-        return self.urls_at(places)
+            return self.urls.starts(positions, pattern)
+        return self.urls_at(positions)
 
     def select(self, rows: np.ndarray) -> Columns:
         """Return some rows, in the order given."""
@@ -211,9 +213,9 @@ class Columns:
     def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
         """Write other references into some rows of these very columns, which must hold no text."""
         assert isinstance(self.urls, UrlColumn)
-        urls, places = self.urls.joined(others.urls)
+        urls, positions = self.urls.joined(others.urls)
         self.kinds[rows] = others.kinds
-        self.targets[rows] = np.array([*places, -1], np.int32)[others.targets]
+        self.targets[rows] = np.array([*positions, -1], np.int32)[others.targets]
         self.offsets[rows], self.lengths[rows] = others.offsets, others.lengths
         large = {int(rows[row]): reference for row, reference in others.large.items()}
         return replace(self, urls=urls, texts=others.texts, large=large)

@@ -66,7 +66,7 @@ class Table(PickledByFields):
         return self.keys.take(number_column(rows))
 
     def kinds_at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the kinds of some rows as places in `KINDS`, shape ``(n,)`` uint8."""
+        """Return the kinds of some rows as indices into `KINDS`, shape ``(n,)`` uint8."""
         kinds: np.ndarray = self.columns.kinds[rows]
         return kinds
 
@@ -79,7 +79,10 @@ class Table(PickledByFields):
         """The rows of the metadata keys."""
         rows = np.concatenate(
             [np.empty(0, np.int64)]
-            + [at + _with_ending(self.keys.slice(at, BLOCK)) for at in range(0, self.count, BLOCK)]
+            + [
+                start + _with_ending(self.keys.slice(start, BLOCK))
+                for start in range(0, self.count, BLOCK)
+            ]
         )
         return {key: row for row in rows.tolist() if is_metadata(key := self.key_at(row))}
 

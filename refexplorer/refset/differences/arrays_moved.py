@@ -77,10 +77,10 @@ def _are_equal(one: _Part, two: _Part) -> bool:
     if one.path == two.path or not _first_is_equal(one, two):
         return False
     names = [pc.utf8_slice_codeunits(part.table.keys, _skipped(part)) for part in (one, two)]
-    places = pc.index_in(names[0], names[1])
-    if places.null_count:
+    positions = pc.index_in(names[0], names[1])
+    if positions.null_count:
         return False
-    pairs = np.stack([np.arange(len(one)), numbers_of(places).astype(np.int64)])
+    pairs = np.stack([np.arange(len(one)), numbers_of(positions).astype(np.int64)])
     changes = compare(one.table, two.table, pairs).changes
     return bool(np.isin(changes, (SAME, METADATA)).all())
 

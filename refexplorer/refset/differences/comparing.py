@@ -30,9 +30,9 @@ class Compared:
     Attributes
     ----------
     changes
-        Places in `CHANGES`, int8, shape ``(n,)``.
+        Positions in `CHANGES`, int8, shape ``(n,)``.
     targets
-        Places in `urls` before and after, -1 for text, int64, shape ``(2, n)``.
+        Positions in `urls` before and after, -1 for text, int64, shape ``(2, n)``.
     urls
         The distinct URLs of both sides.
     shifts
@@ -63,7 +63,7 @@ def compare(before: Table, after: Table, pairs: np.ndarray) -> Compared:
     changes[inlined & np.any(kinds == RANGE, axis=0) & (lengths[0] != lengths[1])] = CONTENT
     for row in np.flatnonzero(~to_target.any(axis=0)).tolist():
         changes[row] = _text_change(rows, row, before.key_at(int(pairs[0, row])))
-    for row in {place % len(changes) for place in both.large}:
+    for row in {position % len(changes) for position in both.large}:
         changes[row] = _large_change(rows, row) if changes[row] in (SAME, SHIFTED) else changes[row]
     shifts = np.where(ranges, offsets[1] - offsets[0], 0)
     return Compared(changes, targets.astype(np.int64), tuple(both.urls), shifts)

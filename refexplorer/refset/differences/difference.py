@@ -144,15 +144,15 @@ class Differences:
         return tuple(found)
 
     def inlined(self) -> Iterator[tuple[int, KeyChange]]:
-        """Yield what is text on one side only, with its place among the pairs."""
-        for place in np.flatnonzero(self.compared.changes == INLINED).tolist():
-            before, after = self.matched.pairs[:, place].tolist()
+        """Yield what is text on one side only, with its position among the pairs."""
+        for position in np.flatnonzero(self.compared.changes == INLINED).tolist():
+            before, after = self.matched.pairs[:, position].tolist()
             key = self.matched.before.key_at(before)
             sides = _reference(self.matched.before, before), _reference(self.matched.after, after)
-            yield place, KeyChange(key, CHANGES[INLINED], *sides)
+            yield position, KeyChange(key, CHANGES[INLINED], *sides)
 
     def decided(self, changes: Mapping[int, int]) -> Differences:
-        """Return the same with other changes for some places among the pairs."""
+        """Return the same with other changes for some positions among the pairs."""
         decided = self.compared.changes.copy()
         decided[list(changes)] = list(changes.values())
         return replace(self, compared=replace(self.compared, changes=decided))
@@ -160,7 +160,7 @@ class Differences:
     def grid(self, array: ArrayMeta) -> np.ndarray:
         """Return what became of each chunk of an array, int8 of the shape of its grid.
 
-        Each is a place in `CHANGES`, or `ABSENT`.
+        Each is an index into `CHANGES`, or `ABSENT`.
 
         Raises
         ------
@@ -206,14 +206,14 @@ def _are_near(segment: Segment, array: ArrayMeta) -> bool:
 def _mark(
     grid: np.ndarray, array: ArrayMeta, table: Table, rows: np.ndarray, changes: np.ndarray | int
 ) -> None:
-    """Write changes of rows of a table into the places of their chunks."""
+    """Write changes of rows of a table at the indices of their chunks."""
     if not grid.ndim:
         row = table.find(array.chunk_key(()))
-        for place in np.flatnonzero(rows == (-1 if row is None else row)):
-            grid[()] = changes if isinstance(changes, int) else changes[place]
+        for position in np.flatnonzero(rows == (-1 if row is None else row)):
+            grid[()] = changes if isinstance(changes, int) else changes[position]
         return
     start, rank = array.folder + array.prefix, grid.ndim
-    places, indices = chunk_indices(table.keys, rows, start, array.separator, rank)
+    positions, indices = chunk_indices(table.keys, rows, start, array.separator, rank)
     inside = np.all(indices < np.array(grid.shape), axis=1)
     index = tuple(indices[inside].T)
-    grid[index] = changes if isinstance(changes, int) else changes[places[inside]]
+    grid[index] = changes if isinstance(changes, int) else changes[positions[inside]]

@@ -37,8 +37,8 @@ def field_changes(key: str, before: object, after: object, at: str = "") -> Iter
             inner = before.get(name, _ABSENT), after.get(name, _ABSENT)
             yield from field_changes(key, *inner, at + pointer(name))
     elif _are_alike(before, after):
-        for place, (first, second) in enumerate(zip(before, after, strict=True)):  # type: ignore[call-overload]
-            yield from field_changes(key, first, second, at + pointer(place))
+        for position, (first, second) in enumerate(zip(before, after, strict=True)):  # type: ignore[call-overload]
+            yield from field_changes(key, first, second, at + pointer(position))
     else:
         yield FieldChange(key, at, _text(before), _text(after))
 

@@ -50,18 +50,18 @@ def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
         If more keys would have to be written out than `Limits.expanded_keys`.
     """
     alike = _alike(before.segments, after.segments)
-    first = _written_out(before.parts, {place for place, _ in alike}, limits)
-    second = _written_out(after.parts, {place for _, place in alike}, limits)
+    first = _written_out(before.parts, {position for position, _ in alike}, limits)
+    second = _written_out(after.parts, {position for _, position in alike}, limits)
     pairs, removed, added = _joined(first, second)
-    shared = tuple(before.segments[place] for place, _ in alike)
+    shared = tuple(before.segments[position] for position, _ in alike)
     return Matched(first, second, pairs, removed, added, shared)
 
 
 def _alike(before: Sequence[Segment], after: Sequence[Segment]) -> list[tuple[int, int]]:
-    """Return the places of gen items that make the same references on both sides."""
-    texts = {_meaning(segment): place for place, segment in enumerate(before)}
-    found = ((texts.get(_meaning(segment)), place) for place, segment in enumerate(after))
-    return [(first, place) for first, place in found if first is not None]
+    """Return the positions of gen items that make the same references on both sides."""
+    texts = {_meaning(segment): position for position, segment in enumerate(before)}
+    found = ((texts.get(_meaning(segment)), position) for position, segment in enumerate(after))
+    return [(first, position) for first, position in found if first is not None]
 
 
 def _meaning(segment: Segment) -> object:
@@ -75,7 +75,7 @@ def _meaning(segment: Segment) -> object:
         tuple(None if field is None else field.text for field in fields),
         tuple((dimension.name, dimension.values) for dimension in item.dimensions),
         tuple((name, item.templates[name].text) for name in sorted(used)),
-        segment.hidden,
+        segment.overridden,
     )
 
 
@@ -83,8 +83,8 @@ def _names(template: Template, item: GenItem) -> Iterable[str]:
     return (template.names | {name for name, _ in template.calls}) & item.templates.keys()
 
 
-def _written_out(parts: Sequence[Segment], left_out: set[int], limits: Limits) -> Table:
-    kept = [part for place, part in enumerate(parts, -1) if place not in left_out]
+def _written_out(parts: Sequence[Segment], skipped: set[int], limits: Limits) -> Table:
+    kept = [part for position, part in enumerate(parts, -1) if position not in skipped]
     total = sum(part.bound for part in kept)
     if total > limits.expanded_keys:
         raise LimitError(

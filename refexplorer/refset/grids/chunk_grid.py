@@ -27,7 +27,7 @@ from refexplorer.spec.core.paths import prefix
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 STATES = ("absent", *KINDS)
-"""What a chunk can be; a state is a place in this. What an error left out is absent, too."""
+"""What a chunk can be; a state is a position in this. What an error left out is absent, too."""
 DENSE_CHUNKS = 100_000_000
 _READ = 10**18
 _INT64 = 2**63 - 1
@@ -44,9 +44,9 @@ class ChunkColumns:
     indices
         Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers.
     states
-        Places in `STATES`, uint8.
+        Positions in `STATES`, uint8.
     targets
-        Places in `ChunkReferences.urls`, -1 without a target, int64.
+        Positions in `ChunkReferences.urls`, -1 without a target, int64.
     offsets, lengths
         In bytes, -1 where there is none: no byte range, or the size of a whole file; int64, or
         whole numbers of Python where one does not fit into 64 bits.
@@ -127,10 +127,10 @@ class ChunkReferences:
 
         Those of gen items that are evaluated picture by picture are not among them.
         """
-        found = [self._opened.refused.indices(self.array)]
+        found = [self._opened.rejected.indices(self.array)]
         for segment in self._listed:
             if isinstance(segment, Records):
-                found.append(_unravel(segment.left_out_numbers(), self.array.narrow_grid))
+                found.append(_unravel(segment.rejected_numbers(), self.array.narrow_grid))
             elif isinstance(segment, Generated):
                 found.append(self._read(list(segment.failing()))[1])
         indices = np.concatenate(found)
@@ -156,16 +156,18 @@ class ChunkReferences:
             yield self._of_listing(listing)
 
     def _of_listing(self, listing: Listing) -> ChunkColumns:
-        places, indices = self._read(listing.keys)
-        return self._chunks(indices, listing.columns.select(places))
+        positions, indices = self._read(listing.keys)
+        return self._chunks(indices, listing.columns.select(positions))
 
     def _read(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return which keys are of chunks, shape ``(n,)``, and their indices, ``(n, rank)``."""
         found = [self.array.chunk_index(key) for key in keys]
         rank = len(self.shape)
-        places = [at for at, index in enumerate(found) if index is not None and _fits(index, rank)]
-        indices = np.array([found[at] for at in places], np.int64).reshape(-1, rank)
-        return np.array(places, np.int64), indices
+        positions = [
+            at for at, index in enumerate(found) if index is not None and _fits(index, rank)
+        ]
+        indices = np.array([found[at] for at in positions], np.int64).reshape(-1, rank)
+        return np.array(positions, np.int64), indices
 
     def _chunks(self, indices: np.ndarray, columns: Columns) -> ChunkColumns:
         kinds, is_range = columns.kinds, columns.kinds == RANGE
@@ -179,12 +181,12 @@ class ChunkReferences:
 
     @property
     def states(self) -> np.ndarray:
-        """The state of every chunk, a place in `STATES`, shape `shape` uint8."""
+        """The state of every chunk, an index into `STATES`, shape `shape` uint8."""
         return self._dense(self.chunks.states, 0)
 
     @property
     def targets(self) -> np.ndarray:
-        """The target of every chunk, a place in `urls` or -1, shape `shape` int64."""
+        """The target of every chunk, an index into `urls` or -1, shape `shape` int64."""
         return self._dense(self.chunks.targets, -1)
 
     @property

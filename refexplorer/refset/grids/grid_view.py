@@ -48,7 +48,7 @@ class Placed(Protocol):
 
     @property
     def targets(self) -> np.ndarray:
-        """Places in the list of targets, or -1."""
+        """Positions in the list of targets, or -1."""
 
     @property
     def offsets(self) -> np.ndarray:
@@ -72,7 +72,7 @@ class GridView:
     counts
         Chunks of each state, shape ``(states, rows, columns)`` float64.
     targets
-        The target of most chunks, a place in `ChunkReferences.urls`; -1 for none; int64.
+        The target of most chunks, an index into `ChunkReferences.urls`; -1 for none; int64.
     distinct
         How many targets there are, int64.
     offsets
@@ -183,10 +183,10 @@ def _cells_of(indices: np.ndarray, sides: tuple[Side, ...]) -> np.ndarray:
     """Return the cell of each chunk, counted in C order."""
     ids = np.zeros(len(indices), np.int64)
     for side in sides:
-        places = indices[:, side.axis]
+        positions = indices[:, side.axis]
         if side.stop > _INT64:
-            places = places.astype(object)
-        ids = ids * side.cells + ((places - side.start) // side.step).astype(np.int64)
+            positions = positions.astype(object)
+        ids = ids * side.cells + ((positions - side.start) // side.step).astype(np.int64)
     return ids
 
 

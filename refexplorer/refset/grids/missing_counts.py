@@ -12,36 +12,36 @@ from refexplorer.refset.segments.segment import Generated, Segment
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
-class Lacking(NamedTuple):
-    """Counts of chunks: `missing` ones read as the fill value, those `left_out` cannot be read.
+class MissingCounts(NamedTuple):
+    """Counts of chunks: `missing` ones read as the fill value, those `rejected` cannot be read.
 
     Both are None where too many generated keys would have to be made to tell them apart.
     """
 
     missing: int | None
-    left_out: int | None
+    rejected: int | None
 
 
-_UNKNOWN = Lacking(None, None)
+_UNKNOWN = MissingCounts(None, None)
 
 
-def lacking(opened: OpenedSet, array: ArrayMeta) -> Lacking:
+def missing_counts(opened: OpenedSet, array: ArrayMeta) -> MissingCounts:
     """Count the chunks of an array that have no reference; record files are read."""
     present = opened.arrays.present(array)
-    leaving = [_leaves_out(segment) for segment in opened.arrays.segments(array)]
-    if present is None or None in leaving or opened.refused.is_uncounted(array.path):
+    rejecting = [_rejects(segment) for segment in opened.arrays.segments(array)]
+    if present is None or None in rejecting or opened.rejected.is_uncounted(array.path):
         return _UNKNOWN
-    without = max(0, array.chunk_count - present)
-    if without == 0 or not (any(leaving) or opened.refused.touches(array.path)):
-        return Lacking(without, 0)
-    left_out = min(len(ChunkReferences(opened, array).left_out), without)
-    return Lacking(without - left_out, left_out)
+    unreferenced = max(0, array.chunk_count - present)
+    if unreferenced == 0 or not (any(rejecting) or opened.rejected.touches(array.path)):
+        return MissingCounts(unreferenced, 0)
+    rejected = min(len(ChunkReferences(opened, array).left_out), unreferenced)
+    return MissingCounts(unreferenced - rejected, rejected)
 
 
-def _leaves_out(segment: Segment) -> bool | None:
-    """Say whether a segment leaves out keys; None if it has too many to know."""
+def _rejects(segment: Segment) -> bool | None:
+    """Say whether a segment rejects keys; None if it has too many to know."""
     if isinstance(segment, Records):
-        return len(segment.left_out_numbers()) > 0
+        return len(segment.rejected_numbers()) > 0
     if not isinstance(segment, Generated):
         return False
     if segment.count <= EVALUATED_KEYS:

@@ -18,26 +18,26 @@ ITEM_CHARS = 250
 KEYS_PER_NUMBER = 4
 """A number is listed only if at least this many references need it."""
 MOST_TRIES = 500
-"""Places of one axis where a progression is looked for."""
+"""Positions of one axis where a progression is looked for."""
 _WINDOW = 64
 
 
 def cuts_of(profile: np.ndarray, weight: int, keys: int) -> list[tuple[int, int]]:
-    """Return the stretches of an axis to be written each by itself, as first and end.
+    """Return the intervals of an axis to be written each by itself, as first and end.
 
     Parameters
     ----------
     profile
         What the axis adds to each field, shape ``(fields, n)``.
     weight
-        References at each place of the axis.
+        References at each position of the axis.
     keys
         How many of the fields, from the first, are numbers of the key.
 
     Returns
     -------
     list
-        One stretch of the whole axis where it can stay as it is. Places that are in no stretch
+        One interval of the whole axis where it can stay as it is. Positions that are in no interval
         follow no progression.
     """
     size = profile.shape[1]
@@ -50,15 +50,15 @@ def cuts_of(profile: np.ndarray, weight: int, keys: int) -> list[tuple[int, int]
     lists = [found for found in lists if found.plain is None and (follows or found.listed)]
     if not lists:
         return [(0, size)]
-    stretches = list(_stretches(profile, weight))
-    if _chars(lists) > _chars_without(stretches, size, weight):
-        return stretches
+    intervals = list(_intervals(profile, weight))
+    if _chars(lists) > _chars_without(intervals, size, weight):
+        return intervals
     if follows:  # the dimension is the list, which costs nothing to look up
         return [(0, size)]
     numbers = sum(len(found.listed) for found in lists)
     in_keys = any(found.listed for found in wholes[:keys])
     return (
-        stretches if in_keys or numbers * KEYS_PER_NUMBER > size * weight else _spans(lists, size)
+        intervals if in_keys or numbers * KEYS_PER_NUMBER > size * weight else _spans(lists, size)
     )
 
 
@@ -66,11 +66,11 @@ def _spans(lists: list[Progression], size: int) -> list[tuple[int, int]]:
     """Cut an axis so that no list becomes too long."""
     longest = max(lists, key=lambda found: len(found.listed))
     span = size if len(longest.listed) <= LISTED_VALUES else LISTED_VALUES * longest.period
-    return [(at, min(at + span, size)) for at in range(0, size, span)]
+    return [(start, min(start + span, size)) for start in range(0, size, span)]
 
 
 def own_field(profile: np.ndarray, keys: int) -> int | None:
-    """Return the number of the key that tells the places of the axis apart.
+    """Return the number of the key that tells the positions of the axis apart.
 
     None if each comes more than once, as where keys differ in the zeros before it alone.
     """
@@ -89,20 +89,20 @@ def _chars(lists: list[Progression]) -> int:
     return sum(len(",".join(map(str, found.listed))) + 1 for found in lists if found.listed)
 
 
-def _chars_without(stretches: list[tuple[int, int]], size: int, weight: int) -> int:
-    """Estimate the text of stretches as gen items, and of what is in none, written out."""
-    inside = sum(end - start for start, end in stretches)
-    return len(stretches) * ITEM_CHARS + (size - inside) * min(weight * 50, ITEM_CHARS)
+def _chars_without(intervals: list[tuple[int, int]], size: int, weight: int) -> int:
+    """Estimate the text of intervals as gen items, and of what is in none, written out."""
+    inside = sum(end - start for start, end in intervals)
+    return len(intervals) * ITEM_CHARS + (size - inside) * min(weight * 50, ITEM_CHARS)
 
 
-def _stretches(profile: np.ndarray, weight: int) -> Iterator[tuple[int, int]]:
+def _intervals(profile: np.ndarray, weight: int) -> Iterator[tuple[int, int]]:
     """Yield the longest progressions that are worth an item, from the left."""
     at, starts = 0, _promising(profile)
     for _ in range(MOST_TRIES):
-        place = int(np.searchsorted(starts, at))
-        if place == len(starts):
+        position = int(np.searchsorted(starts, at))
+        if position == len(starts):
             return
-        at = int(starts[place])
+        at = int(starts[position])
         reach = min(_reach(field[at:]) for field in profile)
         if reach * weight * 50 > ITEM_CHARS:
             yield at, at + reach
@@ -112,7 +112,7 @@ def _stretches(profile: np.ndarray, weight: int) -> Iterator[tuple[int, int]]:
 
 
 def _promising(profile: np.ndarray) -> np.ndarray:
-    """Return the places where each field takes two equal steps, or two that come again."""
+    """Return the positions where each field takes two equal steps, or two that come again."""
     steps = np.diff(profile)
     twice = np.zeros(profile.shape[1], np.bool_)
     twice[: max(steps.shape[1] - 1, 0)] = np.all(steps[:, 1:] == steps[:, :-1], axis=0)

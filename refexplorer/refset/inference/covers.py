@@ -1,6 +1,6 @@
-"""Grids with holes as few boxes: whole slabs first, then blocks of them, at last single places.
+"""Grids with holes as few blocks: whole slabs first, then parts of them, at last single positions.
 
-One gen item makes all boxes of one size: a listed dimension says where they begin.
+One gen item makes all blocks of one size: a listed dimension says where they begin.
 """
 
 from __future__ import annotations
@@ -10,57 +10,57 @@ from dataclasses import dataclass
 
 import numpy as np
 
-BLOCKS = (64, 8, 1)
-"""Places of an axis that are taken together."""
+LENGTHS = (64, 8, 1)
+"""Positions of an axis that are taken together."""
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """Full boxes of one size: one place of the outer axes each, all places of the inner ones.
+class Blocks:
+    """Full blocks of one size: one position on the outer axes each, all of the inner ones.
 
     Attributes
     ----------
-    places
-        Where each box is on the outer axes, shape ``(boxes, outer axes)``; on the last of them in
-        blocks.
-    block
-        Places of the last outer axis that a box has.
+    positions
+        Where each block is on the outer axes, shape ``(blocks, outer axes)``; on the last of them
+        in units of `length`.
+    length
+        Positions of the last outer axis that a block has.
     """
 
-    places: np.ndarray
-    block: int
+    positions: np.ndarray
+    length: int
 
     @property
     def outer(self) -> int:
         """How many axes are outer ones."""
-        return int(self.places.shape[1])
+        return int(self.positions.shape[1])
 
     def rows(self, grid: np.ndarray) -> np.ndarray:
-        """Return what a grid has in the boxes, box by box, shape ``(n,)``."""
-        found: np.ndarray = _blocks(grid, self.outer, self.block)[tuple(self.places.T)].ravel()
+        """Return what a grid has in the blocks, block by block, shape ``(n,)``."""
+        found: np.ndarray = _split(grid, self.outer, self.length)[tuple(self.positions.T)].ravel()
         return found
 
 
-def cover(present: np.ndarray) -> Iterator[Boxes]:
-    """Yield boxes that hold all that is present in a grid of bool, each place once."""
+def cover(present: np.ndarray) -> Iterator[Blocks]:
+    """Yield blocks that hold all that is present in a grid of bool, each position once."""
     left = present.copy()
     for outer in range(1, left.ndim + 1):
         size = left.shape[outer - 1]
-        for block in BLOCKS:
-            if block > 1 and size < 2 * block:
+        for length in LENGTHS:
+            if length > 1 and size < 2 * length:
                 continue
-            blocks = _blocks(left, outer, block)
-            full = blocks.reshape(*blocks.shape[:outer], -1).all(-1)
+            split = _split(left, outer, length)
+            full = split.reshape(*split.shape[:outer], -1).all(-1)
             if full.any():
-                yield Boxes(np.argwhere(full), block)
-                taken = np.repeat(full, block, outer - 1)
-                at = (*[slice(None)] * (outer - 1), slice(size // block * block))
-                left[at] &= ~taken.reshape(*taken.shape, *[1] * (left.ndim - outer))
+                yield Blocks(np.argwhere(full), length)
+                taken = np.repeat(full, length, outer - 1)
+                whole = (*[slice(None)] * (outer - 1), slice(size // length * length))
+                left[whole] &= ~taken.reshape(*taken.shape, *[1] * (left.ndim - outer))
 
 
-def _blocks(grid: np.ndarray, outer: int, block: int) -> np.ndarray:
-    """Split the last outer axis in two: blocks, and places in a block; what is over is left."""
+def _split(grid: np.ndarray, outer: int, length: int) -> np.ndarray:
+    """Split the last outer axis in two: blocks, and positions in a block; the rest is left out."""
     shape = grid.shape
-    count = shape[outer - 1] // block
-    at = (*[slice(None)] * (outer - 1), slice(count * block))
-    return grid[at].reshape(*shape[: outer - 1], count, block, *shape[outer:])
+    count = shape[outer - 1] // length
+    whole = (*[slice(None)] * (outer - 1), slice(count * length))
+    return grid[whole].reshape(*shape[: outer - 1], count, length, *shape[outer:])

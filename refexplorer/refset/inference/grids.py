@@ -44,14 +44,14 @@ def _grid_of(fields: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray | None, l
     sizes = [int(codes.max()) + 1 for codes in axes]
     if np.prod(sizes, dtype=float) != len(rows):
         return None, [rows[part] for part in _parts(axes, sizes)]
-    places = np.ravel_multi_index(tuple(axes), sizes)
-    if np.any(places[1:] < places[:-1]):
-        rows = rows[np.argsort(places)]
+    positions = np.ravel_multi_index(tuple(axes), sizes)
+    if np.any(positions[1:] < positions[:-1]):
+        rows = rows[np.argsort(positions)]
     return rows.reshape(sizes), []
 
 
 def axes_of(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
-    """Return the place on its axis of each row, for the fields that others do not determine."""
+    """Return the position on its axis of each row, for the fields that others do not determine."""
     codes = [_codes(field[rows]) for field in fields]
     sizes = [int(code.max()) + 1 for code in codes]
     chosen: list[int] = []
@@ -69,22 +69,22 @@ def axes_of(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _codes(numbers: np.ndarray) -> np.ndarray:
-    """Return the place of each number among the distinct ones, int32; the numbers are used up."""
+    """Return the rank of each number among the distinct ones, int32; the numbers are used up."""
     low, high = int(numbers.min()), int(numbers.max())
     if high - low > 4 * len(numbers):
         inverse: np.ndarray = np.unique(numbers, return_inverse=True)[1].astype(np.int32)
         return inverse
     numbers -= low
-    places = np.zeros(high - low + 1, np.int32)
-    places[numbers] = 1
-    np.cumsum(places, out=places)
-    found: np.ndarray = places[numbers]
+    positions = np.zeros(high - low + 1, np.int32)
+    positions[numbers] = 1
+    np.cumsum(positions, out=positions)
+    found: np.ndarray = positions[numbers]
     found -= 1
     return found
 
 
 def _parts(axes: list[np.ndarray], sizes: list[int]) -> Iterator[np.ndarray]:
-    """Yield parts of rows that fill no grid: where an axis is full, else place by place."""
+    """Yield parts of rows that fill no grid: where an axis is full, else position by position."""
     whole = np.prod(sizes, dtype=float)
     counts = [np.bincount(codes) for codes in axes]
     full = [count == whole / size for count, size in zip(counts, sizes, strict=True)]

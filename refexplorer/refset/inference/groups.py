@@ -60,9 +60,9 @@ class _Shapes:
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
 
-    def codes(self, texts: list[str], places: np.ndarray) -> np.ndarray:
-        """Return the numbers of shapes by their places among some; -1 for none."""
-        found: np.ndarray = np.array([*map(self._code, texts), -1], np.int32)[places]
+    def codes(self, texts: list[str], positions: np.ndarray) -> np.ndarray:
+        """Return the numbers of shapes by their positions among some; -1 for none."""
+        found: np.ndarray = np.array([*map(self._code, texts), -1], np.int32)[positions]
         return found
 
     def _code(self, text: str) -> int:
@@ -107,11 +107,11 @@ def _codes(table: Table, keys: _Shapes, urls: _Shapes, tell: Callable[[int], Non
     columns = table.columns
     of_urls = _codes_of_urls(columns, urls)
     codes = np.empty(table.count, np.int64)
-    for at in range(0, table.count, BLOCK):
-        tell(at)
-        rows = slice(at, at + BLOCK)
+    for start in range(0, table.count, BLOCK):
+        tell(start)
+        rows = slice(start, start + BLOCK)
         kinds, shapes = columns.kinds[rows], of_urls[columns.targets[rows]]
-        words = keys.codes(*shapes_of(table.keys.slice(at, BLOCK)))
+        words = keys.codes(*shapes_of(table.keys.slice(start, BLOCK)))
         usable = (kinds >= URL) & (shapes >= 0) & (words >= 0)
         found = (words.astype(np.int64) * len(urls) + shapes) * 2 + (kinds == RANGE)
         codes[rows] = np.where(usable, found, -1)
@@ -123,11 +123,11 @@ def _codes_of_urls(columns: Columns, shapes: _Shapes) -> np.ndarray:
     """Return the number of the shape of each URL, and -1 for no URL behind them."""
     count = len(columns.urls)
     codes = np.full(count + 1, -1, np.int32)
-    for at in range(0, count, BLOCK):
-        urls = columns.urls_at(np.arange(at, min(at + BLOCK, count)))
+    for start in range(0, count, BLOCK):
+        urls = columns.urls_at(np.arange(start, min(start + BLOCK, count)))
         found = shapes.codes(*shapes_of(text_column([url or "" for url in urls])))
         named = np.array([url is not None for url in urls], np.bool_)
-        codes[at : at + len(urls)] = np.where(named, found, -1)
+        codes[start : start + len(urls)] = np.where(named, found, -1)
     return codes
 
 
@@ -153,13 +153,13 @@ def _rows_of(codes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     order = np.argsort(chosen)
     ordered, none = chosen[order], len(chosen)
     ranks = np.append(order, none).astype(np.uint16)
-    places = np.empty(len(codes), np.uint16)
-    for at in range(0, len(codes), BLOCK):
-        part = codes[at : at + BLOCK]
+    positions = np.empty(len(codes), np.uint16)
+    for start in range(0, len(codes), BLOCK):
+        part = codes[start : start + BLOCK]
         found = np.searchsorted(ordered, part)
         found[np.append(ordered, -1)[found] != part] = none
-        places[at : at + BLOCK] = ranks[found]
-    return np.argsort(places, kind="stable").astype(np.int32)
+        positions[start : start + BLOCK] = ranks[found]
+    return np.argsort(positions, kind="stable").astype(np.int32)
 
 
 def _group(
@@ -174,9 +174,9 @@ def _group(
     of_both = of_key + url.count("0")
     fields = np.empty((of_both + 2 * ranges, len(rows)), np.int64)
     widths = np.zeros(fields.shape, np.uint8)
-    for at in range(0, len(rows), BLOCK):
-        tell(at)
-        part, to = rows[at : at + BLOCK], slice(at, at + BLOCK)
+    for start in range(0, len(rows), BLOCK):
+        tell(start)
+        part, to = rows[start : start + BLOCK], slice(start, start + BLOCK)
         numbers = read_numbers(table.keys_at(part), of_key)
         fields[:of_key, to], widths[:of_key, to] = numbers
         numbers = _numbers_of_urls(columns, columns.targets[part], of_both - of_key)
@@ -189,10 +189,10 @@ def _group(
 def _numbers_of_urls(
     columns: Columns, targets: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the URLs at some places; a URL in a row of references is read once."""
+    """Return the numbers of URLs at some positions; a URL of consecutive rows is read once."""
     heads = np.flatnonzero(np.diff(targets, prepend=-1))
-    used, places = np.unique(targets[heads], return_inverse=True)
+    used, positions = np.unique(targets[heads], return_inverse=True)
     texts = text_column([url or "" for url in columns.urls_at(used)])
-    rows = np.repeat(places, np.diff(heads, append=len(targets)))
+    rows = np.repeat(positions, np.diff(heads, append=len(targets)))
     values, widths = read_numbers(texts, count)
     return values[:, rows], widths[:, rows]

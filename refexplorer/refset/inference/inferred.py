@@ -82,8 +82,8 @@ class Inferred:
         yield (b"{" if start == b"{" else b"") + b"}" * (1 + self.version)
 
     def _explicit(self) -> Iterator[Table]:
-        for at in range(0, len(self.kept), BLOCK):
-            block = self.table.select(self.kept[at : at + BLOCK])
+        for start in range(0, len(self.kept), BLOCK):
+            block = self.table.select(self.kept[start : start + BLOCK])
             yield retargeted(block, [self.write])
 
 
@@ -125,7 +125,7 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
         )
         if len(good) == len(items):
             return found
-        items = [items[place] for place in good]
+        items = [items[position] for position in good]
 
 
 def _with_templates(table: Table, items: Sequence[FoundItem], least: int) -> Inferred | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from refexplorer.refset.inference.axis_cuts import cuts_of, own_field, slopes
-from refexplorer.refset.inference.covers import Boxes, cover
+from refexplorer.refset.inference.covers import Blocks, cover
 from refexplorer.refset.inference.groups import Group
 from refexplorer.refset.inference.lattices import Lattice
 from refexplorer.refset.inference.progressions import fit_whole, times
@@ -37,11 +37,11 @@ class _Axis:
     Attributes
     ----------
     numbers
-        What stands for the places: the numbers of the key if all fields follow them.
+        What stands for the positions: the numbers of the key if all fields follow them.
     growth
         By what each field grows with these; None if they do not.
     share
-        What each field has at each place.
+        What each field has at each position.
     """
 
     numbers: np.ndarray
@@ -97,7 +97,7 @@ def pieces(group: Group, lattice: Lattice) -> Iterator[Lattice]:
 
 
 def write_items(group: Group, lattice: Lattice) -> Iterator[FoundItem]:
-    """Yield the gen item of a piece, or of boxes where it has holes; none if no format fits."""
+    """Yield the gen item of a piece, or of blocks where it has holes; none if no format fits."""
     present = lattice.rows >= 0
     rows = lattice.rows[present]
     if not len(rows):  # a piece that lies in a hole
@@ -115,8 +115,8 @@ def write_items(group: Group, lattice: Lattice) -> Iterator[FoundItem]:
     if present.all():
         yield _item(group, lattice, axes, pads, None)
     else:
-        for boxes in cover(present):
-            yield _item(group, lattice, axes, pads, boxes)
+        for blocks in cover(present):
+            yield _item(group, lattice, axes, pads, blocks)
 
 
 def _item(
@@ -124,54 +124,54 @@ def _item(
     lattice: Lattice,
     axes: Sequence[_Axis | None],
     pads: Sequence[int | None],
-    boxes: Boxes | None,
+    blocks: Blocks | None,
 ) -> FoundItem:
     fields = _Fields(lattice.first, [[] for _ in lattice.first])
-    if boxes is not None:
-        _add_boxes(fields, axes[: boxes.outer], boxes)
-    for axis in axes[boxes.outer if boxes else 0 :]:
+    if blocks is not None:
+        _add_blocks(fields, axes[: blocks.outer], blocks)
+    for axis in axes[blocks.outer if blocks else 0 :]:
         if axis is not None:
             fields.add(axis, fields.name(_dimension(axis.numbers)))
     texts = [
         _number(base, terms, pad or 0)
         for base, terms, pad in zip(fields.base.tolist(), fields.terms, pads, strict=True)
     ]
-    rows = lattice.rows.ravel() if boxes is None else boxes.rows(lattice.rows)
+    rows = lattice.rows.ravel() if blocks is None else blocks.rows(lattice.rows)
     return FoundItem(group.rows[rows], _source(group, fields.dimensions, texts))
 
 
-def _add_boxes(fields: _Fields, axes: Sequence[_Axis | None], boxes: Boxes) -> None:
+def _add_blocks(fields: _Fields, axes: Sequence[_Axis | None], blocks: Blocks) -> None:
     """Add one listed dimension for the outer axes: their numbers, joined like digits."""
-    block = boxes.block
+    length = blocks.length
     outer = [None if axis is None else axis.numbers for axis in axes]
-    if block > 1:
-        outer[-1] = np.arange(boxes.places[:, -1].max() + 1)
-    joined = np.zeros(len(boxes.places), np.int64)
+    if length > 1:
+        outer[-1] = np.arange(blocks.positions[:, -1].max() + 1)
+    joined = np.zeros(len(blocks.positions), np.int64)
     bases = []
-    for numbers, places in zip(outer, boxes.places.T, strict=True):
+    for numbers, positions in zip(outer, blocks.positions.T, strict=True):
         bases.append(1 if numbers is None else int(numbers.max()) + 1)
-        joined = joined * bases[-1] + (0 if numbers is None else numbers[places])
+        joined = joined * bases[-1] + (0 if numbers is None else numbers[positions])
     name = fields.name(_dimension(joined))
-    within = fields.name({"stop": block}) if block > 1 else ""
-    for at, axis in enumerate(axes):
+    within = fields.name({"stop": length}) if length > 1 else ""
+    for number, axis in enumerate(axes):
         if axis is None:
             continue
-        digit = _digit(name, bases, at)
-        if block > 1 and at == len(axes) - 1:
-            fields.add(_by_place(axis), f"({times(digit, block)} + {within})")
+        digit = _digit(name, bases, number)
+        if length > 1 and number == len(axes) - 1:
+            fields.add(_by_position(axis), f"({times(digit, length)} + {within})")
         else:
             fields.add(axis, digit)
 
 
-def _digit(name: str, bases: Sequence[int], at: int) -> str:
+def _digit(name: str, bases: Sequence[int], number: int) -> str:
     """Write one of the numbers that were joined."""
-    divisor = math.prod(bases[at + 1 :])
+    divisor = math.prod(bases[number + 1 :])
     text = f"{name} // {divisor}" if divisor > 1 else name
-    return f"{text} % {bases[at]}" if math.prod(bases[:at]) > 1 else text
+    return f"{text} % {bases[number]}" if math.prod(bases[:number]) > 1 else text
 
 
 def _axis(share: np.ndarray, first: np.ndarray, keys: int) -> _Axis:
-    """Let the numbers be those of the key if all fields follow them, else places."""
+    """Let the numbers be those of the key if all fields follow them, else positions."""
     own = own_field(share, keys)
     assert own is not None  # of a piece
     growth = slopes(share, own)
@@ -179,7 +179,7 @@ def _axis(share: np.ndarray, first: np.ndarray, keys: int) -> _Axis:
     return _Axis(numbers, growth, share)
 
 
-def _by_place(axis: _Axis) -> _Axis:
+def _by_position(axis: _Axis) -> _Axis:
     return _Axis(np.arange(len(axis.numbers)), None, axis.share)
 
 
@@ -198,8 +198,8 @@ def _dimension(values: np.ndarray) -> object:
     if np.any(np.diff(values) != step):
         return values.tolist()
     found = {"start": int(values[0]), "stop": int(values[-1]) + 1, "step": step}
-    left_out = {"start": 0, "step": 1}
-    return {name: value for name, value in found.items() if left_out.get(name) != value}
+    defaults = {"start": 0, "step": 1}
+    return {name: value for name, value in found.items() if defaults.get(name) != value}
 
 
 def _pad(numbers: np.ndarray, widths: np.ndarray) -> int | None:

@@ -14,7 +14,7 @@ import numpy as np
 from refexplorer.refset.inference.grids import axes_of, profiles
 
 THINNEST = 4
-"""A grid has at most this many places for each row."""
+"""A grid has at most this many positions for each row."""
 _LINES = 65
 """Lines along an axis from which its share is found."""
 _SAMPLE = 1001
@@ -28,9 +28,9 @@ class Lattice:
     Attributes
     ----------
     rows
-        The row at each place, int32; -1 in a hole.
+        The row at each position, int32; -1 in a hole.
     first
-        The fields at the first place, shape ``(fields,)``.
+        The fields at the first position, shape ``(fields,)``.
     shares
         What each axis adds to the fields, each ``(fields, size of the axis)``, first 0.
     """
@@ -40,7 +40,7 @@ class Lattice:
     shares: tuple[np.ndarray, ...]
 
     def cut(self, axis: int, start: int, stop: int) -> Lattice:
-        """Return the lattice between two places of an axis."""
+        """Return the lattice between two positions of an axis."""
         share = self.shares[axis]
         cut = share[:, start:stop] - share[:, start : start + 1]
         return Lattice(
@@ -73,7 +73,7 @@ def fit_lattice(fields: np.ndarray, keys: int, rows: np.ndarray) -> Lattice | No
         None where the rows fill too little of their grid.
     """
     axes = axes_of(fields[:keys], rows)
-    sizes = [int(places.max()) + 1 for places in axes]
+    sizes = [int(positions.max()) + 1 for positions in axes]
     if not axes or np.prod(sizes, dtype=float) > THINNEST * len(rows):
         return None
     grid = np.full(sizes, -1, np.int32)
@@ -82,8 +82,8 @@ def fit_lattice(fields: np.ndarray, keys: int, rows: np.ndarray) -> Lattice | No
     first, good = np.empty(len(fields), np.int64), np.ones(len(rows), np.bool_)
     for field, numbers in enumerate(fields):
         rest = numbers[rows]
-        for share, places in zip(shares, axes, strict=True):
-            rest -= share[field, places]
+        for share, positions in zip(shares, axes, strict=True):
+            rest -= share[field, positions]
         sample = np.sort(rest[:: len(rows) // _SAMPLE + 1])
         first[field] = sample[len(sample) // 2]
         good &= rest == first[field]
@@ -99,7 +99,7 @@ def _shares(fields: np.ndarray, grid: np.ndarray) -> np.ndarray:
 
 
 def _share(numbers: np.ndarray, lines: np.ndarray) -> np.ndarray:
-    """Return what places of some lines add to one field: the sum of the middle steps."""
+    """Return what positions of some lines add to one field: the sum of the middle steps."""
     both = (lines[1:] >= 0) & (lines[:-1] >= 0)
     steps = numbers[lines[1:]] - numbers[lines[:-1]]
     steps[~both] = _ABSENT

@@ -22,7 +22,7 @@ def shapes_of(texts: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
         The distinct ones, in the order in which they come: texts with ``0`` in the place of each
         number.
     codes
-        Place in `shapes` of each text, int64, shape ``(n,)``; -1 where a number is too long.
+        Index into `shapes` of each text, int64, shape ``(n,)``; -1 where a number is too long.
     """
     spans = spans_of(texts)
     digit, inside = _digits(spans)

@@ -27,7 +27,7 @@ class ProgressionLevel:
 
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """What a column adds along one axis, as a function of a place counted from 0.
+    """What a column adds along one axis, as a function of a position counted from 0.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Progression:
 
     @property
     def period(self) -> int:
-        """How many places share one number of the list."""
+        """How many positions share one number of the list."""
         return int(np.prod([level.period for level in self.levels], dtype=int))
 
     @property
@@ -55,17 +55,17 @@ class Progression:
         """The step, if there is but one level."""
         return self.levels[0].step if len(self.levels) == 1 and not self.listed else None
 
-    def terms(self, place: str) -> Iterator[str]:
-        """Yield expressions to be added up, of the place by its name."""
+    def terms(self, position: str) -> Iterator[str]:
+        """Yield expressions to be added up, of the position by its name."""
         divisor = 1
         for level in self.levels:
-            block = f"{place} // {divisor}" if divisor > 1 else place
+            block = f"{position} // {divisor}" if divisor > 1 else position
             if level.step:
                 inner = f"{block} % {level.period}" if level.period else block
                 yield times(inner, level.step)
             divisor *= level.period or 1
         if self.listed:
-            block = f"{place} // {divisor}" if divisor > 1 else place
+            block = f"{position} // {divisor}" if divisor > 1 else position
             yield f"[{','.join(map(str, self.listed))}][{block}]"
 
 

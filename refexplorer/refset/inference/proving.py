@@ -23,7 +23,7 @@ def proved(
     table: Table,
     tell: Callable[[int], None],
 ) -> list[int]:
-    """Return the places of the gen items that make exactly the references they stand for.
+    """Return the positions of the gen items that make exactly the references they stand for.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def _same(wanted: Columns, found: Columns) -> bool:
     first, second = wanted.targets, found.targets
     if len(first) != len(second) or (first < 0).any() or (second < 0).any():
         return False
-    places = np.full(len(found.urls), -1, np.int64)
-    places[second] = first
-    used = np.flatnonzero(places >= 0)
+    positions = np.full(len(found.urls), -1, np.int64)
+    positions[second] = first
+    used = np.flatnonzero(positions >= 0)
     return (
-        np.array_equal(places[second], first)
-        and [wanted.urls[place] for place in places[used]] == found.urls_at(used)
+        np.array_equal(positions[second], first)
+        and [wanted.urls[position] for position in positions[used]] == found.urls_at(used)
         and np.array_equal(wanted.kinds, found.kinds)
         and np.array_equal(wanted.offsets, found.offsets)
         and np.array_equal(wanted.lengths, found.lengths)

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from refexplorer.formats.buffers.arrow import flags_of
 from refexplorer.refset.columns.chunk_names import in_blocks
 from refexplorer.refset.columns.table import Table
-from refexplorer.refset.grids.missing_counts import lacking
+from refexplorer.refset.grids.missing_counts import missing_counts
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.tree.folders import Folder
 from refexplorer.spec.core.diagnostics import Findings, pointer
@@ -32,7 +32,7 @@ def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
 
 
 def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
-    missing = lacking(opened, array).missing
+    missing = missing_counts(opened, array).missing
     if missing:
         key = array.metadata_key
         findings.add(

@@ -51,7 +51,7 @@ def _lint_keys(table: Table, version: int, base: str, findings: Findings) -> Non
 def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
     paths = [folder.path for folder in opened.tree.folders[1:]]
     rows = opened.table.index.find_many(text_column(paths))
-    for path in (paths[place] for place in np.flatnonzero(rows >= 0).tolist()):
+    for path in (paths[position] for position in np.flatnonzero(rows >= 0).tolist()):
         findings.add(
             "key-is-also-directory",
             base + pointer(path),

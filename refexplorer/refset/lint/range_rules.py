@@ -59,10 +59,10 @@ def _order_of_places(columns: Columns, rows: np.ndarray) -> np.ndarray:
     span = int(columns.offsets[rows].max()) + 1
     if span * len(columns.urls) > np.iinfo(np.int64).max:
         return np.arange(len(rows))
-    places = columns.targets[rows].astype(np.int64)
-    places *= span
-    places += columns.offsets[rows]
-    return np.argsort(places)
+    positions = columns.targets[rows].astype(np.int64)
+    positions *= span
+    positions += columns.offsets[rows]
+    return np.argsort(positions)
 
 
 def _full_order(columns: Columns, rows: np.ndarray) -> np.ndarray:
@@ -74,15 +74,15 @@ def _at(columns: Columns, rows: np.ndarray) -> _Ranges:
 
 
 def _pairs(columns: Columns, rows: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the places of the ranges that, with the next one, pass each of the tests."""
+    """Return the positions of the ranges that, with the next one, pass each of the tests."""
     tests = (_out_of_order, _overlap, _look_like_ends, _are_same)
     found = [[np.empty(0, np.int64)] for _ in tests]
-    for at in range(0, len(rows) - 1, BLOCK):
-        ranges = _at(columns, rows[at : at + BLOCK + 1])
+    for start in range(0, len(rows) - 1, BLOCK):
+        ranges = _at(columns, rows[start : start + BLOCK + 1])
         first, second = (_Ranges(*(c[part] for c in ranges)) for part in (_ALL_BUT_LAST, _REST))
-        for places, test in zip(found, tests, strict=True):
-            places.append(at + np.flatnonzero(test(first, second)))
-    return tuple(np.concatenate(places) for places in found)
+        for positions, test in zip(found, tests, strict=True):
+            positions.append(start + np.flatnonzero(test(first, second)))
+    return tuple(np.concatenate(positions) for positions in found)
 
 
 def _out_of_order(one: _Ranges, two: _Ranges) -> np.ndarray:
@@ -124,7 +124,7 @@ def _lint_repeats(
 ) -> None:
     """Note the chunks of one array that have the range of another; `rows` are in order.
 
-    `same` are the places in `rows` where the next range is the same.
+    `same` are the indices into `rows` where the next range is the same.
     """
     if not len(same):
         return
@@ -153,26 +153,26 @@ def _by_array(
 
 
 def _arrays_of(opened: OpenedSet, part: Segment) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return paths of arrays, and the place there of the array of each row; -1 for none."""
+    """Return paths of arrays, and the position there of the array of each row; -1 for none."""
     if isinstance(part, Records):
         return (part.array.path,), np.zeros(len(part.columns.kinds), np.int32)
     paths = opened.arrays.paths
-    places = np.full(opened.table.count, -1, np.int32)
-    for place, path in enumerate(paths):
+    positions = np.full(opened.table.count, -1, np.int32)
+    for position, path in enumerate(paths):
         folder = opened.tree.folder(path)
         if folder is not None:
-            places[opened.tree.rows_below(folder)] = place
-    return paths, places
+            positions[opened.tree.rows_below(folder)] = position
+    return paths, positions
 
 
 def _by_target(
-    columns: Columns, rows: np.ndarray, places: np.ndarray
+    columns: Columns, rows: np.ndarray, positions: np.ndarray
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield each target with its first place and how many places it has."""
-    targets = columns.targets[rows[places]]
+    """Yield each target with its first position and how many positions it has."""
+    targets = columns.targets[rows[positions]]
     found = np.unique(targets, return_index=True, return_counts=True)
     for target, first, count in zip(*(column.tolist() for column in found), strict=True):
-        yield target, int(places[first]), count
+        yield target, int(positions[first]), count
 
 
 def _note_overlap(

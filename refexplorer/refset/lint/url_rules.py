@@ -67,7 +67,7 @@ def _lint_column(
 
 
 def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
-    """Return which of the `used` places may have odd URLs, and how all of those start."""
+    """Return which of the `used` positions may have odd URLs, and how all of those start."""
     urls = columns.urls
     if isinstance(urls, UrlColumn) and (start := urls.plain_start(URL_START)) is not None:
         behind = np.intersect1d(used, urls.behind(), assume_unique=True)

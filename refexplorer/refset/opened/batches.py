@@ -57,7 +57,7 @@ def _may_repeat(parts: Iterable[Segment]) -> bool:
 
 
 def _distinct(table: Table) -> Table:
-    """Return the last row of each key, at the place of the first."""
+    """Return the last row of each key, at the position of the first."""
     codes = numbers_of(table.keys.dictionary_encode().indices)
     rows = np.zeros(codes.max(initial=-1) + 1, np.int64)
     rows[codes] = np.arange(len(codes))

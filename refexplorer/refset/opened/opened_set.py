@@ -15,7 +15,7 @@ from refexplorer.refset.columns.table import Table, build_table
 from refexplorer.refset.opened.overriding import lay_over
 from refexplorer.refset.segments.entries import table_of_entries
 from refexplorer.refset.segments.records import Records
-from refexplorer.refset.segments.rejected import LeftOut, left_out_of
+from refexplorer.refset.segments.rejected import Rejected, rejected_of
 from refexplorer.refset.segments.segment import Generated, Segment, warn_of_failing
 from refexplorer.refset.tree.folders import Folder, Tree
 from refexplorer.refset.tree.level import Level
@@ -35,20 +35,20 @@ class OpenedSet:
         The explicit references.
     segments
         Those that are laid over it; none shares a key with another or with the table.
-    refused
+    rejected
         The explicit keys that cannot be used.
     """
 
     def __init__(
-        self, table: Table, segments: Sequence[Segment] = (), refused: LeftOut | None = None
+        self, table: Table, segments: Sequence[Segment] = (), rejected: Rejected | None = None
     ) -> None:
         self.table = table
         self.segments: tuple[Segment, ...] = tuple(segments)
-        self.refused = refused or LeftOut()
+        self.rejected = rejected or Rejected()
         self._levels: dict[int, Level] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {"table": self.table, "segments": self.segments, "refused": self.refused}
+        kept = {"table": self.table, "segments": self.segments, "rejected": self.rejected}
         return kept | {"_levels": {}}
 
     @cached_property
@@ -114,22 +114,22 @@ class OpenedSet:
         error = self._error_of(key)
         return KeyError(key if error is None else f"{key}: {error.message}")
 
-    def left_out(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Diagnostic | None:
         """Return why a key of the source cannot be used; None if it can, or is not there."""
         return self._error_of(key) if self.lookup(key) is None else None
 
     def _error_of(self, key: str) -> Diagnostic | None:
         """Return what is wrong with a key that is known not to be there."""
         parts = (part for part in self.segments if isinstance(part, Generated | Records))
-        errors = (part.left_out(key) for part in parts if key.startswith(part.folder))
-        return next(filter(None, errors), None) or self.refused.find(key)
+        errors = (part.rejection(key) for part in parts if key.startswith(part.folder))
+        return next(filter(None, errors), None) or self.rejected.find(key)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; generated ones that fail are left out."""
-        for part, low, high in self.stretches(start, stop):
+        for part, low, high in self.intervals(start, stop):
             yield from part.iterate(low, high)
 
-    def stretches(
+    def intervals(
         self, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[Segment, int, int]]:
         """Yield the segments that hold the keys numbered `start` to `stop`, and the rows there."""
@@ -195,7 +195,7 @@ class OpenedSet:
         return node
 
     def position(self, path: str) -> int:
-        """Return the place of a path among its siblings, from 0.
+        """Return the position of a path among its siblings, from 0.
 
         Raises
         ------
@@ -204,9 +204,9 @@ class OpenedSet:
         """
         for parent in folders_above(path):
             folder = self.tree.folder(parent)
-            place = None if folder is None else self._level(folder).position(path)
-            if place is not None:
-                return place
+            position = None if folder is None else self._level(folder).position(path)
+            if position is not None:
+                return position
         raise KeyError(path)
 
     def parent(self, path: str) -> str:
@@ -228,14 +228,14 @@ def open_document(document: Document, entries: Entries | None = None) -> OpenedS
     """
     if entries is None:
         table = build_table(document.entries())
-        refused = left_out_of(document.base, document.left_out)
+        rejected = rejected_of(document.base, document.rejected)
     else:
-        table, refused = table_of_entries(entries, document)
-    refused = replace(refused, items=document.refused)
+        table, rejected = table_of_entries(entries, document)
+    rejected = replace(rejected, items=document.rejected_items)
     table, segments = lay_over(
         table, [Generated(i, i.failing) for i in document.gen], document.findings
     )
-    return OpenedSet(table, [segment for segment in segments if segment.count], refused)
+    return OpenedSet(table, [segment for segment in segments if segment.count], rejected)
 
 
 def open_store(store: ParquetStore) -> OpenedSet:

@@ -63,7 +63,7 @@ class _ListedKeys:
 
     Attributes
     ----------
-    places
+    positions
         The numbers of the gen items among the segments, in order.
     starts
         Where the keys of each begin.
@@ -71,12 +71,12 @@ class _ListedKeys:
         All of them, none twice by one item.
     """
 
-    places: list[int]
+    positions: list[int]
     starts: np.ndarray
     keys: pa.ChunkedArray
 
     def owners(self, rows: np.ndarray) -> np.ndarray:
-        """Return which of `places` made the keys in some rows."""
+        """Return which of `positions` made the keys in some rows."""
         return np.searchsorted(self.starts, rows, "right") - 1
 
 
@@ -88,13 +88,13 @@ class _Overriding:
         self._segments = segments
         self._findings = findings
         self._gone = np.zeros(table.count, np.bool_)
-        self._hidden: dict[int, np.ndarray] = {}
+        self._overridden: dict[int, np.ndarray] = {}
         self._remade: dict[int, tuple[str, int]] = {}
         self._looks = _LOOKS
         self._groups = _by_folder(segments)
-        listed = (_listed(places, segments, table.count) for places in self._groups.values())
+        listed = (_listed(positions, segments, table.count) for positions in self._groups.values())
         self._listed = [each for each in listed if each is not None]
-        self._in_columns = {place for each in self._listed for place in each.places}
+        self._in_columns = {position for each in self._listed for position in each.positions}
 
     def compare(self) -> None:
         """Compare columns first, which is cheap, then what is left in the order of the items."""
@@ -102,20 +102,22 @@ class _Overriding:
             self._compare_table_with(listed)
             self._compare_among(listed)
         around = _related(self._groups)
-        for place, made in enumerate(self._segments):
-            self._compare_item(place, around[made.folder])
+        for position, made in enumerate(self._segments):
+            self._compare_item(position, around[made.folder])
             if self._looks < 0:
                 self._note_unchecked(made)
                 break
-        for place, (key, count) in sorted(self._remade.items()):
-            self._note_remade(self._segments[place], key, count)
+        for position, (key, count) in sorted(self._remade.items()):
+            self._note_remade(self._segments[position], key, count)
 
     def left(self) -> tuple[Table, list[Generated]]:
         """Return what counts."""
         table = self._table.select(np.flatnonzero(~self._gone)) if self._gone.any() else self._table
         return table, [
-            segment.without(self._hidden[place].tolist()) if place in self._hidden else segment
-            for place, segment in enumerate(self._segments)
+            segment.without(self._overridden[position].tolist())
+            if position in self._overridden
+            else segment
+            for position, segment in enumerate(self._segments)
         ]
 
     def _compare_table_with(self, listed: _ListedKeys) -> None:
@@ -124,7 +126,7 @@ class _Overriding:
         owners = listed.owners(numbers_of(found.drop_null()))
         self._gone[rows] = True
         for owner, first, count in _counted(owners):
-            self._tell(listed.places[owner], self._table.key_at(int(rows[first])), count)
+            self._tell(listed.positions[owner], self._table.key_at(int(rows[first])), count)
 
     def _compare_among(self, listed: _ListedKeys) -> None:
         codes = numbers_of(listed.keys.combine_chunks().dictionary_encode().indices)
@@ -133,34 +135,34 @@ class _Overriding:
         remade, later = order[again], listed.owners(order[again + 1])
         for owner, first, count in _counted(later):
             key = listed.keys[int(remade[first])].as_py()
-            self._tell(listed.places[owner], key, count)
+            self._tell(listed.positions[owner], key, count)
         remade.sort()
         bounds = np.searchsorted(remade, listed.starts).tolist()
         for number, (start, stop) in enumerate(pairwise([*bounds, len(remade)])):
             if start < stop:
                 rows = remade[start:stop] - listed.starts[number]
-                self._hidden[listed.places[number]] = rows
+                self._overridden[listed.positions[number]] = rows
 
-    def _compare_item(self, place: int, folders: Sequence[str]) -> None:
-        made = self._segments[place]
-        if place not in self._in_columns:
-            self._compare_table(place, made)
+    def _compare_item(self, position: int, folders: Sequence[str]) -> None:
+        made = self._segments[position]
+        if position not in self._in_columns:
+            self._compare_table(position, made)
         for folder in folders:
-            if folder == made.folder and place in self._in_columns:
+            if folder == made.folder and position in self._in_columns:
                 continue
             for earlier in self._groups[folder]:
-                if earlier >= place or self._looks < 0:
+                if earlier >= position or self._looks < 0:
                     break
-                self._compare_pair(earlier, place)
+                self._compare_pair(earlier, position)
 
-    def _compare_table(self, place: int, made: Generated) -> None:
+    def _compare_table(self, position: int, made: Generated) -> None:
         rows = np.flatnonzero(could_make(made, self._table.keys) & ~self._gone)
         self._looks -= self._table.count // _MATCHED_AT_ONCE + len(rows)
         if self._looks >= 0:
             remade = [row for row in rows.tolist() if _makes(made, self._table.key_at(row))]
             if remade:
                 self._gone[remade] = True
-                self._tell(place, self._table.key_at(remade[0]), len(remade))
+                self._tell(position, self._table.key_at(remade[0]), len(remade))
 
     def _compare_pair(self, earlier: int, later: int) -> None:
         segment, made = self._segments[earlier], self._segments[later]
@@ -171,17 +173,17 @@ class _Overriding:
         if segment.count == fewer:
             rows = [row for row in range(segment.count) if _makes(made, segment.key_at(row))]
         else:
-            places = (segment.find(made.key_at(row)) for row in range(made.count))
-            rows = [row for row in places if row is not None]
-        hidden = self._hidden.get(earlier, np.empty(0, np.int64))
-        news = np.setdiff1d(as_column(rows), hidden)
+            positions = (segment.find(made.key_at(row)) for row in range(made.count))
+            rows = [row for row in positions if row is not None]
+        overridden = self._overridden.get(earlier, np.empty(0, np.int64))
+        news = np.setdiff1d(as_column(rows), overridden)
         if len(news):
-            self._hidden[earlier] = np.union1d(hidden, news)
+            self._overridden[earlier] = np.union1d(overridden, news)
             self._tell(later, segment.key_at(int(news[0])), len(news))
 
-    def _tell(self, place: int, key: str, count: int) -> None:
-        first, before = self._remade.get(place, (key, 0))
-        self._remade[place] = first, before + count
+    def _tell(self, position: int, key: str, count: int) -> None:
+        first, before = self._remade.get(position, (key, 0))
+        self._remade[position] = first, before + count
 
     def _note_remade(self, made: Generated, key: str, count: int) -> None:
         self._findings.add(
@@ -210,14 +212,16 @@ def _counted(owners: np.ndarray) -> Iterator[tuple[int, int, int]]:
 
 def _by_folder(segments: Sequence[Generated]) -> dict[str, list[int]]:
     groups: dict[str, list[int]] = defaultdict(list)
-    for place, segment in enumerate(segments):
-        groups[segment.folder].append(place)
+    for position, segment in enumerate(segments):
+        groups[segment.folder].append(position)
     return groups
 
 
-def _listed(places: list[int], segments: Sequence[Generated], explicit: int) -> _ListedKeys | None:
+def _listed(
+    positions: list[int], segments: Sequence[Generated], explicit: int
+) -> _ListedKeys | None:
     """Write out the keys of one folder, unless to look them up is less work, or they are many."""
-    made = [segments[place] for place in places]
+    made = [segments[position] for position in positions]
     total = sum(each.count for each in made)
     if len(made) == 1 or (total + explicit) * len(made) <= _FEW_LOOKS:
         return None
@@ -228,7 +232,7 @@ def _listed(places: list[int], segments: Sequence[Generated], explicit: int) -> 
     if sum(counts) < total:
         return None
     keys = pa.chunked_array([keys for each in chunks for keys in each], pa.large_string())
-    return _ListedKeys(places, np.cumsum([0, *counts[:-1]]), keys)
+    return _ListedKeys(positions, np.cumsum([0, *counts[:-1]]), keys)
 
 
 def _related(groups: dict[str, list[int]]) -> dict[str, list[str]]:

@@ -54,9 +54,9 @@ def explain(
         return explain_generated(segment.item, segment.number(row), reference)
     if isinstance(segment, Records):
         number = segment.chunk_number(row)
-        file, place = divmod(number, segment.store.record_size)
+        file, position = divmod(number, segment.store.record_size)
         name = segment.store.record_file(segment.array, file)
-        return explain_record(key, name, place, reference)
+        return explain_record(key, name, position, reference)
     at = base + pointer(key)
     written = _written(source, at)
     return explain_entry(key, written, at, reference, templates, limits, compiler)

@@ -59,7 +59,7 @@ class Internals:
         if self._page is None or self._page[0] != (start, stop):
             found = [
                 (key, reference, part.origin)
-                for part, low, high in self.opened.stretches(start, stop)
+                for part, low, high in self.opened.intervals(start, stop)
                 for key, reference in part.iterate(low, high)
             ]
             self._page = (start, stop), found  # the editor compares a page with the one after it

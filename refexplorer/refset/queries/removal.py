@@ -20,7 +20,7 @@ from refexplorer.spec.gen.blocks import values_at
 from refexplorer.spec.gen.dimensions import Dimension
 
 SHOWN = 200
-"""Removed keys that are named, each with its place."""
+"""Removed keys that are named, each with its number in the later set."""
 RUN = 10
 """Of keys that stood one behind the other, so many are named."""
 SCANNED = 2_000
@@ -36,14 +36,14 @@ class Removed:
     ----------
     count
         How many; a lower bound unless `is_exact`.
-    places
+    positions
         The first of them in order, each with the number of the key of the later set before which
         it stood.
     """
 
     count: int
     is_exact: bool
-    places: tuple[tuple[int, str], ...]
+    positions: tuple[tuple[int, str], ...]
 
 
 def removed_keys(before: OpenedSet, after: OpenedSet) -> Removed:
@@ -55,8 +55,8 @@ def removed_keys(before: OpenedSet, after: OpenedSet) -> Removed:
         gone += [(part, row) for row in rows]
         count += len(rows) if counted is None else max(counted, len(rows))
         is_exact = is_exact and counted is not None
-    places = sorted(_placed(gone[:SHOWN], before, after), key=lambda placed: placed[0])
-    return Removed(count, is_exact, tuple(places))
+    first = sorted(_placed(gone[:SHOWN], before, after), key=lambda placed: placed[0])
+    return Removed(count, is_exact, tuple(first))
 
 
 def _removed_rows(part: Segment, after: OpenedSet) -> tuple[list[int], int | None]:
@@ -106,9 +106,9 @@ def _made_by(part: Segment, twin: Segment | None, numbers: np.ndarray) -> np.nda
     made = np.ones(len(numbers), np.bool_)
     others = {dimension.name: dimension for dimension in twin.item.dimensions}
     for name, column in values_at(part.item.varying, numbers).items():
-        values, places = np.unique(column, return_inverse=True)
+        values, positions = np.unique(column, return_inverse=True)
         inside = [others[name].index(value) is not None for value in values.tolist()]
-        made &= np.array(inside, np.bool_)[places]
+        made &= np.array(inside, np.bool_)[positions]
     return made
 
 
@@ -137,8 +137,8 @@ def _is_twin(one: Segment, other: Segment) -> bool:
     names = a.key.names
     return (
         a.key.text == b.key.text
-        and not one.hidden
-        and not other.hidden
+        and not one.overridden
+        and not other.overridden
         and a.inverter is not None
         and b.inverter is not None
         and all(a.templates.get(name) == b.templates.get(name) for name in names)
@@ -170,21 +170,21 @@ def _shared(one: Dimension, other: Dimension) -> int | None:
 def _placed(
     gone: list[tuple[Segment, int]], before: OpenedSet, after: OpenedSet
 ) -> Iterator[tuple[int, str]]:
-    """Yield each key with its place: behind the key that stood before it and is still there."""
+    """Yield each key with its number: after the key that stood before it and is still there."""
     before_it: tuple[Segment, int] | None = None
-    named = place = 0
+    named = number = 0
     for part, row in gone:
         follows = before_it is not None and before_it[0] is part and before_it[1] == row - 1
         before_it = part, row
         named = named + 1 if follows else 1
         if named == 1:
-            place = _place_after(part, row - 1, before, after)
+            number = _number_after(part, row - 1, before, after)
         if named <= RUN:
-            yield place, part.key_at(row)
+            yield number, part.key_at(row)
 
 
-def _place_after(part: Segment, last: int, before: OpenedSet, after: OpenedSet) -> int:
-    """Return the place behind a row, or where its segment would begin."""
+def _number_after(part: Segment, last: int, before: OpenedSet, after: OpenedSet) -> int:
+    """Return the number after that of a row, or where its segment would begin."""
     try:
         if last >= 0:
             return number_of(after, part.key_at(last)) + 1

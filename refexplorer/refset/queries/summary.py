@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refexplorer.refset.columns.reference_columns import KINDS, Columns
-from refexplorer.refset.grids.missing_counts import lacking
+from refexplorer.refset.grids.missing_counts import missing_counts
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.generated_columns import columns_of
 from refexplorer.refset.segments.records import Records
@@ -103,7 +103,7 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
     below = opened.tree.folders[folder.number : folder.end]
     groups = sum(opened.tree.type_of(f) is NodeType.GROUP for f in below)
     opened.arrays.count(arrays)
-    lack = [lacking(opened, array) for array in arrays]
+    counts = [missing_counts(opened, array) for array in arrays]
     return Summary(
         path,
         sum(tally.kinds.values()),
@@ -112,8 +112,8 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
         tally.kinds,
         tally.bytes,
         len(tally.urls) + tally.more_urls,
-        _sum_of_known([each.missing for each in lack]),
-        _sum_of_known([each.left_out for each in lack]),
+        _sum_of_known([each.missing for each in counts]),
+        _sum_of_known([each.rejected for each in counts]),
     )
 
 

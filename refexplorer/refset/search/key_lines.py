@@ -57,7 +57,7 @@ class KeyLines:
         matcher
             What the keys must match; None stands for all.
         kinds
-            Places in `KINDS`; none stands for all.
+            Positions in `KINDS`; none stands for all.
         """
         if matcher is not None and not matcher.may_be_in(self.segment.folder):
             return
@@ -80,13 +80,13 @@ class KeyLines:
 
     def _suspects(self, matcher: Matcher) -> np.ndarray | None:
         """Say which rows may match, by the names of the keys; None if they do not tell."""
-        parts = matcher.needles.parts
+        parts = matcher.literals.parts
         names = self._names() if parts and self._is_worth_it else None
         return None if names is None else names.holding(parts)
 
     def _checked(self, rows: np.ndarray, matcher: Matcher) -> np.ndarray:
         """Return those of the suspected rows that match."""
-        if matcher.needles.is_all or not len(rows):
+        if matcher.literals.is_all or not len(rows):
             return rows
         found: np.ndarray = rows[matcher.matches(self.segment.keys_at(rows))]
         return found
@@ -96,16 +96,16 @@ class KeyLines:
         return fits
 
     def _places(self, start: int, rows: np.ndarray, matcher: Matcher) -> np.ndarray:
-        """Return the places in a block that match."""
+        """Return the positions in a block that match."""
         use_lines = self._is_worth_it and matcher.across_lines
         lines = self._lines(start, rows) if use_lines else None
         if lines is None:
             return np.flatnonzero(matcher.matches(self.segment.keys_at(rows)))
         texts = np.flatnonzero(matcher.may_match(lines))
-        places = (texts[:, None] * LINES + np.arange(LINES)).ravel()
-        places = places[places < len(rows)]
+        positions = (texts[:, None] * LINES + np.arange(LINES)).ravel()
+        positions = positions[positions < len(rows)]
         keys = pc.list_flatten(pc.split_pattern(lines.take(number_column(texts)), "\n"))
-        found: np.ndarray = places[matcher.matches(keys)]
+        found: np.ndarray = positions[matcher.matches(keys)]
         return found
 
     def _lines(self, start: int, rows: np.ndarray) -> pa.StringArray | None:

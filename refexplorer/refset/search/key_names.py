@@ -16,7 +16,7 @@ from refexplorer.formats.buffers.arrow import numbers_of, text_column
 from refexplorer.formats.buffers.spans import BLOCK, Spans, spans_of
 from refexplorer.refset.chunks.grid_counting import has_plain_names
 from refexplorer.refset.columns.chunk_keys import chunk_keys
-from refexplorer.refset.search.literals import Needle
+from refexplorer.refset.search.literals import Literal
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.tree.folders import Tree
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -31,7 +31,7 @@ class Names:
     """Distinct names, which know the answers to what they were asked last."""
 
     def __init__(self, texts: pa.LargeStringArray) -> None:
-        self.matching = lru_cache(_ASKED)(lambda needle: needle.matches(texts))
+        self.matching = lru_cache(_ASKED)(lambda literal: literal.matches(texts))
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class KeyNames:
     names
         Maybe shared with other arrays.
     codes
-        The place of each key's name among them, shape ``(n,)``.
+        The position of each key's name among them, shape ``(n,)``.
     folders
         Column of texts that end in a slash.
     rows
@@ -55,13 +55,13 @@ class KeyNames:
     folders: pa.LargeStringArray
     rows: Sequence[np.ndarray | slice]
 
-    def holding(self, needles: Sequence[Needle]) -> np.ndarray:
-        """Say which keys have all of some needles, shape ``(n,)`` bool."""
+    def holding(self, literals: Sequence[Literal]) -> np.ndarray:
+        """Say which keys have all of some literals, shape ``(n,)`` bool."""
         found = np.ones(len(self.codes), np.bool_)
-        for needle in needles:
-            held: np.ndarray = self.names.matching(needle)[self.codes]
-            for place in np.flatnonzero(needle.matches(self.folders)).tolist():
-                held[self.rows[place]] = True
+        for literal in literals:
+            held: np.ndarray = self.names.matching(literal)[self.codes]
+            for position in np.flatnonzero(literal.matches(self.folders)).tolist():
+                held[self.rows[position]] = True
             found &= held
         return found
 
@@ -72,7 +72,7 @@ def names_of_tree(tree: Tree) -> KeyNames | None:
     rows = [tree.rows_in(folder) for folder in tree.folders]
     if max(map(len, rows)) > len(keys) // 2 or not all(map(tree.is_exact, tree.folders)):
         return None
-    blocks = [_last_parts(keys.slice(at, BLOCK)) for at in range(0, len(keys), BLOCK)]
+    blocks = [_last_parts(keys.slice(start, BLOCK)) for start in range(0, len(keys), BLOCK)]
     encoded = pa.chunked_array(blocks).dictionary_encode().chunks
     codes = np.concatenate([numbers_of(chunk.indices) for chunk in encoded])
     paths = text_column([folder.path + "/" for folder in tree.folders[1:]])

@@ -1,6 +1,6 @@
 """What must stand within one part of every key that a search finds.
 
-A needle has no slash and cannot match one, so where it matches a key, it matches the key's folder
+A literal has no slash and cannot match one, so where it matches a key, it matches the key's folder
 or what follows the folder. Of these a set has far fewer than keys: the chunks of all arrays are
 called alike.
 """
@@ -23,7 +23,7 @@ _PIECE = re.compile(rf"(?:{_ATOM}(?:[?*+]|\{{\d+(?:,\d*)?\}})?)+")
 _BETWEEN = re.compile(r"/|(?<!\\)\.[*+]?")
 
 
-class Needle(NamedTuple):
+class Literal(NamedTuple):
     """A text, or a regular expression."""
 
     text: str
@@ -35,7 +35,7 @@ class Needle(NamedTuple):
         return flags_of(ask(texts, self.text))
 
 
-class Needles(NamedTuple):
+class Literals(NamedTuple):
     """What a search looks for, in parts.
 
     Attributes
@@ -46,25 +46,25 @@ class Needles(NamedTuple):
         Whether a key with the one part matches.
     """
 
-    parts: tuple[Needle, ...]
+    parts: tuple[Literal, ...]
     is_all: bool
 
 
-def needles_of(text: str, mode: str) -> Needles:
-    """Return the needles of a search; the mode is one of `pattern_matching.MODES`."""
+def literals_of(text: str, mode: str) -> Literals:
+    """Return the literals of a search; the mode is one of `pattern_matching.MODES`."""
     if mode == "regex":
         return _of_regex(text)
     texts = GLOB_MARKS.split(text)[::2] if mode == "glob" else [text]
-    parts = tuple(Needle(part) for piece in texts for part in piece.split("/") if part)
-    return Needles(parts, mode == "substring" and len(parts) == 1 and parts[0].text == text)
+    parts = tuple(Literal(part) for piece in texts for part in piece.split("/") if part)
+    return Literals(parts, mode == "substring" and len(parts) == 1 and parts[0].text == text)
 
 
-def _of_regex(text: str) -> Needles:
+def _of_regex(text: str) -> Literals:
     body = text.removeprefix("^").removesuffix("$")
     pieces = _BETWEEN.split(body)
     if body.endswith("\\") or not all(_PIECE.fullmatch(piece) for piece in pieces if piece):
-        return Needles((), False)
+        return Literals((), False)
     if text.endswith("$") and pieces[-1]:
         pieces[-1] += "$"
-    parts = tuple(Needle(piece, True) for piece in pieces if piece)
-    return Needles(parts, len(parts) == 1 and parts[0].text == text)
+    parts = tuple(Literal(piece, True) for piece in pieces if piece)
+    return Literals(parts, len(parts) == 1 and parts[0].text == text)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.arrow import flags_of, text_column
-from refexplorer.refset.search.literals import GLOB_MARKS, needles_of
+from refexplorer.refset.search.literals import GLOB_MARKS, literals_of
 
 MODES = ("glob", "regex", "substring")
 _GLOB_MARKS = {"*": ".*", "?": "."}
@@ -39,7 +39,7 @@ class Matcher:
         Whether `may_match` can tell anything.
     start
         What every key that matches begins with, as far as it was seen.
-    needles
+    literals
         What is in every key that matches.
 
     Raises
@@ -60,7 +60,7 @@ class Matcher:
         self._per_line = "(?m)" + pattern
         self._pattern = "(?s)" + pattern if mode == "glob" else pattern
         self.start = _start(text, mode)
-        self.needles = needles_of(text, mode)
+        self.literals = literals_of(text, mode)
         self._literal = text if mode == "substring" else None
         self._check(text)
 

@@ -12,7 +12,7 @@ from refexplorer.formats.buffers.entries import Entries
 from refexplorer.formats.buffers.spans import spans_of
 from refexplorer.refset.columns.reference_columns import RANGE, Columns, ColumnsBuilder, UrlColumn
 from refexplorer.refset.columns.table import Table
-from refexplorer.refset.segments.rejected import LeftOut
+from refexplorer.refset.segments.rejected import Rejected
 from refexplorer.spec.core.diagnostics import Reason
 from refexplorer.spec.core.reference_parsing import BadReference, check_length, read_reference
 from refexplorer.spec.document.model import ArgumentNotes, Document, EntryNotes, UrlReader
@@ -21,24 +21,24 @@ _LEFT_OUT = -2
 
 
 @dataclass
-class _Refused:
-    """What is wrong with values, by their rows, and with URLs, by their places."""
+class _Errors:
+    """What is wrong with values, by their rows, and with URLs, by their positions."""
 
     rows: dict[int, Reason] = field(default_factory=dict)
     urls: dict[int, Reason] = field(default_factory=dict)
 
-    def left_out(self, entries: Entries, rows: np.ndarray, base: str) -> LeftOut:
-        """Return the keys of some rows, all of which were refused."""
+    def rejected(self, entries: Entries, rows: np.ndarray, base: str) -> Rejected:
+        """Return the keys of some rows, all of which were rejected."""
         reasons = (*self.rows.values(), *self.urls.values())
         of_row = {row: code for code, row in enumerate(self.rows)}
-        of_url = {place: code for code, place in enumerate(self.urls, len(self.rows))}
+        of_url = {position: code for code, position in enumerate(self.urls, len(self.rows))}
         pairs = zip(rows.tolist(), entries.codes[rows].tolist(), strict=True)
-        codes = [of_row[row] if row in of_row else of_url[place] for row, place in pairs]
+        codes = [of_row[row] if row in of_row else of_url[position] for row, position in pairs]
         keys = entries.keys.take(number_column(rows))
-        return LeftOut(base, keys, np.array(codes, np.int32), reasons)
+        return Rejected(base, keys, np.array(codes, np.int32), reasons)
 
 
-def table_of_entries(entries: Entries, document: Document) -> tuple[Table, LeftOut]:
+def table_of_entries(entries: Entries, document: Document) -> tuple[Table, Rejected]:
     """Put entries into a table; bad ones are noted in the document and left out.
 
     Parameters
@@ -48,23 +48,23 @@ def table_of_entries(entries: Entries, document: Document) -> tuple[Table, LeftO
     document
         The document without its references.
     """
-    keys, urls, refused = entries.keys, UrlReader(document), _Refused()
-    _refuse_long(entries, document, refused)
-    rows, values = _values(entries, document, urls, refused)
-    columns = _ranges(entries, document, urls, refused).overwritten(rows, values)
-    columns.targets[list(refused.rows)] = _LEFT_OUT
+    keys, urls, errors = entries.keys, UrlReader(document), _Errors()
+    _refuse_long(entries, document, errors)
+    rows, values = _values(entries, document, urls, errors)
+    columns = _ranges(entries, document, urls, errors).overwritten(rows, values)
+    columns.targets[list(errors.rows)] = _LEFT_OUT
     _note_arguments(entries, document)
     table = Table(keys, columns)
     if table.index.unique and not np.any(columns.targets == _LEFT_OUT):
-        return table, LeftOut(document.base)
+        return table, Rejected(document.base)
     rows = _last(keys, document)
     is_bad = columns.targets[rows] == _LEFT_OUT
-    left_out = refused.left_out(entries, rows[is_bad], document.base)
+    rejected = errors.rejected(entries, rows[is_bad], document.base)
     rows = rows[~is_bad]
-    return Table(keys.take(number_column(rows)), columns.select(rows)), left_out
+    return Table(keys.take(number_column(rows)), columns.select(rows)), rejected
 
 
-def _refuse_long(entries: Entries, document: Document, refused: _Refused) -> None:
+def _refuse_long(entries: Entries, document: Document, errors: _Errors) -> None:
     """Refuse the keys that are longer than the limits allow."""
     sizes = spans_of(entries.keys).sizes
     for row in np.flatnonzero(sizes > document.limits.key_bytes).tolist():
@@ -72,14 +72,14 @@ def _refuse_long(entries: Entries, document: Document, refused: _Refused) -> Non
         try:
             check_length(key, document.limits)
         except BadReference as bad:
-            refused.rows[row] = EntryNotes(document, key).refuse(bad)
+            errors.rows[row] = EntryNotes(document, key).refuse(bad)
 
 
-def _ranges(entries: Entries, document: Document, urls: UrlReader, refused: _Refused) -> Columns:
+def _ranges(entries: Entries, document: Document, urls: UrlReader, errors: _Errors) -> Columns:
     """Return the columns with the byte ranges in their rows; the other rows are left out yet."""
     texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
     if document.version and _is_any_rendered(texts):
-        texts, codes[:-1] = _rendered(entries, document, urls, refused)
+        texts, codes[:-1] = _rendered(entries, document, urls, errors)
     codes[-1] = _LEFT_OUT
     kinds = np.full(len(entries.keys), RANGE, np.uint8)
     targets = codes[entries.codes]
@@ -93,17 +93,17 @@ def _is_any_rendered(texts: pa.LargeStringArray) -> bool:
 
 
 def _rendered(
-    entries: Entries, document: Document, urls: UrlReader, refused: _Refused
+    entries: Entries, document: Document, urls: UrlReader, errors: _Errors
 ) -> tuple[pa.Array, np.ndarray]:
-    """Render each distinct URL; return the distinct results, and for each URL its place there."""
+    """Render each distinct URL; return the distinct results, and for each URL its index there."""
     found: dict[str, int] = {}
     codes = np.full(len(entries.urls), _LEFT_OUT, np.int32)
-    for place, text in enumerate(entries.urls.to_pylist()):
+    for position, text in enumerate(entries.urls.to_pylist()):
         try:
-            codes[place] = found.setdefault(urls.read(text), len(found))
+            codes[position] = found.setdefault(urls.read(text), len(found))
         except BadReference as bad:
-            refused.urls[place] = Reason.of(bad)
-            _note_bad_url(bad, place, entries, document)
+            errors.urls[position] = Reason.of(bad)
+            _note_bad_url(bad, position, entries, document)
     return text_column(list(found)), codes
 
 
@@ -119,33 +119,33 @@ def _note_arguments(entries: Entries, document: Document) -> None:
             notes.add(entries.keys[row].as_py(), value)
 
 
-def _note_bad_url(bad: BadReference, place: int, entries: Entries, document: Document) -> None:
+def _note_bad_url(bad: BadReference, position: int, entries: Entries, document: Document) -> None:
     """Note a URL that cannot be rendered, at the first keys that have it."""
-    for row in np.flatnonzero(entries.codes == place).tolist():
+    for row in np.flatnonzero(entries.codes == position).tolist():
         EntryNotes(document, entries.keys[row].as_py()).refuse(bad)
 
 
 def _values(
-    entries: Entries, document: Document, urls: UrlReader, refused: _Refused
+    entries: Entries, document: Document, urls: UrlReader, errors: _Errors
 ) -> tuple[np.ndarray, Columns]:
     """Read the values that are no plain byte range; return their rows and references."""
     builder = ColumnsBuilder()
     rows: list[int] = []
     for row, value in entries.values.items():
-        if row in refused.rows:
+        if row in errors.rows:
             continue
         notes = EntryNotes(document, entries.keys[row].as_py())
         try:
             builder.add(read_reference(value, urls.read, notes.add))
         except BadReference as bad:
-            refused.rows[row] = notes.refuse(bad)
+            errors.rows[row] = notes.refuse(bad)
         else:
             rows.append(row)
     return np.array(rows, np.int64), builder.build()
 
 
 def _last(keys: pa.Array, document: Document) -> np.ndarray:
-    """Return the rows that count: of equal keys the last one, at the place of the first."""
+    """Return the rows that count: of equal keys the last one, at the position of the first."""
     codes = numbers_of(keys.dictionary_encode().indices)
     counts = np.bincount(codes)
     rows = np.zeros(len(counts), np.int64)

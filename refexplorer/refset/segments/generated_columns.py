@@ -34,7 +34,9 @@ def _keys_of(run: Run) -> pa.LargeStringArray:
     if not isinstance(run.texts, Halves):
         return text_column(run.keys)
     parts = ((run.texts.heads, run.texts.high), (run.texts.tails, run.texts.low))
-    return joined(*(text_column(texts).take(number_column(places)) for texts, places in parts))
+    return joined(
+        *(text_column(texts).take(number_column(positions)) for texts, positions in parts)
+    )
 
 
 def columns_of(run: Run) -> Columns:

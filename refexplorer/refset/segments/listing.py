@@ -60,7 +60,7 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
         The numbers of the targets so far; those that are new are added.
     """
     table = np.full(len(columns.urls) + 1, -1, np.int64)
-    for place in np.unique(columns.targets[columns.targets >= 0]).tolist():
-        table[place] = codes.setdefault(columns.urls[place], len(codes))
+    for position in np.unique(columns.targets[columns.targets >= 0]).tolist():
+        table[position] = codes.setdefault(columns.urls[position], len(codes))
     coded: np.ndarray = table[columns.targets]
     return coded

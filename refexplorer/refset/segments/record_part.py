@@ -43,18 +43,18 @@ class Held:
     count: int
     rows: np.ndarray | None = None
 
-    def rows_at(self, places: np.ndarray) -> np.ndarray:
-        """Return the numbers of the rows at some places, shape ``(n,)`` int64."""
-        return places if self.rows is None else self.rows[places].astype(np.int64)
+    def rows_at(self, positions: np.ndarray) -> np.ndarray:
+        """Return the numbers of the rows at some positions, shape ``(n,)`` int64."""
+        return positions if self.rows is None else self.rows[positions].astype(np.int64)
 
-    def row_at(self, place: int) -> int:
-        """Return the number of the row at a place among those that hold a reference."""
-        return place if self.rows is None else int(self.rows[place])
+    def row_at(self, position: int) -> int:
+        """Return the number of the row at a position among those that hold a reference."""
+        return position if self.rows is None else int(self.rows[position])
 
     def place_of(self, row: int) -> int | None:
-        """Return the place of a row, None if it holds no reference."""
-        place = row if self.rows is None else int(np.searchsorted(self.rows, row))
-        return place if place < self.count and self.row_at(place) == row else None
+        """Return the position of a row, None if it holds no reference."""
+        position = row if self.rows is None else int(np.searchsorted(self.rows, row))
+        return position if position < self.count and self.row_at(position) == row else None
 
 
 class RecordPart:
@@ -79,7 +79,7 @@ class RecordPart:
         self.start = number * store.record_size
         self._rows = array.chunk_count - self.start
         self._room = store.record_size
-        self._hidden = self._rows_in_metadata(store, array)
+        self._overridden = self._rows_in_metadata(store, array)
         self._array = array
         self._file = store.open_records(self.name)
         self._findings = store.findings
@@ -101,7 +101,7 @@ class RecordPart:
     @cached_property
     def _told(self) -> int | None:
         """How many rows hold a reference by the footer, where it tells."""
-        is_plain = self._footer.rows <= self._rows and not len(self._hidden)
+        is_plain = self._footer.rows <= self._rows and not len(self._overridden)
         return self._footer.held if is_plain else None
 
     @cached_property
@@ -128,8 +128,8 @@ class RecordPart:
 
     def _shown(self, flags: np.ndarray) -> np.ndarray:
         """Take away the rows that no reader looks at, and note them."""
-        hidden = self._hidden[self._hidden < len(flags)]
-        twice = hidden[flags[hidden]]
+        overridden = self._overridden[self._overridden < len(flags)]
+        twice = overridden[flags[overridden]]
         if not len(twice):
             return flags
         key = self._array.chunk_key(self._array.index_at(self.start + int(twice[0])))
@@ -183,16 +183,16 @@ class RecordPart:
         """How many of the references failed."""
         return int(np.count_nonzero(self.columns.kinds == FAILED))
 
-    def usable(self, places: np.ndarray) -> np.ndarray:
-        """Return those of some places where the reference did not fail."""
-        return places[self.columns.kinds[places] != FAILED] if self.failed else places
+    def usable(self, positions: np.ndarray) -> np.ndarray:
+        """Return those of some positions where the reference did not fail."""
+        return positions[self.columns.kinds[positions] != FAILED] if self.failed else positions
 
-    def reference_at(self, place: int) -> Reference | None:
-        """Return a reference by its place among those that are held; None if it failed."""
+    def reference_at(self, position: int) -> Reference | None:
+        """Return a reference by its position among those that are held; None if it failed."""
         columns = self.columns
-        return None if columns.kinds[place] == FAILED else columns.reference_at(place)
+        return None if columns.kinds[position] == FAILED else columns.reference_at(position)
 
-    def left_out(self, row: int) -> Reason | None:
+    def rejection(self, row: int) -> Reason | None:
         """Return why the reference in a row cannot be used; None if it can, or there is none."""
         if not self._footer.proved or self.held.place_of(row) is not None:
             self.columns  # noqa: B018  reading tells
@@ -204,7 +204,7 @@ class RecordPart:
                 return Reason(CODES[name], said)
         return None
 
-    def left_out_rows(self) -> np.ndarray:
+    def rejected_rows(self) -> np.ndarray:
         """Return the rows whose references cannot be used, ascending; all of a bad file."""
         self.columns  # noqa: B018  reading tells
         if self.bad is not None:

@@ -37,7 +37,7 @@ def failed_rows(count: int) -> Columns:
 
 
 def read_rows(
-    read: RecordColumns, rows: np.ndarray | None, count: int, place: str, findings: Findings
+    read: RecordColumns, rows: np.ndarray | None, count: int, position: str, findings: Findings
 ) -> Columns:
     """Return the references of some rows; those that cannot be used are `FAILED`.
 
@@ -45,7 +45,7 @@ def read_rows(
     ----------
     rows
         The numbers of the rows, shape ``(count,)``; None stands for the first ones.
-    place
+    position
         What findings call the file.
     """
     chosen = slice(count) if rows is None else rows
@@ -55,11 +55,13 @@ def read_rows(
     inline = np.flatnonzero(read.raw_codes[chosen] >= 0)
     if len(inline):
         codes, offsets, sizes = codes.copy(), offsets.copy(), sizes.copy()
-        _note(findings, "parquet-raw-and-path", place, codes[inline] >= 0, _BOTH)
+        _note(findings, "parquet-raw-and-path", position, codes[inline] >= 0, _BOTH)
         raw_codes = read.raw_codes[chosen][inline]
         kinds[inline], sizes[inline], texts = _read_raw(read.raw, raw_codes)
         codes[inline], offsets[inline] = -1, np.arange(len(texts))
-    _note(findings, "parquet-offset-without-size", place, (kinds == URL) & (offsets != 0), _WHOLE)
+    _note(
+        findings, "parquet-offset-without-size", position, (kinds == URL) & (offsets != 0), _WHOLE
+    )
     bad = (kinds > BASE64) & ((offsets < 0) | (sizes < 0) | (codes < 0))
     if bad.any():
         kinds[bad] = FAILED
@@ -68,7 +70,7 @@ def read_rows(
 
 
 def note_bad_numbers(
-    read: RecordColumns, stop: int, place: str, findings: Findings
+    read: RecordColumns, stop: int, position: str, findings: Findings
 ) -> dict[str, np.ndarray]:
     """Note offsets and sizes of byte ranges that are no whole numbers of bytes, or floats.
 
@@ -76,7 +78,7 @@ def note_bad_numbers(
     ----------
     stop
         Rows from this one on are not looked at.
-    place
+    position
         What findings call the file.
 
     Returns
@@ -90,32 +92,34 @@ def note_bad_numbers(
         if len(rows):
             bad[name] = rows
             row = int(rows[0])
-            said = f"The {name} of row {row:,} of `{place}` is {written[row].as_py()}, {NO_COUNT}."
-            findings.add(CODES[name], place, said, count=len(rows))
+            said = (
+                f"The {name} of row {row:,} of `{position}` is {written[row].as_py()}, {NO_COUNT}."
+            )
+            findings.add(CODES[name], position, said, count=len(rows))
     floats = [name for name, column in read.written.items() if pa.types.is_floating(column.type)]
     if floats and ranged.any():
-        said = f"The numbers in {' and '.join(floats)} of `{place}` are floats."
-        findings.add("float-offset", place, said, "Whole ones are read as such.")
+        said = f"The numbers in {' and '.join(floats)} of `{position}` are floats."
+        findings.add("float-offset", position, said, "Whole ones are read as such.")
     return bad
 
 
-def _note(findings: Findings, code: str, place: str, odd: np.ndarray, what: str) -> None:
+def _note(findings: Findings, code: str, position: str, odd: np.ndarray, what: str) -> None:
     """Note that some rows of a file are odd."""
     count = int(np.count_nonzero(odd))
     if count:
-        findings.add(code, place, f"A row of `{place}` {what}.", count=count)
+        findings.add(code, position, f"A row of `{position}` {what}.", count=count)
 
 
 def _read_raw(
     values: pa.LargeBinaryArray, codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the kinds, the sizes in bytes and the texts of inline data, by places in `values`.
+    """Return the kinds, the sizes in bytes and the texts of inline data, by indices into `values`.
 
     Rows of equal data share one text.
     """
-    used, places = np.unique(codes, return_inverse=True)
+    used, positions = np.unique(codes, return_inverse=True)
     found = [read_held(value) for value in values.take(number_column(used)).to_pylist()]
     kinds = np.array([INLINE if isinstance(one, Inline) else BASE64 for one in found], np.uint8)
     sizes = np.array([one.size for one in found], np.int64)
-    texts = [found[place].text for place in places.tolist()]
-    return kinds[places], sizes[places], texts
+    texts = [found[position].text for position in positions.tolist()]
+    return kinds[positions], sizes[positions], texts

@@ -67,11 +67,11 @@ class Records(PickledByFields):
         """Note the record files that are missing: the first ones by name."""
         missing = self.store.record_count(self.array) - len(there)
         number, found = 0, set(there)
-        for place in range(min(missing, SHOWN_PER_CODE)):
+        for position in range(min(missing, SHOWN_PER_CODE)):
             while number in found:
                 number += 1
-            is_last = place == SHOWN_PER_CODE - 1
-            self._note_one_missing(number, missing - place if is_last else 1)
+            is_last = position == SHOWN_PER_CODE - 1
+            self._note_one_missing(number, missing - position if is_last else 1)
             number += 1
 
     def _note_one_missing(self, number: int, count: int) -> None:
@@ -138,8 +138,8 @@ class Records(PickledByFields):
     def between(self, start: int, stop: int) -> Loaded:
         """Return the references of the rows from `start` to `stop`, less those that failed."""
         numbers, columns = [np.empty(0, np.int64)], []
-        for part, places in self._split(np.arange(start, min(stop, self.count))):
-            good = part.usable(places)
+        for part, positions in self._split(np.arange(start, min(stop, self.count))):
+            good = part.usable(positions)
             numbers.append(part.start + part.held.rows_at(good))
             columns.append(part.columns.select(good))
         return Loaded(np.concatenate(numbers), joined_columns(columns))
@@ -161,17 +161,17 @@ class Records(PickledByFields):
                 fresh.pop()[1].release()
 
     def _place(self, row: int) -> tuple[RecordPart, int]:
-        """Return the record file that a row is in, and its place there."""
+        """Return the record file that a row is in, and its position there."""
         at = bisect_right(self._starts, row) - 1
         return self.parts[at], row - self._starts[at]
 
     def chunk_number(self, row: int) -> int:
         """Return the number of a chunk in its grid, in C order."""
-        part, place = self._place(row)
-        return part.start + part.held.row_at(place)
+        part, position = self._place(row)
+        return part.start + part.held.row_at(position)
 
     def _split(self, rows: np.ndarray) -> Iterator[tuple[RecordPart, np.ndarray]]:
-        """Yield the record files that ascending rows are in, with their places there."""
+        """Yield the record files that ascending rows are in, with their positions there."""
         bounds = np.searchsorted(rows, self._starts)
         for part, start, low, high in zip(
             self.parts, self._starts, bounds, bounds[1:], strict=False
@@ -181,7 +181,9 @@ class Records(PickledByFields):
 
     def chunk_numbers(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the chunks of some rows, ascending, shape ``(n,)`` int64."""
-        numbers = [part.start + part.held.rows_at(places) for part, places in self._split(rows)]
+        numbers = [
+            part.start + part.held.rows_at(positions) for part, positions in self._split(rows)
+        ]
         return np.concatenate([np.empty(0, np.int64), *numbers])
 
     def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
@@ -189,8 +191,8 @@ class Records(PickledByFields):
         return chunk_keys(self.array, self.chunk_numbers(rows))
 
     def kinds_at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the kinds of some rows, ascending, as places in `KINDS`, shape ``(n,)`` uint8."""
-        kinds = [part.columns.kinds[places] for part, places in self._split(rows)]
+        """Return the kinds of some rows, ascending: indices into `KINDS`, shape ``(n,)`` uint8."""
+        kinds = [part.columns.kinds[positions] for part, positions in self._split(rows)]
         return np.concatenate([np.empty(0, np.uint8), *kinds])
 
     def key_at(self, row: int) -> str:
@@ -199,8 +201,8 @@ class Records(PickledByFields):
 
     def reference_at(self, row: int) -> Reference | None:
         """Return a reference by its row; None if it cannot be used."""
-        part, place = self._place(row)
-        return part.reference_at(place)
+        part, position = self._place(row)
+        return part.reference_at(position)
 
     def _row(self, key: str) -> tuple[int, int] | None:
         """Return which part has room for a key, and the row there."""
@@ -212,16 +214,16 @@ class Records(PickledByFields):
         return (at, row) if 0 <= row < self.store.record_size else None
 
     def _find(self, key: str) -> tuple[int, int] | None:
-        """Return which part has a key, and its place there."""
+        """Return which part has a key, and its position there."""
         found = self._row(key)
-        place = None if found is None else self.parts[found[0]].held.place_of(found[1])
-        return None if found is None or place is None else (found[0], place)
+        position = None if found is None else self.parts[found[0]].held.place_of(found[1])
+        return None if found is None or position is None else (found[0], position)
 
-    def left_out(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Diagnostic | None:
         """Return why the reference of a key cannot be used; one record file is read."""
         found = self._row(key)
         part = None if found is None else self.parts[found[0]]
-        reason = None if found is None or part is None else part.left_out(found[1])
+        reason = None if found is None or part is None else part.rejection(found[1])
         return None if reason is None or part is None else reason.finding(part.name, key)
 
     def find(self, key: str) -> int | None:
@@ -238,9 +240,9 @@ class Records(PickledByFields):
         found = self._find(key)
         return None if found is None else self.parts[found[0]].reference_at(found[1])
 
-    def left_out_numbers(self) -> np.ndarray:
+    def rejected_numbers(self) -> np.ndarray:
         """Return the chunks whose references cannot be used, shape ``(n,)`` int64."""
-        found = [part.start + part.left_out_rows() for part in self.parts]
+        found = [part.start + part.rejected_rows() for part in self.parts]
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:

@@ -18,7 +18,7 @@ from refexplorer.refset.columns.key_index import KeyIndex
 from refexplorer.spec.core.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
-from refexplorer.spec.gen.blocks import boxes
+from refexplorer.spec.gen.blocks import blocks
 from refexplorer.spec.gen.item import GenItem, said_of_values
 from refexplorer.spec.templates.vectors import TooMuchText, flat
 
@@ -31,7 +31,7 @@ def _no_keys() -> pa.LargeStringArray:
 
 
 @dataclass(frozen=True)
-class LeftOut(PickledByFields):
+class Rejected(PickledByFields):
     """n explicit keys whose values cannot be used, and gen items that were refused.
 
     Attributes
@@ -41,7 +41,7 @@ class LeftOut(PickledByFields):
     keys
         Column of texts, n rows, none twice.
     codes
-        What is wrong with each, a place in `reasons`; shape ``(n,)``.
+        What is wrong with each, an index into `reasons`; shape ``(n,)``.
     reasons
         What is wrong.
     items
@@ -120,18 +120,18 @@ def _keys_of(item: GenItem) -> pa.LargeStringArray:
     """Write out the keys of an item, if they are not too many; those that fail are left out."""
     keys: list[str] = []
     count = item.varying.count
-    for box in boxes(item.varying, 0, count if count <= _WRITTEN_KEYS else 0):
-        scopes = item.scopes(box.values(item.varying))
+    for block in blocks(item.varying, 0, count if count <= _WRITTEN_KEYS else 0):
+        scopes = item.scopes(block.values(item.varying))
         try:
-            texts = flat(scopes.texts(item.key), box.shape)
+            texts = flat(scopes.texts(item.key), block.shape)
         except TooMuchText:
             break
-        keys += texts[scopes.good(box.shape)].tolist()
+        keys += texts[scopes.good(block.shape)].tolist()
     return text_column(keys)
 
 
-def left_out_of(base: str, reasons: Mapping[str, Reason]) -> LeftOut:
+def rejected_of(base: str, reasons: Mapping[str, Reason]) -> Rejected:
     """Put keys and what is wrong with them into columns."""
-    return LeftOut(
+    return Rejected(
         base, text_column(list(reasons)), np.arange(len(reasons)), tuple(reasons.values())
     )

@@ -79,12 +79,12 @@ class Generated:
     ----------
     item
         The gen item.
-    hidden
+    overridden
         The numbers of the keys that are left out, sorted.
     """
 
     item: GenItem
-    hidden: tuple[int, ...] = field(default=())
+    overridden: tuple[int, ...] = field(default=())
 
     @property
     def origin(self) -> str:
@@ -99,7 +99,7 @@ class Generated:
     @property
     def count(self) -> int:
         """How many keys there are."""
-        return self.item.count - len(self.hidden)
+        return self.item.count - len(self.overridden)
 
     @property
     def bound(self) -> int:
@@ -114,9 +114,9 @@ class Generated:
 
     def without(self, rows: Iterable[int]) -> Generated:
         """Return the same without some rows."""
-        return Generated(self.item, tuple(sorted({*self.hidden, *map(self.number, rows)})))
+        return Generated(self.item, tuple(sorted({*self.overridden, *map(self.number, rows)})))
 
-    def left_out(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Diagnostic | None:
         """Return why a key is not there although it is made; None if nothing fails for it."""
         number = self.item.find(key)
         bad = None if number is None else self.item.failure(self.item.values(number))
@@ -138,7 +138,7 @@ class Generated:
     def number(self, row: int) -> int:
         """Return the number in the gen item of a row of this segment."""
         number = row
-        while (passed := row + bisect_right(self.hidden, number)) != number:
+        while (passed := row + bisect_right(self.overridden, number)) != number:
             number = passed
         return number
 
@@ -161,10 +161,10 @@ class Generated:
         number = self.item.find(key)
         if number is None:
             return None
-        place = bisect_right(self.hidden, number)
-        if place and self.hidden[place - 1] == number:
+        position = bisect_right(self.overridden, number)
+        if position and self.overridden[position - 1] == number:
             return None
-        return number - place
+        return number - position
 
     def holds(self, key: str) -> bool:
         """Say whether there is such a key."""
@@ -179,10 +179,10 @@ class Generated:
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; those that fail are left out."""
         stop = self.count if stop is None else min(stop, self.count)
-        if self.hidden and stop - start <= FEW:
+        if self.overridden and stop - start <= FEW:
             found = ((self.key_at(row), self.reference_at(row)) for row in range(start, stop))
             yield from ((key, reference) for key, reference in found if reference is not None)
-        elif self.hidden:
+        elif self.overridden:
             for run in self.runs(start, stop):
                 yield from run.references()
         else:
@@ -193,12 +193,12 @@ class Generated:
         stop = self.count if stop is None else min(stop, self.count)
         if start >= stop:
             return
-        hidden = as_column(self.hidden)
+        overridden = as_column(self.overridden)
         for run in runs(self.item, self.number(start), self.number(stop - 1) + 1):
-            if not self.hidden:
+            if not self.overridden:
                 yield run
                 continue
-            passed = np.searchsorted(hidden, run.numbers)
-            is_hidden = hidden[np.minimum(passed, len(hidden) - 1)] == run.numbers
-            shown = np.flatnonzero(~is_hidden)
+            passed = np.searchsorted(overridden, run.numbers)
+            is_overridden = overridden[np.minimum(passed, len(overridden) - 1)] == run.numbers
+            shown = np.flatnonzero(~is_overridden)
             yield replace(run.select(shown), numbers=(run.numbers - passed)[shown])

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from refexplorer.refset.segments.segment import Generated
-from refexplorer.spec.gen.blocks import boxes
+from refexplorer.spec.gen.blocks import blocks
 from refexplorer.spec.gen.dimensions import DimensionProduct
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.templates.vectors import TooMuchText, flat
 
-_BOX = 4_096
+_BLOCK = 4_096
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class FurtherTargets:
     ----------
     keys
         About how many keys refer to each of them, by its URL.
-    left_out
+    unlisted
         How many more there may be at most; they are too many, too.
     """
 
     keys: dict[str, int]
-    left_out: int
+    unlisted: int
 
 
 def further_targets(
@@ -47,7 +47,7 @@ def further_targets(
         So many URLs are evaluated.
     """
     found: dict[str, int] = {}
-    left, left_out = most, 0
+    left, unlisted = most, 0
     for part in parts:
         item = part.item
         grid = DimensionProduct(
@@ -55,19 +55,19 @@ def further_targets(
         )
         count = min(grid.count, left)
         left -= count
-        left_out += grid.count - count
+        unlisted += grid.count - count
         for url in _urls(item, grid, count):
             if url not in known:
                 found[url] = found.get(url, 0) + item.count // grid.count
-    return FurtherTargets(found, left_out)
+    return FurtherTargets(found, unlisted)
 
 
 def _urls(item: GenItem, grid: DimensionProduct, count: int) -> Iterator[str]:
     """Yield the URLs of the first combinations; those that fail are left out."""
-    for box in boxes(grid, 0, count, _BOX) if count else ():
-        scopes = item.scopes(box.values(grid))
+    for block in blocks(grid, 0, count, _BLOCK) if count else ():
+        scopes = item.scopes(block.values(grid))
         try:
-            urls = flat(scopes.texts(item.url), box.shape)
+            urls = flat(scopes.texts(item.url), block.shape)
         except TooMuchText:  # such URLs lead nowhere
             continue
-        yield from urls[np.flatnonzero(scopes.good(box.shape))].tolist()
+        yield from urls[np.flatnonzero(scopes.good(block.shape))].tolist()

@@ -1,4 +1,4 @@
-"""Stretches of bytes that do not touch each other, in order."""
+"""Intervals of bytes that do not touch each other, in order."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Stretches(NamedTuple):
-    """n stretches.
+class Intervals(NamedTuple):
+    """n intervals.
 
     Attributes
     ----------
@@ -22,35 +22,35 @@ class Stretches(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Bytes of all stretches."""
+        """Bytes of all intervals."""
         return int((self.ends - self.starts).sum())
 
     def within(self, edges: np.ndarray) -> np.ndarray:
         """Return how many bytes between neighbouring edges they cover, shape ``(m - 1,)``."""
         before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
-        place = np.searchsorted(self.starts, edges, side="right")
-        last = np.maximum(place - 1, 0)
+        position = np.searchsorted(self.starts, edges, side="right")
+        last = np.maximum(position - 1, 0)
         if not len(self.starts):
             return np.zeros(len(edges) - 1, np.int64)
-        beyond = np.where(place > 0, np.maximum(self.ends[last] - edges, 0), 0)
-        covered: np.ndarray = np.diff(before[place] - beyond)
+        beyond = np.where(position > 0, np.maximum(self.ends[last] - edges, 0), 0)
+        covered: np.ndarray = np.diff(before[position] - beyond)
         return covered
 
 
-def merge(starts: np.ndarray, ends: np.ndarray) -> Stretches:
+def merge(starts: np.ndarray, ends: np.ndarray) -> Intervals:
     """Merge ranges, ordered by their starts, that overlap or touch; empty ones vanish."""
     full = ends > starts
     starts, ends = starts[full], ends[full]
     if not len(starts):
-        return Stretches(starts, ends)
+        return Intervals(starts, ends)
     reach = np.maximum.accumulate(ends)
     first = np.concatenate([[True], starts[1:] > reach[:-1]])
     last = np.concatenate([first[1:], [True]])
-    return Stretches(starts[first], reach[last])
+    return Intervals(starts[first], reach[last])
 
 
-def uncovered(stretches: Stretches, end: int) -> Stretches:
-    """Return what lies between the stretches, from 0 to `end`."""
-    starts = np.insert(stretches.ends, 0, 0)
-    ends = np.append(stretches.starts, np.array([end], stretches.starts.dtype))
-    return Stretches(starts[ends > starts], ends[ends > starts])
+def uncovered(intervals: Intervals, end: int) -> Intervals:
+    """Return what lies between the intervals, from 0 to `end`."""
+    starts = np.insert(intervals.ends, 0, 0)
+    ends = np.append(intervals.starts, np.array([end], intervals.starts.dtype))
+    return Intervals(starts[ends > starts], ends[ends > starts])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from refexplorer.refset.columns.reference_columns import RANGE
-from refexplorer.refset.targets.intervals import Stretches, merge, uncovered
+from refexplorer.refset.targets.intervals import Intervals, merge, uncovered
 from refexplorer.spec.core.references import Range
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class TargetRange:
 
 @dataclass(frozen=True)
 class Bins:
-    """A window of a target in n stretches of about the same length.
+    """A window of a target in n intervals of about the same length.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Bins:
     ranges
         How many ranges begin there, shape ``(n,)``.
     arrays
-        The array that covers most, a place in `TargetLayout.arrays`; -1 for none.
+        The array that covers most, an index into `TargetLayout.arrays`; -1 for none.
     """
 
     edges: np.ndarray
@@ -99,11 +99,11 @@ class TargetLayout:
     arrays
         Paths of the arrays that use it; None stands for keys outside arrays.
     numbers
-        The place of each of them among all arrays of the set, -1 for None.
+        The position of each of them among all arrays of the set, -1 for None.
     offsets, lengths
         Bytes, shape ``(n,)`` int64; whole numbers of Python where a range ends past 64 bits.
     codes
-        The array of each range, a place in `arrays`.
+        The array of each range, an index into `arrays`.
     whole
         How many keys refer to the whole target.
     """
@@ -115,13 +115,13 @@ class TargetLayout:
         self.numbers: tuple[int, ...] = tuple(used.tolist())
         self.arrays = tuple(map(index.array_path, self.numbers))
         self.whole = int((~is_range).sum())
-        places = rows.parts[is_range], rows.rows[is_range]
+        located = rows.parts[is_range], rows.rows[is_range]
         offsets, lengths, order = _ordered(
-            rows.offsets[is_range], rows.lengths[is_range], index.exact(*places)
+            rows.offsets[is_range], rows.lengths[is_range], index.exact(*located)
         )
         self.offsets, self.lengths, self.codes = offsets, lengths, codes[is_range][order]
         self._index = index
-        self._places = places[0][order], places[1][order]
+        self._located = located[0][order], located[1][order]
         self._whole = rows.parts[~is_range], rows.rows[~is_range]
 
     def __len__(self) -> int:
@@ -139,24 +139,24 @@ class TargetLayout:
         return int(self.ends.max(initial=0))
 
     @cached_property
-    def covered(self) -> Stretches:
-        """The stretches that ranges cover."""
+    def covered(self) -> Intervals:
+        """The intervals that ranges cover."""
         return merge(self.offsets, self.ends)
 
     @cached_property
-    def gaps(self) -> Stretches:
-        """The stretches before `end` that no range covers."""
+    def gaps(self) -> Intervals:
+        """The intervals before `end` that no range covers."""
         return uncovered(self.covered, self.end)
 
     @cached_property
-    def shared(self) -> Stretches:
-        """The stretches that more than one range covers."""
+    def shared(self) -> Intervals:
+        """The intervals that more than one range covers."""
         before = np.maximum.accumulate(self.ends)[:-1]
         return merge(self.offsets[1:], np.minimum(self.ends[1:], before))
 
     def keys(self, start: int = 0, stop: int | None = None) -> list[str]:
         """Return the keys of some ranges, in the order of `offsets`."""
-        parts, rows = self._places
+        parts, rows = self._located
         return self._index.keys(parts[start:stop], rows[start:stop])
 
     def whole_keys(self, most: int = 100) -> list[str]:
@@ -166,9 +166,9 @@ class TargetLayout:
 
     def place(self, key: str) -> TargetRange | None:
         """Return the range of a key, or None if it refers to no range of this target."""
-        parts, rows = self._places
-        for at in np.flatnonzero(self._index.is_key(key, parts, rows)).tolist():
-            return self._range(at)
+        parts, rows = self._located
+        for number in np.flatnonzero(self._index.is_key(key, parts, rows)).tolist():
+            return self._range(number)
         return None
 
     def ranges(self, start: int, stop: int, most: int) -> list[TargetRange] | None:
@@ -176,12 +176,12 @@ class TargetLayout:
         touching = np.flatnonzero((self.offsets < stop) & (self.ends > start))
         if len(touching) > most:
             return None
-        return [self._range(at) for at in touching.tolist()]
+        return [self._range(number) for number in touching.tolist()]
 
-    def _range(self, at: int) -> TargetRange:
-        (key,) = self.keys(at, at + 1)
-        array = self.arrays[self.codes[at]]
-        return TargetRange(key, array, int(self.offsets[at]), int(self.lengths[at]))
+    def _range(self, number: int) -> TargetRange:
+        (key,) = self.keys(number, number + 1)
+        array = self.arrays[self.codes[number]]
+        return TargetRange(key, array, int(self.offsets[number]), int(self.lengths[number]))
 
     def bins(self, start: int, stop: int, most: int) -> Bins:
         """Divide a window into at most so many bins."""
@@ -223,13 +223,13 @@ def _ordered(
     offsets, lengths
         In order, bounded by 64 bits.
     exact
-        The ranges that were bounded, by their places.
+        The ranges that were bounded, by their positions.
     """
     if not exact and not (lengths > _INT64 - offsets).any():
         return offsets, lengths, np.arange(len(offsets))
     offsets, lengths = offsets.astype(object), lengths.astype(object)
-    for at, found in exact.items():
-        offsets[at], lengths[at] = found.offset, found.length
+    for number, found in exact.items():
+        offsets[number], lengths[number] = found.offset, found.length
     pairs = list(zip(offsets, lengths, strict=True))
     order = np.array(sorted(range(len(pairs)), key=pairs.__getitem__), np.int64)
     return offsets[order], lengths[order], order

@@ -31,7 +31,7 @@ class TargetIndex:
         self._opened = opened
         self._codes: dict[str | None, int] = {}
         self._paths = opened.arrays.paths
-        self._places = {path: place for place, path in enumerate(self._paths)}
+        self._places = {path: position for position, path in enumerate(self._paths)}
         self.unlisted = 0
         self._cut: list[Generated] = []
         self._large: dict[tuple[int, int], Range] = {}
@@ -79,18 +79,18 @@ class TargetIndex:
     def keys(self, parts: np.ndarray, rows: np.ndarray) -> list[str]:
         """Return the keys of rows of segments."""
         segments = self._opened.parts
-        places = zip(parts.tolist(), rows.tolist(), strict=True)
-        return [segments[part].key_at(row) for part, row in places]
+        positions = zip(parts.tolist(), rows.tolist(), strict=True)
+        return [segments[part].key_at(row) for part, row in positions]
 
     def exact(self, parts: np.ndarray, rows: np.ndarray) -> dict[int, Range]:
         """Return the ranges of some rows of segments whose numbers do not fit into 64 bits.
 
-        Each by its place in `rows`.
+        Each by its index into `rows`.
         """
         if not self._large:
             return {}
-        places = enumerate(zip(parts.tolist(), rows.tolist(), strict=True))
-        return {at: self._large[place] for at, place in places if place in self._large}
+        positions = enumerate(zip(parts.tolist(), rows.tolist(), strict=True))
+        return {at: self._large[position] for at, position in positions if position in self._large}
 
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Say which rows of segments are the one of a key, shape ``(n,)`` bool."""
@@ -124,15 +124,15 @@ class TargetIndex:
         if isinstance(part, Records):
             return np.full(part.count, self._places.get(part.array.path, -1), np.int64)
         arrays = np.full(part.count, -1, np.int64)
-        for place, path in enumerate(self._paths):
+        for position, path in enumerate(self._paths):
             folder = self._opened.tree.folder(path)
             assert folder is not None
-            arrays[self._opened.tree.rows_below(folder)] = place
+            arrays[self._opened.tree.rows_below(folder)] = position
         return arrays
 
     def _array_of(self, key: str) -> int:
         found = (self._places.get(path) for path in folders_above(key))
-        return next((place for place in found if place is not None), -1)
+        return next((position for position in found if position is not None), -1)
 
     def _column(self, part: int, rows: np.ndarray, columns: Columns, arrays: np.ndarray) -> Rows:
         self._large |= {(part, int(rows[row])): found for row, found in columns.large.items()}

@@ -28,7 +28,7 @@ from refexplorer.spec.document.lint_rules import parse_metadata
 
 @dataclass
 class Folder:
-    """A folder: its place in the walk, and what is directly in it."""
+    """A folder: its position in the walk, and what is directly in it."""
 
     path: str
     parent: Folder | None
@@ -65,8 +65,8 @@ class Tree:
         for segment in segments:
             self._make(segment.folder).segments.append(segment)
         self.folders = self._number()
-        places = np.array([folder.number for folder in made], _narrow(len(self.folders)))
-        self._order, self._starts = _grouped(places[codes], len(self.folders))
+        positions = np.array([folder.number for folder in made], _narrow(len(self.folders)))
+        self._order, self._starts = _grouped(positions[codes], len(self.folders))
 
     def _make(self, path: str) -> Folder:
         folder = self._by_path.get(path)
@@ -138,10 +138,10 @@ class Tree:
         """Return the sum of numbers of the rows before each folder."""
         before = np.zeros(len(self._starts), kind)
         total = 0
-        for at in range(0, len(self._order), BLOCK):
-            sums = np.cumsum(numbers(self._order[at : at + BLOCK]), dtype=kind)
-            first, last = np.searchsorted(self._starts, [at, at + len(sums)], side="right")
-            before[first:last] = total + sums[self._starts[first:last] - at - 1]
+        for start in range(0, len(self._order), BLOCK):
+            sums = np.cumsum(numbers(self._order[start : start + BLOCK]), dtype=kind)
+            first, last = np.searchsorted(self._starts, [start, start + len(sums)], side="right")
+            before[first:last] = total + sums[self._starts[first:last] - start - 1]
             total += int(sums[-1])
         return before
 
@@ -203,16 +203,16 @@ class Tree:
 
 
 def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
-    """Return the distinct folders of the keys, and for each key the place of its folder."""
-    places: dict[str, int] = {"": 0}
+    """Return the distinct folders of the keys, and for each key the position of its folder."""
+    positions: dict[str, int] = {"": 0}
     codes = np.zeros(len(keys), np.int32)
-    for at in range(0, len(keys), BLOCK):
-        names = spans_of(keys.slice(at, BLOCK))
+    for start in range(0, len(keys), BLOCK):
+        names = spans_of(keys.slice(start, BLOCK))
         folders = Spans(names.data, names.starts, names.last_marks(ord("/")))
         found = folders.texts().dictionary_encode()
-        new = [places.setdefault(path, len(places)) for path in found.dictionary.to_pylist()]
-        codes[at : at + BLOCK] = np.array(new, np.int32)[numbers_of(found.indices)]
-    return list(places), codes
+        new = [positions.setdefault(path, len(positions)) for path in found.dictionary.to_pylist()]
+        codes[start : start + BLOCK] = np.array(new, np.int32)[numbers_of(found.indices)]
+    return list(positions), codes
 
 
 def _grouped(numbers: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:

@@ -61,7 +61,7 @@ class Level:
             return [self._folder_node(folder) for folder in self._folders[low:high]]
         if run > 2:
             segment = self._folder.segments[run - 3]
-            return [self._segment_node(segment, place) for place in range(low, high)]
+            return [self._segment_node(segment, position) for position in range(low, high)]
         rows = (self._metadata if run == 0 else self._keys)[low:high]
         table, start = self._tree.table, len(prefix(self._folder.path))
         keys, references = table.keys_at(rows).to_pylist(), table.columns.references_at(rows)
@@ -82,15 +82,15 @@ class Level:
         assert node is not None
         return node
 
-    def _segment_node(self, segment: Segment, place: int) -> Node:
-        key = segment.key_at(place)
-        return leaf(key, self._name(key), segment.reference_at(place), segment.origin)
+    def _segment_node(self, segment: Segment, position: int) -> Node:
+        key = segment.key_at(position)
+        return leaf(key, self._name(key), segment.reference_at(position), segment.origin)
 
     def position(self, path: str) -> int | None:
-        """Return the place of a child, from 0; None if it is not in this level."""
-        for place, folder in enumerate(self._folders):
+        """Return the position of a child, from 0; None if it is not in this level."""
+        for position, folder in enumerate(self._folders):
             if folder.path == path:
-                return len(self._metadata) + place
+                return len(self._metadata) + position
         before = len(self._metadata) + len(self._folders) + len(self._keys)
         for segment in self._folder.segments:
             found = segment.find(path)

@@ -131,11 +131,11 @@ def _by_array(
     ahead = len(rows)
     while len(rows):
         array = _array_of(arrays, block.key_at(int(rows[0])))
-        places, numbers = _numbers(block, rows[:ahead], array)
-        yield array, rows[places], numbers
-        is_run = int(places[-1]) == len(places) - 1
-        rows = rows[len(places) :] if is_run else np.delete(rows, places)
-        ahead = _AHEAD * len(places)
+        positions, numbers = _numbers(block, rows[:ahead], array)
+        yield array, rows[positions], numbers
+        is_run = int(positions[-1]) == len(positions) - 1
+        rows = rows[len(positions) :] if is_run else np.delete(rows, positions)
+        ahead = _AHEAD * len(positions)
 
 
 def _array_of(arrays: ArraysByPath, key: str) -> ArrayMeta:
@@ -157,11 +157,11 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
             f"`{array.path}` has {array.chunk_count:,} chunks, too many for a parquet store."
         )
     start, rank = array.folder + array.prefix, len(array.grid)
-    places, indices = chunk_indices(block.keys, rows, start, array.separator, rank)
+    positions, indices = chunk_indices(block.keys, rows, start, array.separator, rank)
     outside = np.flatnonzero(~array.inside(indices))
     if len(outside):
-        raise _no_place(block.key_at(int(rows[places[outside[0]]])))
-    return places, np.ravel_multi_index(tuple(indices.T), array.grid)
+        raise _no_place(block.key_at(int(rows[positions[outside[0]]])))
+    return positions, np.ravel_multi_index(tuple(indices.T), array.grid)
 
 
 def _no_place(key: str) -> RefexplorerError:

@@ -81,9 +81,9 @@ def check_same(wanted: Table, found: Table) -> None:
 
 def _odd_rows(wanted: Columns, found: Columns) -> np.ndarray:
     """Return the rows that are not the same target and bytes; texts are to be looked at."""
-    places = {url: place for place, url in enumerate(wanted.urls)}
+    positions = {url: position for position, url in enumerate(wanted.urls)}
     urls = found.urls_at(np.arange(len(found.urls)))
-    codes = np.array([*(places.get(url, -1) for url in urls), -1], np.int64)[found.targets]
+    codes = np.array([*(positions.get(url, -1) for url in urls), -1], np.int64)[found.targets]
     odd = (codes != wanted.targets) | (codes < 0) | (wanted.kinds != found.kinds)
     odd |= (wanted.offsets != found.offsets) | (wanted.lengths != found.lengths)
     odd[[*wanted.large, *found.large]] = True

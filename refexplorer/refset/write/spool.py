@@ -23,7 +23,7 @@ _ROW = np.dtype(
 class _Piece(NamedTuple):
     """Where rows stand in the file, and how many bytes of texts behind them."""
 
-    place: int
+    offset: int
     rows: int
     size: int
 
@@ -62,7 +62,7 @@ class Spool:
             strict=True,
         ):
             rows[field] = values
-        texts = [columns.texts[place] for place in columns.offsets[is_text].tolist()]
+        texts = [columns.texts[position] for position in columns.offsets[is_text].tolist()]
         large = [(row, found.offset, found.length) for row, found in columns.large.items()]
         tail = json.dumps([columns.urls_at(used), texts, large]).encode()
         self._file.seek(self._end)
@@ -80,7 +80,7 @@ class Spool:
         return numbers, joined_columns([columns for _, columns in pieces])
 
     def _read(self, piece: _Piece) -> tuple[np.ndarray, Columns]:
-        self._file.seek(piece.place)
+        self._file.seek(piece.offset)
         rows = np.frombuffer(self._file.read(piece.rows * _ROW.itemsize), _ROW)
         urls, texts, numbers = json.loads(self._file.read(piece.size))
         targets = np.ascontiguousarray(rows["target"])

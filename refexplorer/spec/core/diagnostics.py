@@ -81,10 +81,12 @@ class Diagnostic:
         return f"{type(self).__name__}({', '.join(said)})"
 
     def __str__(self) -> str:
-        place = f"line {self.line}:{self.column}, " if self.line is not None else ""
+        position = f"line {self.line}:{self.column}, " if self.line is not None else ""
         more = f" ({self.count - 1:,} more like this)" if self.count > 1 else ""
         said = " ".join(filter(None, (self.message, self.hint)))
-        return f"{self.severity} {self.code} at {place}{shorten(self.pointer) or '/'}: {said}{more}"
+        return (
+            f"{self.severity} {self.code} at {position}{shorten(self.pointer) or '/'}: {said}{more}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +143,18 @@ class Findings:
         Findings of one code at one place are counted; with `together`, those that say the same
         are, wherever they are.
         """
-        place = (code, message if together else pointer)
-        if place not in self._found and self._shown.get(code, 0) >= SHOWN_PER_CODE:
-            place = self._last[code]
-        if place in self._found:
-            seen = self._found[place]
-            self._found[place] = replace(seen, count=seen.count + count)
+        position = (code, message if together else pointer)
+        if position not in self._found and self._shown.get(code, 0) >= SHOWN_PER_CODE:
+            position = self._last[code]
+        if position in self._found:
+            seen = self._found[position]
+            self._found[position] = replace(seen, count=seen.count + count)
             return
         self._shown[code] = self._shown.get(code, 0) + 1
-        self._last[code] = place
+        self._last[code] = position
         hint = hint if isinstance(hint, str) else hint()
         severity = Severity.ERROR if is_error else CATALOGUE[code].severity
-        self._found[place] = Diagnostic(
+        self._found[position] = Diagnostic(
             code, severity, pointer, message, hint, count=count, key=key
         )
 
@@ -183,10 +185,10 @@ class Findings:
 
 def placed(diagnostic: Diagnostic, locate: Locator) -> Diagnostic:
     """Return a finding with line and column, where they can be told."""
-    place = locate(diagnostic.pointer)
-    if place is None:
+    position = locate(diagnostic.pointer)
+    if position is None:
         return diagnostic
-    return replace(diagnostic, line=place[0], column=place[1])
+    return replace(diagnostic, line=position[0], column=position[1])
 
 
 def pointer(*parts: str | int) -> str:

@@ -120,16 +120,16 @@ class ArrayMeta(PickledByFields):
     def chunk_number(self, index: Sequence[int]) -> int:
         """Return the number of a chunk of the grid, counted in C order from 0."""
         number = 0
-        for place, size in zip(index, self.grid, strict=True):
-            number = number * size + place
+        for position, size in zip(index, self.grid, strict=True):
+            number = number * size + position
         return number
 
     def index_at(self, number: int) -> tuple[int, ...]:
         """Return the index of the chunk with this number, as `chunk_number` counts."""
         index: list[int] = []
         for size in reversed(self.grid):
-            number, place = divmod(number, size)
-            index.append(place)
+            number, position = divmod(number, size)
+            index.append(position)
         return tuple(reversed(index))
 
     def inside(self, indices: np.ndarray) -> np.ndarray:

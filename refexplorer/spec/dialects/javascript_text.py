@@ -37,11 +37,11 @@ def render(text: str, context: Mapping[str, object]) -> str:
         If it prints a function, or numbers in another way.
     """
     pieces: list[str | None] = []
-    place = 0
+    position = 0
     for start, end in tags(text):
-        pieces += [text[place:start], attempt(_value, text[start + 2 : end - 2], context)]
-        place = end
-    return joined([*pieces, text[place:]])
+        pieces += [text[position:start], attempt(_value, text[start + 2 : end - 2], context)]
+        position = end
+    return joined([*pieces, text[position:]])
 
 
 def _value(inside: str, context: Mapping[str, object]) -> str:

@@ -286,6 +286,6 @@ def _size(values: Sequence[object]) -> int:
 
 
 def _combinations(axes: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
-    for places in spread([_size(values) for values in axes.values()]):
-        chosen = zip(axes.items(), places, strict=True)
-        yield {name: values[place] for (name, values), place in chosen}
+    for positions in spread([_size(values) for values in axes.values()]):
+        chosen = zip(axes.items(), positions, strict=True)
+        yield {name: values[position] for (name, values), position in chosen}

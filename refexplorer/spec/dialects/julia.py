@@ -66,12 +66,12 @@ class KerchunkJl(ReaderRules):
 def _render(text: str, templates: object) -> str | None:
     """Return what Mustache makes of a URL; None where it has a syntax that is not computed."""
     names = templates if isinstance(templates, Mapping) else {}
-    pieces, place = [], 0
+    pieces, position = [], 0
     for start, end in tags(text):
         tag = text[start + 2 : end - 2].strip()
         value = names.get(tag, "")
         if not tag or tag[0] in _MUSTACHE_ONLY or not isinstance(value, str):
             return None
-        pieces += [text[place:start], value]
-        place = end
-    return "".join([*pieces, text[place:]])
+        pieces += [text[position:start], value]
+        position = end
+    return "".join([*pieces, text[position:]])

@@ -251,13 +251,13 @@ def link_of(url: object, version: int) -> tuple[Link, str]:
 
 
 def spread(sizes: list[int], limit: int = 8) -> Iterator[list[int]]:
-    """Yield places in a product of these sizes: the first ones, the middle, the last one."""
+    """Yield indices in a product of these sizes: the first ones, the middle, the last one."""
     total = 1
     for size in sizes:
         total *= size
     for number in sorted({*range(min(total, limit)), total // 2, max(total - 1, 0)}):
-        places = []
+        positions = []
         for size in reversed(sizes):
-            number, place = divmod(number, size)
-            places.append(place)
-        yield places[::-1]
+            number, position = divmod(number, size)
+            positions.append(position)
+        yield positions[::-1]

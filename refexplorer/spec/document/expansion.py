@@ -125,5 +125,5 @@ def note_all(
 
 
 def _is_folder(key: str, ordered: list[str]) -> bool:
-    place = bisect_left(ordered, key + "/")
-    return bool(key) and place < len(ordered) and ordered[place].startswith(key + "/")
+    position = bisect_left(ordered, key + "/")
+    return bool(key) and position < len(ordered) and ordered[position].startswith(key + "/")

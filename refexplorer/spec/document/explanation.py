@@ -230,11 +230,11 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each ``{{ … }}`` begins and ends; the blanks that ``-}}`` eats are outside."""
     read = text.replace("\r\n", "\n").replace("\r", "\n")  # as the tokens of the lexer have it
     eaten = [match.start() - n for n, match in enumerate(re.finditer("\r\n", text))]
-    place = start = 0
+    position = start = 0
     for _, kind, token in _LEXER.lex(read):
-        place = read.find(token, place) + len(token)
+        position = read.find(token, position) + len(token)
         if kind == "variable_begin":
-            start = place - len(token)
+            start = position - len(token)
         elif kind == "variable_end":
-            end = place - len(token) + len(token.rstrip())
+            end = position - len(token) + len(token.rstrip())
             yield start + bisect_left(eaten, start), end + bisect_left(eaten, end)

@@ -58,13 +58,13 @@ class Document:
         The templates of V1, compiled, with what was given at open time in their place.
     gen
         The gen items that could be read.
-    refused
+    rejected_items
         Those whose templates fail: none of their keys is there.
     findings
         What was noted while reading; `entries` adds to it.
     compiler
         How its templates are compiled.
-    left_out
+    rejected
         What is wrong with the explicit references that cannot be used; `entries` adds to it.
     """
 
@@ -72,11 +72,11 @@ class Document:
     refs: Mapping[str, object]
     templates: Mapping[str, Template] = field(default_factory=dict)
     gen: tuple[GenItem, ...] = ()
-    refused: tuple[GenItem, ...] = ()
+    rejected_items: tuple[GenItem, ...] = ()
     findings: Findings = field(default_factory=Findings)
     limits: Limits = DEFAULT_LIMITS
     compiler: Compile = compile_template
-    left_out: dict[str, Reason] = field(default_factory=dict)
+    rejected: dict[str, Reason] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
@@ -97,7 +97,7 @@ class Document:
                 check_length(key, self.limits)
                 yield key, read_reference(value, urls.read, notes.add)
             except BadReference as bad:
-                self.left_out[key] = notes.refuse(bad)
+                self.rejected[key] = notes.refuse(bad)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,8 @@ class EntryNotes:
 
     def add(self, code: str, message: str, hint: Hint = "") -> None:
         """Note one finding of this entry."""
-        place = self.document.base + pointer(self.key)
-        self.document.findings.add(code, place, message, hint, key=self.key)
+        position = self.document.base + pointer(self.key)
+        self.document.findings.add(code, position, message, hint, key=self.key)
 
     def refuse(self, bad: BadReference) -> Reason:
         """Note why this entry is left out, and return it."""
@@ -138,7 +138,7 @@ class UrlReader:
         Raises
         ------
         BadReference
-            If the template is refused or fails.
+            If the template is rejected_items or fails.
         """
         if not self._document.version:
             return text
@@ -249,9 +249,9 @@ def _read_v1(
         )
     templates = _read_templates(source, overrides, findings, compiler)
     refs = _section(source, "refs", findings)
-    refused: list[GenItem] = []
-    gen = read_gen(source.get("gen", ()), templates, limits, findings, compiler, refused)
-    document = Document(1, refs, templates, gen, tuple(refused), findings, limits, compiler)
+    rejected_items: list[GenItem] = []
+    gen = read_gen(source.get("gen", ()), templates, limits, findings, compiler, rejected_items)
+    document = Document(1, refs, templates, gen, tuple(rejected_items), findings, limits, compiler)
     _note_calls(document)
     return document
 

@@ -1,4 +1,4 @@
-"""Combinations cut into boxes, so that numpy can broadcast over their dimensions."""
+"""Combinations cut into blocks, so that numpy can broadcast over their dimensions."""
 
 from __future__ import annotations
 
@@ -9,68 +9,68 @@ import numpy as np
 
 from refexplorer.spec.gen.dimensions import Dimension, DimensionProduct
 
-BOX = 65_536
-"""Combinations of a box, which bound the memory that it needs."""
+BLOCK = 65_536
+"""Combinations of a block, which bound the memory that it needs."""
 Values = dict[str, np.ndarray]
 """The values of each dimension, in arrays that broadcast together: int64, or object where some
 need more than 64 bits."""
 
 
-class Box(NamedTuple):
-    """Combinations with consecutive numbers that are a product of stretches of each dimension.
+class Block(NamedTuple):
+    """Combinations with consecutive numbers that are a product of intervals of each dimension.
 
     Attributes
     ----------
     start
         The number of the first one.
-    places
-        Which values of each dimension, in order.
+    ranges
+        Which values of each dimension, by their positions.
     """
 
     start: int
-    places: tuple[range, ...]
+    ranges: tuple[range, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """How many values of each dimension."""
-        return tuple(map(len, self.places))
+        return tuple(map(len, self.ranges))
 
     def values(self, grid: DimensionProduct) -> Values:
         """Return the values of each dimension, along an axis of its own."""
         values: Values = {}
-        rank = len(self.places)
-        pairs = zip(grid.dimensions, self.places, strict=True)
-        for axis, (dimension, places) in enumerate(pairs):
-            shape = (1,) * axis + (len(places),) + (1,) * (rank - axis - 1)
-            column = as_column(dimension.values[places.start : places.stop])
+        rank = len(self.ranges)
+        pairs = zip(grid.dimensions, self.ranges, strict=True)
+        for axis, (dimension, positions) in enumerate(pairs):
+            shape = (1,) * axis + (len(positions),) + (1,) * (rank - axis - 1)
+            column = as_column(dimension.values[positions.start : positions.stop])
             values[dimension.name] = column.reshape(shape)
         return values
 
 
-def boxes(grid: DimensionProduct, start: int, stop: int, most: int = BOX) -> Iterator[Box]:
-    """Cut the combinations from `start` to `stop` into boxes of at most so many each."""
+def blocks(grid: DimensionProduct, start: int, stop: int, most: int = BLOCK) -> Iterator[Block]:
+    """Cut the combinations from `start` to `stop` into blocks of at most so many each."""
     if not grid.sizes:
-        yield Box(start, ())
+        yield Block(start, ())
         return
     while start < stop:
         axis, inner = _cut(grid.sizes, start, stop, most)
-        before, place = divmod(start // inner, grid.sizes[axis])
-        taken = min(grid.sizes[axis] - place, (stop - start) // inner, most // inner)
-        places = [range(place, place + taken)]
+        before, position = divmod(start // inner, grid.sizes[axis])
+        taken = min(grid.sizes[axis] - position, (stop - start) // inner, most // inner)
+        positions = [range(position, position + taken)]
         for size in reversed(grid.sizes[:axis]):
-            before, place = divmod(before, size)
-            places.insert(0, range(place, place + 1))
-        yield Box(start, (*places, *map(range, grid.sizes[axis + 1 :])))
+            before, position = divmod(before, size)
+            positions.insert(0, range(position, position + 1))
+        yield Block(start, (*positions, *map(range, grid.sizes[axis + 1 :])))
         start += taken * inner
 
 
 def _cut(sizes: tuple[int, ...], start: int, stop: int, most: int) -> tuple[int, int]:
-    """Choose the axis to cut: a box can hold all values of those after it.
+    """Choose the axis to cut: a block can hold all values of those after it.
 
     Returns
     -------
     axis, inner
-        The axis, and how many combinations there are for each of its places.
+        The axis, and how many combinations there are for each of its values.
     """
     axis, inner = len(sizes) - 1, 1
     while axis:
@@ -88,17 +88,17 @@ def values_at(grid: DimensionProduct, numbers: np.ndarray) -> Values:
         if not _fits(size):
             numbers = numbers.astype(object)
         # numpy has no divmod of objects
-        numbers, places = numbers // size, numbers % size
-        values[dimension.name] = _values_of(dimension, places)
+        numbers, positions = numbers // size, numbers % size
+        values[dimension.name] = _values_of(dimension, positions)
     return values
 
 
-def _values_of(dimension: Dimension, places: np.ndarray) -> np.ndarray:
+def _values_of(dimension: Dimension, positions: np.ndarray) -> np.ndarray:
     values = dimension.values
     limits = (*dimension.bounds, dimension.size)
     if isinstance(values, range) and all(map(_fits, (*limits, values.step))):
-        return values.start + values.step * places.astype(np.int64)
-    return as_column([values[place] for place in places.tolist()])
+        return values.start + values.step * positions.astype(np.int64)
+    return as_column([values[position] for position in positions.tolist()])
 
 
 def as_column(values: Sequence[int]) -> np.ndarray:

@@ -31,14 +31,14 @@ class Dimension(PickledByFields):
         return max(0, -(-span // step) if step > 0 else -(span // -step))
 
     def index(self, value: int) -> int | None:
-        """Return where a value stands, the last place where it is listed twice."""
+        """Return where a value stands, the last position where it is listed twice."""
         if isinstance(self.values, range):
             return (value - self.values.start) // self.values.step if value in self.values else None
         return self._places.get(value)
 
     @cached_property
     def _places(self) -> dict[int, int]:
-        return {value: place for place, value in enumerate(self.values)}
+        return {value: position for position, value in enumerate(self.values)}
 
     @property
     def repeats(self) -> bool:
@@ -73,18 +73,18 @@ class DimensionProduct(PickledByFields):
         """Return the value of each dimension for one combination."""
         values: dict[str, int] = {}
         for dimension, size in zip(reversed(self.dimensions), reversed(self.sizes), strict=True):
-            number, place = divmod(number, size)
-            values[dimension.name] = dimension.values[place]
+            number, position = divmod(number, size)
+            values[dimension.name] = dimension.values[position]
         return dict(reversed(values.items()))
 
     def number(self, values: Mapping[str, int]) -> int | None:
         """Return the number of a combination, or None if there is no such one."""
         number = 0
         for dimension, size in zip(self.dimensions, self.sizes, strict=True):
-            place = dimension.index(values[dimension.name])
-            if place is None:
+            position = dimension.index(values[dimension.name])
+            if position is None:
                 return None
-            number = number * size + place
+            number = number * size + position
         return number
 
 
@@ -104,17 +104,19 @@ def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimens
 
 
 def _read_dimension(name: str, source: object, at: str, findings: Findings) -> Dimension | None:
-    place = at + pointer(name)
+    position = at + pointer(name)
     if not isinstance(name, str) or not name.isidentifier():
-        findings.add("gen-bad-dimension", place, f"`{name}` is not a name that a template can use.")
+        findings.add(
+            "gen-bad-dimension", position, f"`{name}` is not a name that a template can use."
+        )
         return None
     values = _read_values(source)
     if isinstance(values, str):
-        findings.add("gen-bad-dimension", place, f"The dimension `{name}` {values}")
+        findings.add("gen-bad-dimension", position, f"The dimension `{name}` {values}")
         return None
     if isinstance(source, Mapping):
         for extra in source.keys() - {"start", "stop", "step"}:
-            findings.add("unknown-field", place + pointer(extra), f"`{extra}` is not read here.")
+            findings.add("unknown-field", position + pointer(extra), f"`{extra}` is not read here.")
     return Dimension(name, values)
 
 

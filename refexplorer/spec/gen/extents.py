@@ -14,7 +14,7 @@ from jinja2 import nodes
 
 from refexplorer.limits import Limits
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.templates.formatted_integers import longest, numerals, read_printf
+from refexplorer.spec.templates.formatted_integers import formatted_integers, longest, read_printf
 from refexplorer.spec.templates.integers import COMPARISONS, IntegerBounds, bounds_of, fit
 from refexplorer.spec.templates.template import Template
 from refexplorer.spec.templates.vectors import Scopes
@@ -112,7 +112,7 @@ class Extents:
 
     def _printed(self, node: nodes.Node) -> int | None:
         pattern, number = read_printf(node) or ("", node)
-        written = numerals(pattern, np.empty(0, np.int64)) if pattern.isascii() else None
+        written = formatted_integers(pattern, np.empty(0, np.int64)) if pattern.isascii() else None
         return longest(written) if written is not None and self.bounds(number) else None
 
     def _called(self, template: Template, arguments: Mapping[str, nodes.Node]) -> int | None:
@@ -172,11 +172,11 @@ class Extents:
     def _listed(self, node: nodes.Getitem) -> IntegerBounds | None:
         if not isinstance(node.node, nodes.List):
             return None
-        items, places = [self.bounds(item) for item in node.node.items], self.bounds(node.arg)
+        items, positions = [self.bounds(item) for item in node.node.items], self.bounds(node.arg)
         known = [item for item in items if item is not None]
-        if places is None or len(known) < len(items):
+        if positions is None or len(known) < len(items):
             return None
-        if not -len(items) <= places[0] <= places[1] < len(items):
+        if not -len(items) <= positions[0] <= positions[1] < len(items):
             return None
         return min(low for low, _ in known), max(high for _, high in known)
 

@@ -1,6 +1,6 @@
 """From a generated key back to its dimensions, without making the other keys.
 
-The template of a key is read as text and whole numbers. Each number is a sum of atoms: a
+The template of a key is read as text and whole numbers. Each number is a sum of digits: a
 dimension ``i``, or the parts ``i // n`` and ``i % n`` that code like ``{{t // 24}}.{{t % 24}}``
 writes. A dimension of few values may also pass through any expression: its texts are listed.
 What cannot be inverted for certain is not inverted at all, so an answer is never a guess.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from jinja2 import nodes
 
-from refexplorer.spec.gen.digits import Atom, Solver, span
+from refexplorer.spec.gen.digits import Digit, Solver, span
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.templates.formatted_integers import read_printf
 from refexplorer.spec.templates.template import Expression, Template
@@ -27,18 +27,18 @@ LISTED_VALUES = 65_536
 LONGEST = 400
 """Digits of a number in a key; Python reads few thousands."""
 
-Linear = tuple[dict[Atom, int], int]
+Linear = tuple[dict[Digit, int], int]
 """Coefficients and a constant."""
 _PADDED = re.compile(r"%(?:0(\d+))?d")
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number in the key: a sum of atoms."""
+    """A whole number in the key: a sum of digits."""
 
-    terms: dict[Atom, int]
+    terms: dict[Digit, int]
     constant: int
-    digits: int
+    width: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _pattern(parts: list[str | Number | _Listed], literal: set[str], is_bounded:
         elif isinstance(part, _Listed):
             patterns.append(f"({others})")
         else:
-            patterns.append(f"(-?[0-9]{{1,{part.digits}}})" if is_bounded else "(-?[0-9]+)")
+            patterns.append(f"(-?[0-9]{{1,{part.width}}})" if is_bounded else "(-?[0-9]+)")
     return "".join(patterns)
 
 
@@ -169,20 +169,20 @@ def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> Number | N
     linear = None if match is None else _linear(node, dimensions)
     if match is None or linear is None:
         return None
-    digits = max(int(match[1] or 0), _most_digits(linear, dimensions))
-    return Number(*linear, digits) if digits <= LONGEST else None
+    width = max(int(match[1] or 0), _most_digits(linear, dimensions))
+    return Number(*linear, width) if width <= LONGEST else None
 
 
 def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
     """Return a number of digits that no value of a sum exceeds."""
     terms, constant = linear
-    spans = [span(atom, factor, dimensions) for atom, factor in terms.items()]
+    spans = [span(digit, factor, dimensions) for digit, factor in terms.items()]
     largest: int = max(abs(constant + sum(ends)) for ends in zip((0, 0), *spans, strict=True))
     return largest.bit_length() * 30103 // 100000 + 1  # its logarithm to the base of 10
 
 
 def _linear(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> Linear | None:
-    """Read an expression as a sum of atoms with whole coefficients."""
+    """Read an expression as a sum of digits with whole coefficients."""
     if isinstance(node, nodes.Const) and type(node.value) is int:
         return {}, node.value
     if isinstance(node, nodes.Name):
@@ -216,13 +216,13 @@ def _combine(
 
 def _sum(left: Linear, right: Linear) -> Linear:
     terms = dict(left[0])
-    for atom, factor in right[0].items():
-        terms[atom] = terms.get(atom, 0) + factor
-    return {atom: factor for atom, factor in terms.items() if factor}, left[1] + right[1]
+    for digit, factor in right[0].items():
+        terms[digit] = terms.get(digit, 0) + factor
+    return {digit: factor for digit, factor in terms.items() if factor}, left[1] + right[1]
 
 
 def _scaled(linear: Linear, by: int) -> Linear:
-    return {atom: factor * by for atom, factor in linear[0].items() if by}, linear[1] * by
+    return {digit: factor * by for digit, factor in linear[0].items() if by}, linear[1] * by
 
 
 def _divided(
@@ -232,8 +232,8 @@ def _divided(
     terms, constant = linear
     if constant or len(terms) != 1:
         return None
-    ((atom, factor),) = terms.items()
-    name, divisor, modulus = atom
+    ((digit, factor),) = terms.items()
+    name, divisor, modulus = digit
     if factor != 1 or modulus is not None or dimensions[name].bounds[0] < 0:
         return None
     return {(name, divisor, by) if modulo else (name, divisor * by, None): 1}, 0

@@ -21,7 +21,7 @@ from refexplorer.pickling import PickledByFields
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.core.reference_parsing import BadReference, check_text
 from refexplorer.spec.core.references import Range, Reference, Url
-from refexplorer.spec.gen.blocks import Box, Values, as_column, boxes
+from refexplorer.spec.gen.blocks import Block, Values, as_column, blocks
 from refexplorer.spec.gen.dimensions import Dimension, DimensionProduct
 from refexplorer.spec.gen.inversion import Inverter, invert
 from refexplorer.spec.templates.operations import TemplateProblem
@@ -99,7 +99,7 @@ class GenItem(PickledByFields):
     Attributes
     ----------
     number
-        Its place in ``gen``.
+        Its position in ``gen``.
     dimensions
         All dimensions, in the order of the document.
     templates
@@ -174,17 +174,17 @@ class GenItem(PickledByFields):
             return None
         found: dict[str, int] = {}
         try:
-            for box in boxes(self.varying, 0, self.varying.count):
-                found.update(self._list(box))
+            for block in blocks(self.varying, 0, self.varying.count):
+                found.update(self._list(block))
         except TooMuchText:
             return None
         return found
 
-    def _list(self, box: Box) -> Iterator[tuple[str, int]]:
-        scopes = self.scopes(box.values(self.varying))
-        keys = flat(scopes.texts(self.key), box.shape)
-        good = np.flatnonzero(scopes.good(box.shape))
-        return zip(keys[good].tolist(), (box.start + good).tolist(), strict=True)
+    def _list(self, block: Block) -> Iterator[tuple[str, int]]:
+        scopes = self.scopes(block.values(self.varying))
+        keys = flat(scopes.texts(self.key), block.shape)
+        good = np.flatnonzero(scopes.good(block.shape))
+        return zip(keys[good].tolist(), (block.start + good).tolist(), strict=True)
 
     @cached_property
     def listed(self) -> np.ndarray | None:
@@ -290,7 +290,7 @@ class GenItem(PickledByFields):
 
     @cached_property
     def _listed_places(self) -> dict[str, int]:
-        return {key: place for place, key in enumerate(self._listing or ())}
+        return {key: position for position, key in enumerate(self._listing or ())}
 
     def _find_by_arithmetic(self, key: str) -> int | None:
         assert self.inverter is not None
@@ -323,9 +323,9 @@ class GenItem(PickledByFields):
         sizes = self.varying.sizes
         numbers = set(range(min(self.varying.count, CHECKED_KEYS)))
         for corner in product(*({0, size - 1} for size in sizes[:6])):
-            places = [*corner, *[0] * (len(sizes) - len(corner))]
+            positions = [*corner, *[0] * (len(sizes) - len(corner))]
             number = 0
-            for size, place in zip(sizes, places, strict=True):
-                number = number * size + place
+            for size, position in zip(sizes, positions, strict=True):
+                number = number * size + position
             numbers.add(number)
         return sorted(numbers)

@@ -1,4 +1,4 @@
-"""Reads the ``gen`` section: each item is checked by a sample of its keys, or refused.
+"""Reads the ``gen`` section: each item is checked by a sample of its keys, or rejected.
 
 Source: reference specification, "Version 1", ``gen``.
 """
@@ -33,7 +33,7 @@ class _Given:
     limits: Limits
     compiler: Compile
     effort: Effort
-    refused: list[GenItem]
+    rejected: list[GenItem]
 
 
 def read_gen(
@@ -42,16 +42,16 @@ def read_gen(
     limits: Limits,
     findings: Findings,
     compiler: Compile = compile_template,
-    refused: list[GenItem] | None = None,
+    rejected: list[GenItem] | None = None,
 ) -> tuple[GenItem, ...]:
-    """Read the ``gen`` section; items that are refused are left out and noted.
+    """Read the ``gen`` section; items that are rejected are left out and noted.
 
-    Those whose templates can be read, but fail, are added to `refused`.
+    Those whose templates can be read, but fail, are added to `rejected`.
     """
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
-    given = _Given(templates, limits, compiler, Effort(), [] if refused is None else refused)
+    given = _Given(templates, limits, compiler, Effort(), [] if rejected is None else rejected)
     items = (_known_item(number, item, given, findings) for number, item in enumerate(source))
     return tuple(item for item in items if item is not None)
 
@@ -105,7 +105,7 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
         return item
     looked = look_at_keys(item, given.effort, at, findings)
     if looked is None:
-        given.refused.append(item)
+        given.rejected.append(item)
         return None
     item = looked
     _note_arguments(item, at, findings)
@@ -142,25 +142,25 @@ def _has_fields(source: Mapping[str, object], at: str, findings: Findings) -> bo
 def _read_field(
     name: str, source: Mapping[str, object], at: str, findings: Findings, compiler: Compile
 ) -> Template | None:
-    value, place = source[name], at + pointer(name)
+    value, position = source[name], at + pointer(name)
     if _is_whole(value) and name in ("offset", "length"):
         findings.add(
             "gen-number-not-string",
-            place,
+            position,
             f"`{name}` is a number; the specification wants a text.",
             f'Write "{int(value)}".',
         )
         value = f"{int(value)}"
     if not isinstance(value, str):
         code = "gen-bad-int" if name in ("offset", "length") else "gen-bad-field"
-        findings.add(code, place, f"`{name}` must be a text.")
+        findings.add(code, position, f"`{name}` must be a text.")
         return None
     if not is_template(value):
         value = rendered_plain(value)
     try:
         return compiler(value)
     except TemplateProblem as problem:
-        findings.add(problem.code, place, str(problem), problem.hint)
+        findings.add(problem.code, position, str(problem), problem.hint)
         return None
 
 

@@ -1,6 +1,6 @@
 """The references of a gen item in runs: many keys for the price of a few.
 
-`GenItem` tells what one key is; here the same is computed for a box of combinations at a time.
+`GenItem` tells what one key is; here the same is computed for a block of combinations at a time.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from refexplorer.spec.core.references import Range, Reference, Url, V0Value
-from refexplorer.spec.gen.blocks import BOX, Values, as_column, boxes, values_at
+from refexplorer.spec.gen.blocks import BLOCK, Values, as_column, blocks, values_at
 from refexplorer.spec.gen.item import BadField, GenItem, whole_number, written
 from refexplorer.spec.templates.formatted_integers import (
+    FormattedIntegers,
     Halves,
-    Numerals,
     TextPiece,
     differ,
     halves,
@@ -29,7 +29,7 @@ from refexplorer.spec.templates.vectors import Scopes, TooMuchText, flat
 _RunPart = tuple[np.ndarray, Values, tuple[int, ...]]
 
 SOME = 2_048
-"""So many keys are not worth being cut into boxes."""
+"""So many keys are not worth being cut into blocks."""
 FEW = 16
 """So few keys are rendered one by one, which takes less time."""
 
@@ -47,7 +47,7 @@ class Run:
     urls
         The distinct URLs; of combinations that fail they may be here too.
     targets
-        Places in `urls`, shape ``(n,)`` int32.
+        Positions in `urls`, shape ``(n,)`` int32.
     offsets, lengths
         In bytes, shape ``(n,)`` int64, or object where they are larger; None for whole files.
     """
@@ -97,7 +97,7 @@ class Run:
 
 
 def runs(
-    item: GenItem, start: int = 0, stop: int | None = None, *, most: int = BOX
+    item: GenItem, start: int = 0, stop: int | None = None, *, most: int = BLOCK
 ) -> Iterator[Run]:
     """Yield the keys numbered from `start` to `stop` in runs of at most so many."""
     stop = item.count if stop is None else min(stop, item.count)
@@ -116,9 +116,9 @@ def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_RunPart
     if start >= stop:
         return
     if item.listed is None and stop - start > SOME:
-        for box in boxes(item.varying, start, stop, most):
-            numbers = as_column(range(box.start, box.start + math.prod(box.shape)))
-            yield numbers, box.values(item.varying), box.shape
+        for block in blocks(item.varying, start, stop, most):
+            numbers = as_column(range(block.start, block.start + math.prod(block.shape)))
+            yield numbers, block.values(item.varying), block.shape
         return
     for first in range(start, stop, most):
         numbers = as_column(range(first, min(stop, first + most)))
@@ -131,7 +131,7 @@ def fails(item: GenItem, combinations: np.ndarray) -> bool:
     return not _good(item, values_at(item.varying, combinations), combinations.shape).all()
 
 
-def failing(item: GenItem, start: int, stop: int, most: int = BOX) -> Iterator[int]:
+def failing(item: GenItem, start: int, stop: int, most: int = BLOCK) -> Iterator[int]:
     """Yield the numbers of keys, from `start` to `stop`, for which a template fails."""
     for numbers, values, shape in _parts(item, start, stop, most):
         try:
@@ -187,7 +187,9 @@ def _select(texts: np.ndarray | Halves, rows: np.ndarray | slice) -> np.ndarray 
 def _note_unwritable(pieces: list[TextPiece], failures: list[np.ndarray]) -> None:
     """Note where a text holds half a surrogate pair, which no file can."""
     for piece in pieces:
-        texts = np.asarray(piece.before + piece.after if isinstance(piece, Numerals) else piece)
+        texts = np.asarray(
+            piece.before + piece.after if isinstance(piece, FormattedIntegers) else piece
+        )
         found = texts.ravel().tolist()
         if not all(map(str.isascii, found)):
             failed = [not _is_writable(text) for text in found]
@@ -226,12 +228,12 @@ def _whole_or_less(field: str, text: str) -> int:
 
 
 def _coded(urls: list[TextPiece]) -> tuple[list[str], np.ndarray]:
-    """Return the distinct URLs, and the place among them of each, int32."""
+    """Return the distinct URLs, and the position among them of each, int32."""
     written = join(urls)
     texts = written.ravel().tolist()
     distinct = texts if differ(urls) else list(dict.fromkeys(texts))
     codes = np.arange(len(texts), dtype=np.int32)
     if len(distinct) < len(texts):
-        places = dict(zip(distinct, range(len(distinct)), strict=True))
-        codes = np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
+        positions = dict(zip(distinct, range(len(distinct)), strict=True))
+        codes = np.fromiter(map(positions.__getitem__, texts), np.int32, len(texts))
     return distinct, codes.reshape(written.shape)

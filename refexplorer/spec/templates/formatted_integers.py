@@ -26,7 +26,7 @@ class Halves(NamedTuple):
     heads, tails
         Distinct texts.
     high, low
-        For each text the places of its head and its tail, shape ``(n,)`` int64.
+        For each text the positions of its head and its tail, shape ``(n,)`` int64.
     """
 
     heads: list[str]
@@ -46,7 +46,7 @@ class Halves(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Numerals:
+class FormattedIntegers:
     """Whole numbers as texts, not written yet.
 
     Attributes
@@ -103,7 +103,7 @@ class Numerals:
         return bool(np.all(steps > 0) or np.all(steps < 0))
 
 
-TextPiece = str | Numerals | np.ndarray
+TextPiece = str | FormattedIntegers | np.ndarray
 
 
 def read_printf(node: nodes.Node) -> tuple[str, nodes.Node] | None:
@@ -120,24 +120,24 @@ def read_printf(node: nodes.Node) -> tuple[str, nodes.Node] | None:
     return pattern.value, number
 
 
-def numerals(pattern: str, numbers: np.ndarray) -> Numerals | None:
+def formatted_integers(pattern: str, numbers: np.ndarray) -> FormattedIntegers | None:
     """Write numbers by a pattern; None if it is not one number in decimal digits."""
     match = _PRINTF.fullmatch(pattern)
-    return None if match is None else Numerals(numbers, match[2], match[1], match[3])
+    return None if match is None else FormattedIntegers(numbers, match[2], match[1], match[3])
 
 
 def longest(piece: TextPiece) -> int:
     """Return a number of characters that no text of a piece exceeds."""
     if isinstance(piece, str):
         return len(piece)
-    if isinstance(piece, Numerals):
+    if isinstance(piece, FormattedIntegers):
         return piece.longest
     return max(map(len, piece.ravel().tolist()), default=0)
 
 
 def count(pieces: Iterable[TextPiece]) -> int:
     """Return how many texts there are when pieces are put together."""
-    arrays = [piece.numbers if isinstance(piece, Numerals) else piece for piece in pieces]
+    arrays = [piece.numbers if isinstance(piece, FormattedIntegers) else piece for piece in pieces]
     shapes = [array.shape for array in arrays if not isinstance(array, str)]
     return math.prod(np.broadcast_shapes(*shapes))
 
@@ -147,21 +147,25 @@ def join(pieces: Iterable[TextPiece]) -> np.ndarray:
     arrays = [_array(piece) for piece in _with_literals(pieces)] or [_array("")]
     while len(arrays) > 1:
         sizes = [np.broadcast(left, right).size for left, right in pairwise(arrays)]
-        place = sizes.index(min(sizes))
-        arrays[place : place + 2] = [arrays[place] + arrays[place + 1]]
+        position = sizes.index(min(sizes))
+        arrays[position : position + 2] = [arrays[position] + arrays[position + 1]]
     return arrays[0]
 
 
 def differ(pieces: Iterable[TextPiece]) -> bool:
     """Say whether it is plain that no two texts are equal when pieces are put together."""
     arrays = [piece for piece in pieces if not isinstance(piece, str)]
-    return len(arrays) == 1 and isinstance(arrays[0], Numerals) and arrays[0].differ()
+    return len(arrays) == 1 and isinstance(arrays[0], FormattedIntegers) and arrays[0].differ()
 
 
 def halves(pieces: Iterable[TextPiece], count: int) -> Halves | None:
     """Return so many texts in halves; None if they are not to be had like that."""
     found = _with_literals(pieces)
-    if len(found) > 1 or not isinstance(found[0], Numerals) or found[0].numbers.size < count:
+    if (
+        len(found) > 1
+        or not isinstance(found[0], FormattedIntegers)
+        or found[0].numbers.size < count
+    ):
         return None
     return found[0].halves()
 
@@ -171,11 +175,11 @@ def _with_literals(pieces: Iterable[TextPiece]) -> list[TextPiece]:
     found: list[TextPiece] = []
     for piece in pieces:
         last = found[-1] if found else None
-        if isinstance(piece, str) and isinstance(last, Numerals):
+        if isinstance(piece, str) and isinstance(last, FormattedIntegers):
             found[-1] = replace(last, after=last.after + piece)
         elif isinstance(piece, str) and isinstance(last, str):
             found[-1] = last + piece
-        elif isinstance(piece, Numerals) and isinstance(last, str):
+        elif isinstance(piece, FormattedIntegers) and isinstance(last, str):
             found[-1] = replace(piece, before=last + piece.before)
         else:
             found.append(piece)
@@ -183,6 +187,6 @@ def _with_literals(pieces: Iterable[TextPiece]) -> list[TextPiece]:
 
 
 def _array(piece: TextPiece) -> np.ndarray:
-    if isinstance(piece, Numerals):
+    if isinstance(piece, FormattedIntegers):
         return piece.texts()
     return np.array([piece], object) if isinstance(piece, str) else piece

@@ -65,14 +65,14 @@ def _listed(node: nodes.Getitem, values: Arrays) -> np.ndarray | None:
     if not isinstance(node.node, nodes.List):
         return None
     items = [integers(item, {}) for item in node.node.items]
-    places = integers(node.arg, values)
-    if places is None or not items:
+    positions = integers(node.arg, values)
+    if positions is None or not items:
         return None
     numbers = [item for item in items if item is not None]
-    least, most = _extent(places)
+    least, most = _extent(positions)
     if len(numbers) < len(items) or least < -len(items) or most >= len(items):
         return None
-    found: np.ndarray = np.concatenate(numbers)[places]
+    found: np.ndarray = np.concatenate(numbers)[positions]
     return found
 
 

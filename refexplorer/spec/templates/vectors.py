@@ -18,12 +18,12 @@ from jinja2 import nodes
 from refexplorer.limits import Limits
 from refexplorer.spec.templates.compiler import compile_expression
 from refexplorer.spec.templates.formatted_integers import (
-    Numerals,
+    FormattedIntegers,
     TextPiece,
     count,
+    formatted_integers,
     join,
     longest,
-    numerals,
     read_printf,
 )
 from refexplorer.spec.templates.integers import integers
@@ -154,13 +154,13 @@ class Scopes:
     def _operand(self, node: nodes.Node) -> list[TextPiece]:
         return self._expression(node, compile_expression(node), names_in(node))
 
-    def _number(self, node: nodes.Node) -> Numerals | None:
+    def _number(self, node: nodes.Node) -> FormattedIntegers | None:
         """Read ``{{ number }}`` or ``{{ '%03d' % number }}``."""
         pattern, number = read_printf(node) or ("%d", node)
         if len(pattern) + _PLAIN_CHARS > self.limits.template_chars:
             return None
         found = integers(number, self.values)
-        return None if found is None else numerals(pattern, found)
+        return None if found is None else formatted_integers(pattern, found)
 
     def _called(self, template: Template, node: nodes.Call) -> list[TextPiece]:
         arguments = {pair.key: self._argument(pair.value) for pair in node.kwargs}
@@ -186,13 +186,13 @@ class Scopes:
         failed = np.zeros(len(results), np.bool_)
         chars = 0
         rows = zip(*(array.ravel().tolist() for array in arrays), strict=True)
-        for place, row in enumerate(rows if used else [()]):
+        for position, row in enumerate(rows if used else [()]):
             scope = Scope(dict(zip(used, row, strict=True)), self.templates, self.limits)
             try:
-                results[place] = value = evaluate(scope)
+                results[position] = value = evaluate(scope)
                 chars += weigh(value, TEXT_CHARS)
             except TemplateProblem:
-                failed[place] = True
+                failed[position] = True
             _check_chars(chars)
         if failed.any():
             self.failures.append(failed.reshape(shape))

@@ -55,8 +55,8 @@ class EditorRows:
             gone = removed_keys(internals(before).opened, internals(refs).opened)
         self.removed = 0 if gone is None else gone.count
         self.is_exact = gone is None or gone.is_exact
-        self._gone = () if gone is None else tuple(key for _, key in gone.places)
-        self._places = [] if gone is None else [place for place, _ in gone.places]
+        self._gone = () if gone is None else tuple(key for _, key in gone.positions)
+        self._places = [] if gone is None else [place for place, _ in gone.positions]
         self._shown = [place + earlier for earlier, place in enumerate(self._places)]
 
     @property

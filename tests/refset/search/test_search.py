@@ -17,7 +17,7 @@ from refexplorer.refset.columns.reference_columns import ColumnsBuilder
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.search.key_lines import KeyLines
 from refexplorer.refset.search.key_names import names_of_tree
-from refexplorer.refset.search.literals import needles_of
+from refexplorer.refset.search.literals import literals_of
 from refexplorer.refset.search.pattern_matching import Matcher
 from refexplorer.refset.tree.folders import Tree
 from refexplorer.spec.core.references import Inline
@@ -109,7 +109,7 @@ def test_regular_expressions_are_found_among_names(names: list[str], pattern: st
 
 @pytest.mark.parametrize("pattern", [r"5\.1\.2$", r"\d{7}", r"^t2m/1\d*\.0$", "t.*[0-3]"])
 def test_names_tell_what_common_patterns_match(pattern: str) -> None:
-    assert needles_of(pattern, "regex").parts
+    assert literals_of(pattern, "regex").parts
 
 
 SEARCHES = (

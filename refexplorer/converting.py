@@ -269,7 +269,9 @@ def form_of(output: Path, form: str | None) -> str:
         return "parquet" if output.suffix in _PARQUET else "V0"
     found = {name.lower(): name for name in FORMS}.get(form.lower())
     if found is None:
-        raise RefexplorerError(f"There is no form {form!r}; write {', '.join(FORMS)}.")
+        raise RefexplorerError(
+            f"{form!r} is not a form of reference sets; use one of {', '.join(FORMS)}."
+        )
     return found
 
 
@@ -278,9 +280,11 @@ def _check_output(refs: ReferenceSet, target: Path, how: Conversion) -> None:
         if place is None:
             continue
         if refs.source.location is not None and place.resolve() == _place_of(refs):
-            raise SourceError(f"{str(place)!r} is the source; choose another name.")
+            raise SourceError(f"{str(place)!r} is the source itself; choose another name.")
         if place.exists() and not how.overwrite:
-            raise SourceError(f"{str(place)!r} exists; choose another name or overwrite it.")
+            raise SourceError(
+                f"{str(place)!r} exists; choose another name, or pass overwrite=True."
+            )
 
 
 def _place_of(refs: ReferenceSet) -> Path:

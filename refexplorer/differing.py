@@ -103,7 +103,7 @@ class Difference:
         """Yield the keys that differ, as `rows`."""
         if change is not None and change not in CHANGES[1:]:
             known = ", ".join(CHANGES[1:])
-            raise RefexplorerError(f"There is no change {change!r}; the changes are {known}.")
+            raise RefexplorerError(f"{change!r} is not a kind of change; use one of {known}.")
         return self._found.rows(self._found.of_change(change)[start:stop])
 
     def arrays(self) -> tuple[str, ...]:
@@ -195,6 +195,6 @@ def _bytes_of(refs: ReferenceSet, keys: list[str], allow: Collection[str]) -> Ma
 def _check_size(size: int, refs: ReferenceSet) -> None:
     if size > refs.limits.fetch_bytes:
         raise LimitError(
-            f"{size:,} bytes of {refs.source.name} would be read to compare them; "
-            "`Limits.fetch_bytes` raises the limit."
+            f"Comparing them would read {size:,} bytes of {refs.source.name}, more than the "
+            "limit; `Limits.fetch_bytes` raises the limit."
         )

@@ -246,7 +246,9 @@ class ReferenceSet(Mapping[str, Reference]):
             After all that was found, if a gen item makes more keys than are searched.
         """
         if any("\ud800" <= letter <= "\udfff" for letter in pattern):
-            raise RefexplorerError("The pattern holds half a surrogate pair, which no key holds.")
+            raise RefexplorerError(
+                "The pattern contains an unpaired surrogate, which no key contains."
+            )
         return self._internals.search.find(pattern, mode, _kinds(kind))
 
     def summary(self, path: str = "") -> Summary:
@@ -690,5 +692,7 @@ def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:
     kinds = (kind,) if isinstance(kind, str) else tuple(kind)
     for one in kinds:
         if one not in [*Kind]:
-            raise RefexplorerError(f"There is no kind {one!r}; use one of {', '.join(Kind)}.")
+            raise RefexplorerError(
+                f"{one!r} is not a kind of reference; use one of {', '.join(Kind)}."
+            )
     return tuple(map(Kind, kinds))

@@ -116,7 +116,7 @@ class EditorView(View):
     def _show(self, request: Explore) -> Done:
         """Answer ``explore``; what concerns the page is done in a turn of it."""
         if self._editor.references is None:
-            raise RefexplorerError("There was no text yet that makes keys.")
+            raise RefexplorerError("No valid text with keys was entered yet.")
         self._turns.soon(self._explore, self._editor.references)
         return Done()
 

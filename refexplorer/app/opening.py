@@ -115,8 +115,8 @@ class Openings:
             is_free = self._running < self._bounds.openings and not self._queue
             if not is_free and len(self._queue) >= self._bounds.waiting:
                 raise LimitError(
-                    f"{len(self._queue)} sets wait to be opened on this page already: try again "
-                    "in a minute."
+                    f"{len(self._queue)} sets are already waiting to be opened on this page: "
+                    "try again in a minute."
                 )
             self._queue.append(ticket)
             try:

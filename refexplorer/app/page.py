@@ -37,7 +37,7 @@ _SHOWN_CHARS = 10_000_000
 """Of a document that the editor shows, a part at a time if it is large; of more, each look at it
 takes longer than a second."""
 _NO_TEXT = (
-    "{} is not here as JSON text of at most {:,} characters: the editor begins with the "
+    "{} is not JSON text of at most {:,} characters: the editor begins with the "
     "specification's own example instead."
 )
 _EDITED = "Edited text"

@@ -159,8 +159,8 @@ def _listening(
     except OSError as error:
         loop.close()
         raise RefexplorerError(
-            f"Port {port} at {address} cannot be used: {error.strerror or error}. "
-            "Pick another one, or 0 for any that is free."
+            f"Port {port} at {address} cannot be used: {error.strerror or error}. Choose "
+            "another one, or 0 for any free port."
         ) from None
 
 

@@ -38,8 +38,9 @@ class Upload:
         self.name = escape(name, _NAME_SHOWN)
         if size > largest:
             raise LimitError(
-                f"{self.name} has {size_text(size)} and this page takes {size_text(largest)}: "
-                "give its URL, or start the page with a larger `--upload`."
+                f"{self.name} has {size_text(size)}, but this page takes at most "
+                f"{size_text(largest)}: give its URL, or start the page with a larger "
+                "`--upload`."
             )
         self._size = size
         self._content = bytearray()
@@ -63,7 +64,7 @@ class Upload:
             If more comes than was announced.
         """
         if self.received + len(piece) > self._size:
-            raise RefexplorerError(f"{self.name} is longer than it said: drop it again.")
+            raise RefexplorerError(f"{self.name} is longer than announced: drop it again.")
         self._content += piece
 
     @property

@@ -22,20 +22,23 @@ def audit(
     source: SourceArgument,
     allow: Allow = None,
     decode: Annotated[
-        str, typer.Option(help="Chunks of each array to decode: a number, sample (10), all, none.")
+        str,
+        typer.Option(help="Chunks of each array to decode: a number, sample (10), all or none."),
     ] = "sample",
     scheduler: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, such as tcp://host:8786.")
+        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Threads without one.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of threads without a scheduler.")
+    ] = None,
     results: Annotated[
-        Path | None, typer.Option(help="A folder that keeps the table, part by part (parquet).")
+        Path | None, typer.Option(help="Folder for the table of results (parquet).")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on after the last finished part of it.")
+        bool, typer.Option("--resume", help="Resume after the last finished part of the results.")
     ] = False,
     page: Annotated[
-        Path | None, typer.Option("--html", help="Write the summary as a page.")
+        Path | None, typer.Option("--html", help="Write the summary to an HTML page.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -44,13 +47,13 @@ def audit(
     Values and metadata are not compared with the files; the answer says what was not checked.
     """
     if resume and results is None:
-        raise typer.BadParameter("--resume goes with --results.")
+        raise typer.BadParameter("--resume requires --results.")
     refs = open_set(source)
     try:
         found = _watched(refs, allow or [], decode, scheduler, workers, results, resume)
     except KeyboardInterrupt:
         if results is not None:
-            output.say(f"Stopped. {results} keeps what is finished; --resume goes on.")
+            output.say(f"Stopped. Finished parts are kept in {results}; continue with --resume.")
         raise
     if page is not None:
         found.to_html(page)

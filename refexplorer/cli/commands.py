@@ -27,9 +27,9 @@ PAGE_ROWS = 1000
 TERMINAL_ROWS = 100
 
 SourceArgument = Annotated[
-    str, typer.Argument(help="A JSON file (plain, gzip, zstd), parquet folder, URL.")
+    str, typer.Argument(help="A JSON file (plain, gzip, zstd), parquet folder or URL.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -48,7 +48,7 @@ def program(
     tell_version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_tell_version, is_eager=True, help="Print the version, and end."
+            "--version", callback=_tell_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -58,10 +58,14 @@ def program(
 @app.command()
 def ls(
     source: SourceArgument,
-    path: Annotated[str, typer.Argument(help="A folder of the set; without it the root.")] = "",
-    start: Annotated[int, typer.Option(min=0, help="Number of the first row, from 0.")] = 0,
-    limit: Annotated[int | None, typer.Option(min=0, help="Most rows to list.")] = None,
-    tree: Annotated[bool, typer.Option("--tree", help="Three levels, the first of each.")] = False,
+    path: Annotated[str, typer.Argument(help="A folder of the set; the root if omitted.")] = "",
+    start: Annotated[int, typer.Option(min=0, help="Number of the first row, counted from 0.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="Maximum number of rows to list.")
+    ] = None,
+    tree: Annotated[
+        bool, typer.Option("--tree", help="List three levels, the first rows of each.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """List one level of the tree."""
@@ -82,7 +86,7 @@ def ls(
     )
     output.write_rows(("Key", "Kind", "Size", "Target", "From", "Below"), rows)
     if limit is not None and start + limit < total:
-        output.say(f"{total - start - limit:,} more rows: --start {start + limit} goes on.")
+        output.say(f"{total - start - limit:,} more rows; continue with --start {start + limit}.")
     elif start >= total:
         output.say(_nothing_listed(refs, path, start, total))
     return status_of(refs)
@@ -92,7 +96,7 @@ def ls(
 def info(
     source: SourceArgument,
     code: Annotated[
-        bool, typer.Option("--code", help="Print the Python that opens it, and nothing else.")
+        bool, typer.Option("--code", help="Print only the Python code that opens the set.")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -131,7 +135,9 @@ def info(
 def expand(
     source: SourceArgument,
     as_json: AsJson = False,
-    lines: Annotated[bool, typer.Option("--lines", help="One JSON object a key.")] = False,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Print one JSON object for each key.")
+    ] = False,
 ) -> int:
     """Write the set as V0. The answer is JSON with and without --json."""
     refs = open_set(source)
@@ -153,13 +159,14 @@ def check(
     source: SourceArgument,
     targets: Annotated[
         bool,
-        typer.Option("--targets", help="Ask the targets for size and version; read nothing."),
+        typer.Option("--targets", help="Request size and version of each target; no data is read."),
     ] = False,
     allow: Annotated[
-        list[str] | None, typer.Option(help="What may be asked: a folder, s3://bucket, a host.")
+        list[str] | None,
+        typer.Option(help="Allow a place to be accessed: a folder, s3://bucket, a host."),
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="A file that keeps the answers; the next run goes on.")
+        Path | None, typer.Option(help="File for the answers, from which the next run resumes.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -168,7 +175,7 @@ def check(
     Targets are not asked without --targets, and not read with it; `refexplorer audit` decodes.
     """
     if (allow or resume) and not targets:
-        raise typer.BadParameter("--allow and --resume go with --targets.")
+        raise typer.BadParameter("--allow and --resume require --targets.")
     refs = open_set(source)
     if targets:
         from refexplorer.cli.target_check import check_targets
@@ -184,8 +191,8 @@ def check(
         output.write_line(str(diagnostic))
     found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
     output.say(
-        f"{refs.source.name}: {refs.count:,} keys; {found or 'nothing to note'}. "
-        "The targets were not asked (--targets asks them) and nothing of them was read."
+        f"{refs.source.name}: {refs.count:,} keys; {found or 'no diagnostics'}. The targets "
+        "were not checked (use --targets) and no data was read."
     )
     return HAS_ERRORS if counts["error"] else 0
 
@@ -208,9 +215,9 @@ def _level_at(refs: ReferenceSet, path: str) -> tuple[str, int]:
 
 def _nothing_listed(refs: ReferenceSet, path: str, start: int, total: int) -> str:
     if total:
-        return f"There are {total:,} rows; --start {start:,} is behind the last one."
+        return f"--start {start:,} is past the last of the {total:,} rows."
     if path in refs:
-        return f"{path!r} is a key with nothing below; `refexplorer explain` tells about it."
+        return f"{path!r} is a key, not a folder; `refexplorer explain` describes it."
     return f"{refs.source.name} has no keys."
 
 

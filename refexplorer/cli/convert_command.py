@@ -18,26 +18,35 @@ Pairs = list[str] | None
 def convert(
     source: SourceArgument,
     target: Annotated[Path, typer.Argument(help="A file (.json, .gz, .zst) or folder (.parq).")],
-    form: Annotated[str | None, typer.Option("--to", help="v0, v1 or parquet.")] = None,
-    rename: Annotated[Pairs, typer.Option(help="Starts of URLs: s3://a/=https://b/.")] = None,
-    template: Annotated[Pairs, typer.Option(help="A template of the source: u=s3://b.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--to", help="Form of the output: v0, v1 or parquet.")
+    ] = None,
+    rename: Annotated[
+        Pairs, typer.Option(help="Replace the start of URLs: s3://a/=https://b/.")
+    ] = None,
+    template: Annotated[
+        Pairs, typer.Option(help="Override a template of the source: u=s3://b.")
+    ] = None,
     absolute: Annotated[
-        bool, typer.Option("--absolute", help="Resolve relative URLs by the place of the source.")
+        bool,
+        typer.Option(
+            "--absolute", help="Resolve relative URLs against the location of the source."
+        ),
     ] = False,
     relative: Annotated[
-        bool, typer.Option("--relative", help="Write URLs beside the output relative to it.")
+        bool, typer.Option("--relative", help="Write URLs of files near the output relative to it.")
     ] = False,
-    inline: Annotated[
-        int, typer.Option(min=0, help="Write byte ranges up to this size into the set.")
-    ] = 0,
+    inline: Annotated[int, typer.Option(min=0, help="Inline byte ranges of up to this size.")] = 0,
     allow: Allow = None,
     outline: Annotated[
-        Path | None, typer.Option(help="Take inline data of chunks out to this file.")
+        Path | None, typer.Option(help="Move inline data of chunks to this file.")
     ] = None,
     objects: Annotated[
-        bool, typer.Option("--objects", help="Write metadata as objects, not as text.")
+        bool, typer.Option("--objects", help="Write metadata as JSON objects, not as strings.")
     ] = False,
-    record_size: Annotated[int, typer.Option(min=1, help="Rows of a parquet file.")] = 100_000,
+    record_size: Annotated[
+        int, typer.Option(min=1, help="Rows of each parquet record file.")
+    ] = 100_000,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> int:
@@ -67,7 +76,7 @@ def convert(
         )
     else:
         output.write_line(
-            f"{target}: {count:,} keys, read back and the same as {refs.source.name}."
+            f"{target}: {count:,} keys, read back and identical to {refs.source.name}."
         )
     return status_of(refs)
 

@@ -14,27 +14,27 @@ EXAMPLES = {
     },
     "find": {
         "refexplorer find combined.json 'sst/*.0.1'": "by glob",
-        "refexplorer find combined.json '^wind/[0-3][.]' --mode regex": "by regular expression",
+        "refexplorer find combined.json '^wind/[0-3][.]' --mode regex": "with a regular expression",
         "refexplorer find combined.json '*' --kind base64 --limit 10": "by kind",
     },
     "explain": {
         "refexplorer explain combined.json wind/7.0.0": "each template, gen and dimension",
     },
     "expand": {
-        "refexplorer expand combined.json > v0.json": "V0 as one document",
+        "refexplorer expand combined.json > v0.json": "as one V0 document",
         "refexplorer expand combined.json --lines | head -3": "one key a line",
     },
     "check": {
         "refexplorer check combined.json": "exit status 1 if there are errors",
         "refexplorer check combined.json --json": "with JSON pointers, lines and columns",
-        "refexplorer check combined.json --targets": "ask the files that it refers to",
+        "refexplorer check combined.json --targets": "check the files that it refers to",
     },
     "audit": {
         "refexplorer audit combined.json": "sizes, ranges, ten chunks of each array",
-        "refexplorer audit combined.json --decode all --results audited": "kept, to go on later",
+        "refexplorer audit combined.json --decode all --results audited": "kept, to resume later",
     },
     "dialects": {
-        "refexplorer dialects combined.json": "by rule and with the reason",
+        "refexplorer dialects combined.json": "what each reader makes of it, and why",
         "refexplorer dialects combined.json --run": "fsspec itself; only for sets you trust",
     },
     "schema": {
@@ -42,7 +42,7 @@ EXAMPLES = {
         "refexplorer schema --v0": "of version 0",
     },
     "infer": {
-        "refexplorer infer combined.json": "what a shorter document would gain",
+        "refexplorer infer combined.json": "how much shorter a document would be",
         "refexplorer infer combined.json -o shorter.json": "and write it",
     },
     "diff": {
@@ -55,8 +55,8 @@ EXAMPLES = {
     },
     "serve": {
         "refexplorer serve combined.json": "the page on one set",
-        "refexplorer serve --allow . --no-browser": "sets and targets of this folder, too",
-        "refexplorer serve --address 0.0.0.0 --origin data.example.org": "for others, by a proxy",
+        "refexplorer serve --allow . --no-browser": "allow the sets and targets in this folder",
+        "refexplorer serve --address 0.0.0.0 --origin data.example.org": "others, behind a proxy",
         "refexplorer serve combined.json --no-browser --json": "the address for a program",
     },
     "demo": {

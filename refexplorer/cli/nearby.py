@@ -19,7 +19,7 @@ def no_key(refs: ReferenceSet, key: str) -> SourceError:
             f"{key!r} of {refs.source.name} is a folder of keys; `refexplorer ls` lists them."
         )
     if error := refs.left_out(key):
-        return SourceError(f"{key!r} of {refs.source.name} is left out: {error}")
+        return SourceError(f"{key!r} of {refs.source.name} is rejected: {error}")
     return SourceError(f"{refs.source.name} has no key {key!r}{_near(refs, key)}.")
 
 
@@ -44,4 +44,4 @@ def _near(refs: ReferenceSet, path: str) -> str:
     rows = refs.children(folder, 0, _COMPARED).rows
     paths = {row.name.lower(): row.path for row in rows}
     alike = get_close_matches(name.lower(), paths, _SHOWN)
-    return f"; near it: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
+    return f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""

@@ -14,41 +14,46 @@ from refexplorer.limits import Bounds
 
 MEGABYTE = 1_000_000
 BOUNDS = Bounds()
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address only.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free port.")]
+NoBrowser = Annotated[
+    bool, typer.Option("--no-browser", help="Print the address, but open no browser.")
+]
 
 
 @app.command()
 def serve(
     source: Annotated[
-        str | None, typer.Argument(help="Without it the page offers the demo.")
+        str | None, typer.Argument(help="A set to open; the demo sets if omitted.")
     ] = None,
     port: Port = 5006,
     address: Annotated[
-        str, typer.Option(help="Where to listen; 0.0.0.0 lets other machines in.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")
     ] = "127.0.0.1",
     allow: Annotated[
-        list[str] | None, typer.Option(help="What may be read: a folder, s3://bucket, a host.")
+        list[str] | None,
+        typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
     ] = None,
     origin: Annotated[
-        list[str] | None, typer.Option(help="A name of the page behind a proxy, such as a host.")
+        list[str] | None, typer.Option(help="Host name of the page behind a proxy.")
     ] = None,
-    prefix: Annotated[str, typer.Option(help="Path below which the page lies.")] = "",
-    upload: Annotated[float, typer.Option(min=0, help="MB of a file that is dropped.")] = 50,
+    prefix: Annotated[str, typer.Option(help="URL path below which the page is served.")] = "",
+    upload: Annotated[
+        float, typer.Option(min=0, help="Maximum size of an uploaded file, in MB.")
+    ] = 50,
     sessions: Annotated[
-        int, typer.Option(min=1, help="People who have the page open at a time.")
+        int, typer.Option(min=1, help="Maximum number of people on the page at a time.")
     ] = BOUNDS.sessions,
     openings: Annotated[
-        int, typer.Option(min=1, help="Sets that visitors open at a time.")
+        int, typer.Option(min=1, help="Maximum number of sets opened at a time.")
     ] = BOUNDS.openings,
     waiting: Annotated[
-        int, typer.Option(min=0, help="Sets that wait for their turn to be opened.")
+        int, typer.Option(min=0, help="Maximum number of sets waiting to be opened.")
     ] = BOUNDS.waiting,
     seconds: Annotated[
         float, typer.Option(min=0.1, help="Time that opening a set may take a visitor.")
     ] = BOUNDS.seconds,
     memory: Annotated[
-        float, typer.Option(min=1, help="MB of memory that it may take; not on Windows.")
+        float, typer.Option(min=1, help="Memory that opening may take, in MB; not on Windows.")
     ] = BOUNDS.memory / MEGABYTE,
     no_browser: NoBrowser = False,
     as_json: AsJson = False,
@@ -93,7 +98,7 @@ def _announcer(as_json: bool) -> Callable[[str], None]:
         if as_json:
             output.write_lines([{"url": url}])
         else:
-            output.write_line(f"refexplorer is at {url} (Ctrl+C stops it)")
+            output.write_line(f"refexplorer is at {url} (press Ctrl+C to stop)")
         sys.stdout.flush()
 
     return announce

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write the document there (.json, .json.gz, .json.zst)."),
+    typer.Option(
+        "--output", "-o", help="Write the document to this file (.json, .json.gz, .json.zst)."
+    ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it is there.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite the output if it exists.")]
 Allow = Annotated[
-    list[str] | None, typer.Option(help="What may be read: a folder, s3://bucket, a host.")
+    list[str] | None,
+    typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
 ]
 
 
@@ -66,12 +69,15 @@ def diff(
     before: SourceArgument,
     after: SourceArgument,
     change: Annotated[
-        str | None, typer.Option(help="List only keys of this change, such as moved.")
+        str | None, typer.Option(help="List only the keys with this change, such as moved.")
     ] = None,
-    start: Annotated[int, typer.Option(min=0, help="Number of the first key, from 0.")] = 0,
-    limit: Annotated[int, typer.Option(min=0, help="Most keys to list.")] = 100,
+    start: Annotated[int, typer.Option(min=0, help="Number of the first key, counted from 0.")] = 0,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number of keys to list.")] = 100,
     read: Annotated[
-        bool, typer.Option("--read", help="Read what is text on one side only, to compare bytes.")
+        bool,
+        typer.Option(
+            "--read", help="Read data that is inline on one side only, to compare the bytes."
+        ),
     ] = False,
     allow: Allow = None,
     as_json: AsJson = False,

@@ -20,10 +20,14 @@ _WHOLE = " as a whole; a * before and after it also finds it inside keys"
 @app.command()
 def find(
     source: SourceArgument,
-    pattern: Annotated[str, typer.Argument(help="What to look for; a * also stands for slashes.")],
-    mode: Annotated[str, typer.Option(help="glob, regex or substring.")] = "glob",
-    kind: Annotated[list[Kind] | None, typer.Option(help="Only keys of this kind.")] = None,
-    limit: Annotated[int | None, typer.Option(min=0, help="Most keys to list.")] = None,
+    pattern: Annotated[
+        str, typer.Argument(help="Pattern to search for; a * also matches slashes.")
+    ],
+    mode: Annotated[str, typer.Option(help="Search mode: glob, regex or substring.")] = "glob",
+    kind: Annotated[list[Kind] | None, typer.Option(help="List only keys of this kind.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="Maximum number of keys to list.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """List the keys that match."""
@@ -66,7 +70,10 @@ def explain(
 def dialects(
     source: SourceArgument,
     run: Annotated[
-        bool, typer.Option("--run", help="Run the installed fsspec; only for sets that you trust.")
+        bool,
+        typer.Option(
+            "--run", help="Also run the installed fsspec; use it only for sets that you trust."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -82,7 +89,9 @@ def dialects(
 
 @app.command()
 def schema(
-    v0: Annotated[bool, typer.Option("--v0", help="Of version 0 instead of version 1.")] = False,
+    v0: Annotated[
+        bool, typer.Option("--v0", help="Print the schema of version 0 instead of version 1.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Write the JSON Schema of reference sets. It is JSON with and without --json."""

@@ -33,7 +33,10 @@ def check_targets(
         found = _watched(refs, allow, resume)
     except KeyboardInterrupt:
         if resume is not None:
-            output.say(f"Stopped. {resume} keeps what was found; the same command goes on.")
+            output.say(
+                f"Stopped. The answers are kept in {resume}; run the same command again "
+                "to continue."
+            )
         raise
     if as_json:
         counts = {"total": found.total, "unlisted": found.unlisted, "left_out": found.left_out}

@@ -62,7 +62,7 @@ def size_sentence(found: ShownInference) -> str:
     """Compare the sizes."""
     saved = found.size_before - found.size_after
     if not saved:
-        return f"nothing shorter than its {size_text(found.size_before)} was found."
+        return f"no document shorter than {size_text(found.size_before)} was found."
     share = 100 * saved / found.size_before
     return (
         f"{size_text(found.size_before)} before, {size_text(found.size_after)} after, "

@@ -58,7 +58,7 @@ def facts_text(summary: Summary) -> str:
     elif summary.missing:
         parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
     if summary.left_out:
-        parts.append(f"{counted(summary.left_out, 'chunk')} left out by errors")
+        parts.append(f"{counted(summary.left_out, 'chunk')} rejected by errors")
     return ", ".join(parts)
 
 

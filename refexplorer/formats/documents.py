@@ -103,13 +103,15 @@ def _part_of(value: object, source: Source) -> object:
         return value
     if source.part is None:
         raise SpecError(
-            f"This is a list of {len(value)} reference sets; open one of them by its place, as in "
-            f"open_references({source.name + '#0'!r}).",
+            f"This is a list of {len(value)} reference sets; open one of them by its number, as "
+            f"in open_references({source.name + '#0'!r}).",
             code="not-object",
         )
     if source.part >= len(value):
         raise SpecError(
-            f"There is no set {source.part} in this list of {len(value)}.", code="not-object"
+            f"The list has {len(value)} reference sets, counted from 0; there is no number "
+            f"{source.part}.",
+            code="not-object",
         )
     return value[source.part]
 

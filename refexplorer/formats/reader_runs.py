@@ -28,8 +28,10 @@ from refexplorer.spec.document.model import Document
 
 Written = Mapping[str, object]
 _DIMENSIONS_OF_GDAL = 32
-_QUOTED = "Metadata given as text is quoted once more, and asking for its chunks is a TypeError."
-_LOST = "A record file that is missing or damaged reads as fill values, and nothing is said of it."
+_QUOTED = (
+    "Metadata given as text is quoted once more, and requesting its chunks raises a TypeError."
+)
+_LOST = "A missing or damaged record file reads as fill values, without a warning."
 
 
 def store_dialects(store: ParquetStore) -> Dialects:
@@ -80,7 +82,7 @@ def _virtualizarr(store: ParquetStore, written: Written, tally: VerdictTally) ->
 def _gdal(store: ParquetStore, written: Written, tally: VerdictTally) -> None:
     for key, value in written.items():
         if not isinstance(value, Mapping):
-            raise Refusal(f"The metadata `{key}` is no object.")
+            raise Refusal(f"The metadata `{key}` is not an object.")
         if key.endswith("/.zarray") and (_has(value, "shape", 0) or _has(value, "chunks", 0)):
             raise Refusal(f"`{key}` has a length of 0.")
     for array in store.arrays:
@@ -90,7 +92,7 @@ def _gdal(store: ParquetStore, written: Written, tally: VerdictTally) -> None:
 
 
 def _json_only(store: ParquetStore, written: Written, tally: VerdictTally) -> None:
-    raise Refusal("Only JSON is read, no parquet.")
+    raise Refusal("Only JSON is read, not parquet.")
 
 
 _READERS: dict[str, Callable[[ParquetStore, Written, VerdictTally], None]] = {
@@ -113,7 +115,7 @@ def _drop_arrays(store: ParquetStore, tally: VerdictTally) -> None:
     for array in store.arrays:
         why = why_lost(array)
         if why is not None:
-            tally.drop(f"Of `{array.path}` no chunk is found: {why}", array.chunk_count)
+            tally.drop(f"No chunk of `{array.path}` is found: {why}", array.chunk_count)
 
 
 def run(
@@ -149,9 +151,9 @@ def run(
 def _compare(ours: Mapping[str, Any], theirs: Mapping[str, Any], tally: VerdictTally) -> None:
     for key in ours.keys() | theirs.keys():
         if key not in theirs:
-            tally.drop("The key is not there.", 1)
+            tally.drop("The key is missing.", 1)
         elif _parsed(ours.get(key)) != _parsed(theirs[key]) or key not in ours:
-            tally.compare(key, ours.get(key), Theirs(theirs[key], "The value is another one."))
+            tally.compare(key, ours.get(key), Theirs(theirs[key], "The value is different."))
 
 
 def _parsed(value: object) -> object:

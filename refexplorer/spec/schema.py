@@ -25,7 +25,7 @@ def schema(version: int = 1) -> dict[str, Any]:
         If the specification has no such version.
     """
     if version not in VERSIONS:
-        raise RefexplorerError(f"There is a schema of V0 and one of V1, none of V{version}.")
+        raise RefexplorerError(f"The version of a reference set is 0 or 1, not {version}.")
     text = files(__package__).joinpath(f"schema.v{version}.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found

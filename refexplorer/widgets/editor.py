@@ -74,7 +74,7 @@ class TemplateEditor(StillWidget):
             If there was no good text yet.
         """
         if self.references is None:
-            raise RefexplorerError("There was no text yet that makes keys.")
+            raise RefexplorerError("No valid text with keys was entered yet.")
         if self.explorer is None or self.explorer.references is not self.references:
             self.set_trait("explorer", Explorer(self.references))
         assert self.explorer is not None

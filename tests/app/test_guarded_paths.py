@@ -307,7 +307,7 @@ def test_record_files_behind_links_are_not_read(tmp_path: Path, linked: str) -> 
         said = [each.message for each in opened.diagnostics if each.code == "parquet-unreadable"]
         assert said == [
             "The record file `x/refs.0.parq` cannot be read: "
-            "it leads to what this page does not open."
+            "it leads outside what this page may open."
         ]
 
 
@@ -371,4 +371,4 @@ def test_no_other_set_is_named_on_the_page(place: Path) -> None:
     question = {"id": "a:1", "op": "changes.with", "source": str(place / "open/in.json")}
     assert view._controller.handle(question, None) == []
     assert answered.wait(30)
-    assert answers == [{"id": "a:1", "error": "Another set cannot be named here."}]
+    assert answers == [{"id": "a:1", "error": "Comparing with another set is not allowed here."}]

@@ -179,7 +179,9 @@ def test_what_waits_has_its_turn_and_too_many_are_sent_away(
                 others.append(pool.submit(waits, number))
                 while len(queue) <= number:
                     assert not others[-1].done()
-            with pytest.raises(LimitError, match=r"^2 sets wait to be opened on this page already"):
+            with pytest.raises(
+                LimitError, match=r"^2 sets are already waiting to be opened on this page"
+            ):
                 limited.open(str(tmp_path / "set.json"))
             stopped.set()
             with pytest.raises(RefexplorerError, match="stopped"):

@@ -45,7 +45,7 @@ def test_a_set_without_text_leaves_the_editor_an_example() -> None:
     editor = page._made["editor"]
     assert isinstance(editor, EditorView)
     assert editor.text == demo.path("spec.v1.json").read_text()
-    assert "sst.parq is not here as JSON text" in page._frame.notice
+    assert "sst.parq is not JSON text" in page._frame.notice
     page._frame.view = "explorer"
     assert page._frame.notice == ""
 

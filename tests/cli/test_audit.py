@@ -24,7 +24,7 @@ def test_a_good_set(demo: Path, tmp_path: Path) -> None:
     assert (ran.status, ran.err) == (0, "")
     assert "sst.v0.json: ranges lie inside their files and all 42 chunks decode\n" in ran.out
     assert "42 references: 42 decoded." in ran.out
-    assert "Not checked: whether values and metadata are those of the files." in ran.out
+    assert "Not checked: whether values and metadata equal those of the files." in ran.out
     assert "good" not in ran.out
     assert "18 decoded</td>" in (tmp_path / "page.html").read_text()
 
@@ -59,7 +59,7 @@ def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_pat
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=30)
     assert (started.returncode, out) == (130, "")
-    assert err == f"Stopped. {folder} keeps what is finished; --resume goes on.\n"
+    assert err == f"Stopped. Finished parts are kept in {folder}; continue with --resume.\n"
     assert {path.name.partition("-")[0] for path in folder.iterdir()} == {"part"}
     again = run(*command)
     assert (again.status, again.out) == (2, "")
@@ -74,7 +74,10 @@ def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_pat
     ("options", "said"),
     [
         (["--resume"], "--resume goes with --results"),
-        (["--decode", "most"], "Decode a number of chunks, sample, all or none, not 'most'"),
+        (
+            ["--decode", "most"],
+            "decode must be a number of chunks, 'sample', 'all' or 'none', not 'most'",
+        ),
         (["--decode", "-1"], "not '-1'"),
         (["--results", "/dev/null/x"], "cannot keep results"),
     ],

@@ -22,10 +22,10 @@ def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:
     ran = run("check", demo / "sst.v0.json", "--targets")
     assert ran.status == 0
     rows = [line.split("\t") for line in ran.out.splitlines()]
-    assert ["with all ranges inside", "sst_2025-07.nc"] in [row[:2] for row in rows]
+    assert ["with all ranges inside the file", "sst_2025-07.nc"] in [row[:2] for row in rows]
     assert ran.err == (
-        "sst.v0.json, 4 targets: 3 with all ranges inside, 1 that answered, referenced as a whole. "
-        "Only sizes were compared: nothing was read or decoded.\n"
+        "sst.v0.json, 4 targets: 3 with all ranges inside the file, 1 that answered, referenced as whole files. "
+        "Only sizes were compared; no data was read or decoded.\n"
     )
 
 
@@ -52,7 +52,10 @@ def test_an_interrupt_leaves_a_file_to_go_on_from(server: RangeServer, tmp_path:
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=30)
     assert (started.returncode, out) == (130, "")
-    assert err == f"Stopped. {journal} keeps what was found; the same command goes on.\n"
+    assert (
+        err
+        == f"Stopped. The answers are kept in {journal}; run the same command again to continue.\n"
+    )
     server.stalled = set()
     server.requests.clear()
     assert run(*command).status == 0

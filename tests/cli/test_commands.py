@@ -127,9 +127,9 @@ def test_no_such_folder_is_one_sentence(demo: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("ls", "sts"), "has nothing at 'sts'; near it: 'sst'."),
-        (("explain", "SST/0.0.9"), "has no key 'SST/0.0.9'; near it: 'sst'."),
-        (("explain", "sst/0.0.9"), "near it: 'sst/0.0.1', 'sst/0.0.0',"),
+        (("ls", "sts"), "has nothing at 'sts'; similar: 'sst'."),
+        (("explain", "SST/0.0.9"), "has no key 'SST/0.0.9'; similar: 'sst'."),
+        (("explain", "sst/0.0.9"), "similar: 'sst/0.0.1', 'sst/0.0.0',"),
         (("explain", "sst"), "'sst' of sst.v1.json is a folder of keys"),
         (("find", "x", "--kind", "y"), "--kind': 'y' is not one of 'inline',"),
         (("ls", "--limit", "x"), "; see `refexplorer ls --help`."),
@@ -144,14 +144,14 @@ def test_what_is_meant_is_named(arguments: tuple[str, ...], said: str, demo: Pat
 def test_a_key_that_was_left_out_is_explained_by_its_error(demo: Path) -> None:
     ran = run("explain", demo / "broken.json", "lat/0")
     assert (ran.status, ran.out) == (2, "")
-    assert "'lat/0' of broken.json is left out: error bad-base64 at line " in ran.err
+    assert "'lat/0' of broken.json is rejected: error bad-base64 at line " in ran.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("ls", "sst/0.0.0"), "'sst/0.0.0' is a key with nothing below"),
-        (("ls", "--start", "100"), "There are 10 rows; --start 100 is behind the last one."),
+        (("ls", "sst/0.0.0"), "'sst/0.0.0' is a key, not a folder"),
+        (("ls", "--start", "100"), "--start 100 is past the last of the 10 rows."),
         (("find", "sst"), "No key matches 'sst' as a whole; a * before and after it"),
         (("find", "*none*"), "No key matches '*none*'.\n"),
     ],

@@ -50,9 +50,7 @@ def test_whole_files_are_beside_what_is_known(tmp_path: Path) -> None:
 
 def test_a_check_says_that_nothing_of_the_targets_was_read(demo: Path) -> None:
     ran = run("check", demo / "sst.v0.json")
-    assert ran.err.endswith(
-        "The targets were not asked (--targets asks them) and nothing of them was read.\n"
-    )
+    assert ran.err.endswith("The targets were not checked (use --targets) and no data was read.\n")
 
 
 def test_json_of_an_audit_says_what_was_not_checked(demo: Path) -> None:
@@ -60,7 +58,7 @@ def test_json_of_an_audit_says_what_was_not_checked(demo: Path) -> None:
     assert found["verdict"] == "ranges lie inside their files"
     assert found["not_checked"] == [
         "whether 42 references can be decoded",
-        "whether values and metadata are those of the files",
+        "whether values and metadata equal those of the files",
     ]
 
 

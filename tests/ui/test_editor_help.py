@@ -13,7 +13,7 @@ INTERACTION_MS = 150
 
 def test_a_quick_fix_mends_and_can_be_undone(editor: Locator) -> None:
     replace_text(editor, GOOD.replace('"{{u}}/{{i}}.nc"', '"{{u}}/{{ii}}.nc"'))
-    editor.get_by_role("button", name="Write i in place of ii").click()
+    editor.get_by_role("button", name="Replace ii by i").click()
     expect(editor.get_by_role("grid", name="V0 keys")).to_contain_text("s3://bucket/2.nc")
     editor.page.keyboard.press("Control+z")
     expect(editor).to_contain_text("ii is not defined")

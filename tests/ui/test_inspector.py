@@ -93,7 +93,7 @@ def test_the_question_comes_before_the_first_request(page: Page, tmp_path: Path)
         asked = panel.get_by_role("group", name="Access")
         expect(asked).to_have_count(2)
         asked.first.get_by_role("button", name=f"Allow {server.url}").click()
-        expect(panel.get_by_role("alert")).to_contain_text("may lie inside the machine")
+        expect(panel.get_by_role("alert")).to_contain_text("may be inside the machine")
         assert server.requests == []
 
 
@@ -108,7 +108,7 @@ def test_where_it_breaks_and_what_axe_finds(page: Page, tmp_path: Path, dark: bo
             link = panel.get_by_role("link", name=f"{server.url}/f")
             expect(link).to_have_attribute("rel", re.compile("noopener"))
             panel.get_by_role("button", name="Decode step by step").click()
-            expect(panel.get_by_role("alert")).to_contain_text("The codec refuses the bytes")
+            expect(panel.get_by_role("alert")).to_contain_text("The codec cannot decode the bytes")
             panel.get_by_role("button", name="Show bytes").click()
             expect(panel.get_by_role("grid")).to_contain_text("not zlib")
             panel.get_by_role("button", name="How it came about").click()

@@ -126,8 +126,8 @@ class AccessPolicy:
         name = f"[{address}]" if ":" in address else address
         grant = f"{protocol}://{name}"
         raise AccessError(
-            f"{host} is at {address}, an address inside this machine or network: "
-            f'pass allow=["{grant}"] as well if that is what you mean.',
+            f"{host} resolves to {address}, an address inside this machine or network: pass "
+            f'allow=["{grant}"] as well if you mean it.',
             target=f"{protocol}://{host}",
             grant=grant,
         )
@@ -136,8 +136,8 @@ class AccessPolicy:
         """Refuse a place that a visitor of the page may not name."""
         if not is_public(place):
             raise AccessError(
-                f"{shown(place.url)} may lie inside the machine or network that serves this page; "
-                f"whoever starts the page can add --allow {shown(place.grant)}.",
+                f"{shown(place.url)} may be inside the machine or network that serves this "
+                f"page; whoever starts the page can add --allow {shown(place.grant)}.",
                 target=place.url,
                 grant="",
             )
@@ -179,8 +179,8 @@ class InternetPolicy(AccessPolicy):
             super().check_address(protocol, host, address)
         except AccessError as error:
             raise AccessError(
-                f"{host} is at {address}, inside the machine or network that serves this page; "
-                f"whoever starts the page can add --allow {error.grant}.",
+                f"{host} resolves to {address}, inside the machine or network that serves this "
+                f"page; whoever starts the page can add --allow {error.grant}.",
                 target=error.target,
                 grant="",
             ) from None
@@ -210,8 +210,8 @@ def _granted_place(name: str) -> Place:
         return parse(resolve(name, None))
     except AccessError as error:
         raise AccessError(
-            f"allow={name!r} cannot be used: {error} "
-            'Name a bucket, a host or a folder, such as "s3://bucket".',
+            f"allow={name!r} is not valid: {error} Name a bucket, a host or a folder, such as "
+            '"s3://bucket".',
             target=name,
             grant="",
         ) from None

@@ -105,9 +105,9 @@ def parse(url: str) -> Place:
         readers would go to different hosts.
     """
     if _CHAIN.search(url):
-        raise _refused(url, "is a chain of URLs, and only plain targets are read")
+        raise _refused(url, "is a chained URL, and only plain URLs are read")
     if _CONTROL.search(url):
-        raise _refused(url, "has a control character in it")
+        raise _refused(url, "contains a control character")
     protocol = protocol_of(url)
     if protocol is None or protocol == "file":
         return _parse_local(url)
@@ -120,7 +120,7 @@ def _parse_local(url: str) -> Place:
     try:
         path = str(Path(_local_path(url)).resolve())
     except (OSError, RuntimeError, ValueError) as error:
-        raise _refused(url, f"leads nowhere: {error}") from None
+        raise _refused(url, f"cannot be resolved: {error}") from None
     return Place("file", "", path, path)
 
 
@@ -140,7 +140,7 @@ def _parse_bucket(url: str, protocol: str) -> Place:
     name = url.partition("://")[2]
     bucket, _, key = name.partition("/") if protocol != "memory" else ("", "", name)
     if not bucket and protocol != "memory":
-        raise _refused(url, "names no bucket")
+        raise _refused(url, "has no bucket")
     path = _without_dots(f"/{key}")
     return Place(protocol, bucket, path, f"{protocol}://{bucket}{path}")
 
@@ -162,9 +162,9 @@ def _parse_host(url: str, protocol: str) -> Place:
 def _ascii_host(parts: SplitResult) -> str:
     """Return the host in the form that is looked up, so that lookalike letters show."""
     if not parts.hostname:
-        raise ValueError("it names no host")
+        raise ValueError("it has no host")
     if re.search(r"[\\\s]", parts.netloc):
-        raise ValueError("its host has a blank or a backslash in it")
+        raise ValueError("its host contains a space or a backslash")
     if parts.hostname.isascii():
         return _undisguised(parts.hostname.rstrip("."))
     return _undisguised(parts.hostname.encode("idna").decode())

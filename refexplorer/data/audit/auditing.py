@@ -132,8 +132,8 @@ def audit(
 def _check_count(opened: OpenedSet, limits: Limits) -> None:
     if opened.count > limits.audited_references:
         raise LimitError(
-            f"The set has {opened.count:,} references, and one audit goes through "
-            f"{limits.audited_references:,} at most (limits: audited_references)."
+            f"The set has {opened.count:,} references, more than the "
+            f"{limits.audited_references:,} that one audit checks (limits: audited_references)."
         )
 
 
@@ -190,8 +190,8 @@ class _Work:
         if isinstance(results, Exception):
             said = str(results).strip().splitlines() or [type(results).__name__]
             self.given_up.append(
-                f"Part {part.number} with {counted(part.count, 'reference')} was given up: "
-                f"{said[0].rstrip('.')}."
+                f"Part {part.number} with {counted(part.count, 'reference')} could not be "
+                f"audited: {said[0].rstrip('.')}."
             )
         else:
             self._store.write(part, results)

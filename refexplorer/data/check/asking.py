@@ -17,9 +17,9 @@ from refexplorer.refset.columns.sums import LARGEST
 
 CONCURRENCY = 16
 """Targets that are asked at a time."""
-NO_SIZE = "The store does not say how large it is."
-NO_RANGES = "The server does not know byte ranges: every read begins at the start of the file."
-_NO_NAME = "The set does not say which file this is: the reader has to be told."
+NO_SIZE = "The store does not report its size."
+NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
+_NO_NAME = "The set does not name this target: it has to be given when the set is opened."
 
 
 class Answer(NamedTuple):

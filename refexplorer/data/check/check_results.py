@@ -14,8 +14,8 @@ _SHOWN = 200
 _URL_SHOWN = 120
 
 
-_INSIDE = "with all ranges inside"
-_WHOLE = "that answered, referenced as a whole"
+_INSIDE = "with all ranges inside the file"
+_WHOLE = "that answered, referenced as whole files"
 _ANSWERED = "that answered, ranges not compared"
 _WORDS = (_INSIDE, _WHOLE, _ANSWERED, *TARGET_WORDS.values())
 """In the order of the summary."""
@@ -137,13 +137,13 @@ class TargetChecks(Sequence[TargetCheck]):
             parts.append(f"{left:,} not checked")
         said = f"{counted(self.total, 'target')}: {', '.join(parts) or 'nothing to check'}."
         if any(record.state in _REACHED for record in self.records):
-            said += " Only sizes were compared: nothing was read or decoded."
+            said += " Only sizes were compared; no data was read or decoded."
         if self.unlisted:
-            said += f" {counted(self.unlisted, 'generated key')} were too many to be looked at"
+            said += f" {counted(self.unlisted, 'generated key')} were too many to be evaluated"
             said += (
-                f", and so were up to {counted(self.left_out, 'further target')} of theirs."
+                f", as were up to {counted(self.left_out, 'further target')} of theirs."
                 if self.left_out
-                else " one by one; their targets were asked."
+                else " one by one; their targets were checked."
             )
         return said
 

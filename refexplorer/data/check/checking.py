@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from refexplorer.refset.targets.layout import TargetLayout
     from refexplorer.refset.targets.target_index import TargetIndex
 
-_NO_RANGES_KNOWN = "Generated keys refer to it, which are too many to be looked at one by one."
+_NO_RANGES_KNOWN = "Generated keys refer to it, too many to be evaluated one by one."
 
 Checked = Callable[[int, int], bool]
 """Called about ten times a second with the targets checked and their number; False stops."""

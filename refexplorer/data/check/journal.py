@@ -63,7 +63,7 @@ class Journal:
         for number, line in enumerate(content[:complete].splitlines(), 1):
             record = _record(line)
             if record is None:
-                raise _no_journal(path, f"line {number} is none of its records")
+                raise _no_journal(path, f"line {number} is not one of its records")
             self._known[record.url] = record
         if complete < len(content):
             if not complete and not content.startswith(_START):
@@ -73,7 +73,9 @@ class Journal:
 
 
 def _no_journal(path: Path, why: str) -> SourceError:
-    return SourceError(f"{path} is not what a check of targets wrote ({why}); name a new file.")
+    return SourceError(
+        f"{path} was not written by a check of these targets ({why}); name a new file."
+    )
 
 
 def _record(line: bytes) -> TargetCheck | None:

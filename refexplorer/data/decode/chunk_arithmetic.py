@@ -75,16 +75,16 @@ def check_size(array: ArrayMeta, limits: Limits) -> None:
     """
     name = array.path or "the root array"
     if array.itemsize is None and array.dtype == STRUCTURED:
-        raise DecodeError(f"{name} has a structured data type that is not understood.")
+        raise DecodeError(f"{name} has a structured data type that is not supported.")
     itemsize = array.itemsize or POINTER
     if itemsize > limits.itemsize:
         raise LimitError(
-            f"one element of {name} takes {size_text(itemsize)}, and "
-            f"{size_text(limits.itemsize)} is the most that is decoded (limits: itemsize)."
+            f"one element of {name} takes {size_text(itemsize)}, more than the limit of "
+            f"{size_text(limits.itemsize)} (limits: itemsize)."
         )
     size = math.prod(array.chunks) * itemsize
     if size > limits.chunk_bytes:
         raise LimitError(
-            f"one chunk of {name} decodes to {size_text(size)}, and "
-            f"{size_text(limits.chunk_bytes)} is the most (limits: chunk_bytes)."
+            f"one chunk of {name} decodes to {size_text(size)}, more than the limit of "
+            f"{size_text(limits.chunk_bytes)} (limits: chunk_bytes)."
         )

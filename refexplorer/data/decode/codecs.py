@@ -42,8 +42,8 @@ def refuse_unsafe(key: str, text: bytes) -> None:
     for codec in _codecs(text):
         if (name := _name(codec).lower()) in _UNSAFE:
             raise DecodeError(
-                f"{key} asks for the codec {name}, which can run any code while it decodes; "
-                "it is never used."
+                f"{key} uses the codec {name}, which can run arbitrary code while it decodes "
+                "and is never used."
             )
 
 
@@ -92,8 +92,8 @@ def missing(name: str) -> str:
     found = (brings for start, brings in _PACKAGES.items() if short.startswith(start))
     package = next(found, None)
     if package is None:
-        return f"needs the codec {name}, which no installed package brings."
-    return f"needs the codec {name}, which is not installed: `pip install {package}` brings it."
+        return f"requires the codec {name}, which no installed package provides."
+    return f"requires the codec {name}, which is not installed: `pip install {package}`."
 
 
 def _name(codec: object) -> str:

@@ -72,24 +72,24 @@ def _asked(
     said: dict[str, Any]
     if os.name != "posix":
         raise LimitError(
-            "what this codec decodes to cannot be limited on this system, so it is not tried"
+            "the memory of this codec cannot be limited on this system, so it is not run"
         )
     head = {"metadata": dict(array.metadata), "stage": number, "limit": limit, "keep": keep}
     try:
         with _children.lend() as child:
             said, decoded = child.ask(head, data, SECONDS)
     except LateError:
-        raise LimitError(f"decoding took longer than {SECONDS} s; it was stopped") from None
+        raise LimitError(f"decoding took longer than {SECONDS} s and was stopped") from None
     except LostError:
         raise LimitError(
-            "decoding took more memory than a chunk may, or crashed; it was stopped"
+            "decoding took more memory than a chunk may take, or crashed, and was stopped"
         ) from None
     if said["error"] is not None:
         raise DecodeError(said["error"])
     if said["made"] > limit:
         raise LimitError(
-            f"decoding makes {size_text(said['made'])}, and a chunk may take {size_text(limit)} at "
-            "this step"
+            f"decoding gives {size_text(said['made'])}, more than the limit of "
+            f"{size_text(limit)} at this step"
         )
     return said, decoded
 

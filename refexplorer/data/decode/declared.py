@@ -27,8 +27,8 @@ def blosc(data: bytes, settings: Settings, limit: int) -> int:
     encoded = int.from_bytes(data[12:16], "little")
     if len(data) < _BLOSC_HEADER or encoded > len(data):
         raise DecodeError(
-            f"blosc declares {encoded:,} encoded bytes, and {len(data):,} are there; "
-            "the data is cut off or is not blosc"
+            f"blosc declares {encoded:,} encoded bytes, but there are {len(data):,}; the data "
+            "is truncated or is not blosc"
         )
     return int.from_bytes(data[4:8], "little")
 
@@ -42,7 +42,9 @@ def items(data: bytes, settings: Settings, limit: int) -> int:
     """Read how many items of varying length follow; each takes four bytes or more."""
     declared, most = int.from_bytes(data[:4], "little"), max(len(data) - 4, 0) // 4
     if declared > most:
-        raise DecodeError(f"{declared:,} items are declared, and at most {most:,} can be there")
+        raise DecodeError(
+            f"{declared:,} items are declared, but at most {most:,} fit into the data"
+        )
     return len(data)
 
 

@@ -87,8 +87,10 @@ def said(error: Exception) -> str:
     if isinstance(error, RefexplorerError):
         return f"{text}."
     if "checksum" in text:
-        return f"The checksum is wrong, so the bytes are not those that were written: {text}."
-    return f"The codec refuses the bytes: {type(error).__name__}{': ' + text if text else ''}."
+        return f"The checksum does not match, so the bytes are not those that were written: {text}."
+    return (
+        f"The codec cannot decode the bytes: {type(error).__name__}{': ' + text if text else ''}."
+    )
 
 
 def _room(array: ArrayMeta, later: tuple[Stage, ...], limits: Limits) -> int:

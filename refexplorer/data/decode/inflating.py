@@ -105,8 +105,8 @@ def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> N
         size = math.ceil(len(data) * _ratio_of(name, settings))
     if size > limit:
         raise LimitError(
-            f"{name} inflates {size_text(len(data))} to {size_text(size)} or more, and a chunk may "
-            f"take {size_text(limit)} at this step; it was stopped"
+            f"{name} inflates {size_text(len(data))} to {size_text(size)} or more, above the "
+            f"limit of {size_text(limit)} at this step; it was stopped"
         )
 
 

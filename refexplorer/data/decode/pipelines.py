@@ -88,7 +88,7 @@ def _numpy_dtype(array: ArrayMeta) -> np.dtype[Any]:
     try:
         dtype: np.dtype[Any] = np.dtype(written)
     except (TypeError, ValueError) as error:
-        raise DecodeError(f"{written!r} is no data type: {error}.") from None
+        raise DecodeError(f"{written!r} is not a valid data type: {error}.") from None
     return dtype
 
 
@@ -99,7 +99,7 @@ def _shaped(array: ArrayMeta, data: Any) -> np.ndarray:
     if isinstance(data, np.ndarray) and dtype.kind in "OSU" and data.dtype.kind in "OSU":
         return data.astype(dtype, copy=False).reshape(array.chunks, order=order)
     if dtype.kind == "O":
-        raise DecodeError("The data type is object, and no filter makes objects of the bytes.")
+        raise DecodeError("The data type is object, but no filter decodes the bytes to objects.")
     flat = np.frombuffer(as_bytes(data), np.uint8)
     check_length(flat.size, array.chunks, dtype.itemsize, dtype.str)
     return flat.view(dtype).reshape(array.chunks, order=order)
@@ -117,13 +117,13 @@ def check_length(size: int, shape: tuple[int, ...], itemsize: int, dtype: str) -
     if size == elements * itemsize:
         return
     sentence = (
-        f"{size_text(size)} ({size:,} bytes) came, and {counted(elements, 'element')} of {dtype} "
-        f"take {elements * itemsize:,}"
+        f"{size_text(size)} ({size:,} bytes) were decoded, but {counted(elements, 'element')} "
+        f"of {dtype} take {elements * itemsize:,}"
     )
     if elements and size and size % elements == 0:
         sentence += f": elements of {counted(size // elements, 'byte')} would fit"
     elif size % max(itemsize, 1):
-        sentence += f", and {size:,} is no multiple of {itemsize}"
+        sentence += f", and {size:,} is not a multiple of {itemsize}"
     raise DecodeError(sentence + ".")
 
 
@@ -181,7 +181,7 @@ def _zarr_codec(
         codec = get_codec_class(name).from_dict(written).evolve_from_array_spec(spec)
         after = codec.resolve_metadata(spec)
     except Exception as error:  # Zarr's codecs raise what they like
-        raise DecodeError(f"Zarr cannot make the codec {name}: {error}.") from None
+        raise DecodeError(f"Zarr cannot create the codec {name}: {error}.") from None
     return (lambda data: _decode_v3(codec, data, spec, name in _TO_ARRAY)), after
 
 

@@ -58,8 +58,7 @@ def check_encoding(name: str, said: str, allowed: frozenset[str] = frozenset()) 
     found = [token for token in tokens if token not in _NO_ENCODING]
     if found and (len(found) > 1 or found[0] not in allowed):
         raise FetchError(
-            f"the server sent it encoded ({_named(name, said)}), and not the bytes of the file "
-            "itself that were asked for"
+            f"the server sent it encoded ({_named(name, said)}), not the bytes of the file itself"
         )
 
 
@@ -79,8 +78,8 @@ def check_type(headers: Mapping[str, str], place: Place) -> None:
     kind = said.partition(";")[0].strip().lower()
     if kind in _PAGES and not place.path.lower().endswith(_PAGE_NAMES):
         raise FetchError(
-            f"the server sent a web page ({_named('Content-Type', said)}) in place of the file, "
-            "such as one to log in or of an error"
+            f"the server sent a web page ({_named('Content-Type', said)}) instead of the file, "
+            "such as a login or error page"
         )
 
 
@@ -102,13 +101,14 @@ def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentR
     kind = headers.get("Content-Type", "")
     if kind.lower().startswith("multipart/"):
         raise FetchError(
-            f"the server sent several parts at once ({_named('Content-Type', kind)}), though one "
-            "range was asked for"
+            f"the server sent several parts ({_named('Content-Type', kind)}), although one "
+            "range was requested"
         )
     said = headers.get("Content-Range")
     if said is None:
         raise FetchError(
-            "the server sent a part of the file and does not say which: there is no Content-Range"
+            "the server sent a part of the file without a Content-Range, so it is unknown "
+            "which part"
         )
     return _covering(said, start, end)
 
@@ -127,8 +127,8 @@ def check_whole(headers: Mapping[str, str]) -> None:
     span = _span(said)
     if span is None or (span.first, span.end) != (0, span.size):
         raise FetchError(
-            "the server answered 200, which stands for the whole file, and named a part of it "
-            f"({_named('Content-Range', said)})"
+            "the server answered 200, which stands for the whole file, but with the range of a "
+            f"part ({_named('Content-Range', said)})"
         )
 
 
@@ -142,7 +142,7 @@ def check_length(span: ContentRange, length: int | None) -> None:
     """
     if length is not None and length != span.end - span.first:
         raise FetchError(
-            f"the server sent {length:,} bytes, and its Content-Range names "
+            f"the server sent {length:,} bytes, but its Content-Range has "
             f"{span.end - span.first:,} ({span.first:,} to {span.end:,})"
         )
 
@@ -171,21 +171,23 @@ def check_sent(said: str | None, start: int, end: int, length: int) -> None:
         check_length(span, length)
         is_asked = span.first == start and span.end <= end
     if not is_asked:
-        raise FetchError("the store sent something else than the range that was asked for")
+        raise FetchError("the store sent other bytes than the range that was requested")
 
 
 def _covering(said: str, start: int, end: int | None) -> ContentRange:
     span = _span(said)
     named = _named("Content-Range", said)
     if span is None:
-        raise FetchError(f"the server sent a part of the file and does not say which ({named})")
+        raise FetchError(
+            f"the server sent a part of the file, and its range cannot be read ({named})"
+        )
     if span.first >= span.end or (span.size is not None and span.end > span.size):
-        raise FetchError(f"the server named a range that no file can have ({named})")
+        raise FetchError(f"the server sent an impossible range ({named})")
     needed = span.end
     if span.size is not None:
         needed = span.size if end is None else min(end, span.size)
     if span.first > start or span.end < needed:
-        raise FetchError(f"the server answered with another range than was asked for ({named})")
+        raise FetchError(f"the server sent another range than was requested ({named})")
     return span
 
 

@@ -58,13 +58,13 @@ class Versions:
         if known is not None and known != tag:
             raise FetchError(
                 f"the file changed while it was read (its version was {_cut(known)} and is "
-                f"{_cut(tag)}); open the set again to read the new one"
+                f"{_cut(tag)} now); open the set again to read the new file"
             )
         before = size if size is None else self._sizes.setdefault(url, size)
         if before != size:
             raise FetchError(
-                f"the file changed while it was read (it had {before:,} bytes and has {size:,}); "
-                "open the set again to read the new one"
+                f"the file changed while it was read (it had {before:,} bytes and has {size:,} "
+                "now); open the set again to read the new file"
             )
 
 

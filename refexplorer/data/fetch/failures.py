@@ -25,12 +25,12 @@ _PACKAGES = {
     "hf": "huggingface_hub",
 }
 _HTTP = {
-    401: "the server wants a login (401)",
+    401: "the server requires a login (401)",
     403: "the server denies access (403)",
     404: "there is no such file (404)",
     410: "the file is gone (410)",
     416: "the file ends before this range (416)",
-    429: "the server asks for fewer requests (429)",
+    429: "the server limits the rate of requests (429)",
 }
 _CREDENTIALS = {
     "http": '{"headers": {"Authorization": …}}',
@@ -64,14 +64,14 @@ def cause(error: BaseException, place: Place) -> str:
     if isinstance(error, RefexplorerError):
         return str(error)
     if isinstance(error, Stopped):
-        return "it was stopped"
+        return "the read was stopped"
     if isinstance(error, ImportError):
         package = _PACKAGES.get(place.protocol)
         return f"the package {package} is not installed" if package else f"{error}".rstrip(".")
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
-        return f"no installed package reads {place.protocol}:// targets"
+        return f"no installed package reads {place.protocol}:// URLs"
     return _connection(error, place) or f"{type(error).__name__}: {error}".splitlines()[0].rstrip(
         ". :"
     )
@@ -86,9 +86,9 @@ def _connection(error: BaseException, place: Place) -> str | None:
     if isinstance(error, UnicodeError | aiohttp.InvalidURL):
         return f"{place.host} is no name that a host can have"
     if isinstance(error, aiohttp.ClientSSLError):
-        return f"no safe connection to {place.authority} could be made ({_tls(error)})"
+        return f"no secure connection to {place.authority} could be made ({_tls(error)})"
     if isinstance(error, TimeoutError):
-        return "no answer came in time"
+        return "the server did not answer in time"
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
         return "the connection ended before all bytes came"
     if isinstance(error, aiohttp.ClientConnectorError | ConnectionError):
@@ -128,14 +128,16 @@ def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
     """
     if not ranges:
         return LimitError(
-            "the server does not know byte ranges and sends the file from its start, which is "
-            f"{size:,} bytes up to here; one read may take {limit:,} (limits: fetch_bytes)"
+            "the server does not support byte ranges and sends the file from its start, "
+            f"{size:,} bytes up to here, more than the limit of {limit:,} for one read (limits: "
+            "fetch_bytes)"
         )
     return LimitError(
-        f"it has {size:,} bytes or more, and one read may take {limit:,} (limits: fetch_bytes)"
+        f"it has {size:,} bytes or more, above the limit of {limit:,} for one read (limits: "
+        "fetch_bytes)"
     )
 
 
 def said_of(error: Diagnostic) -> str:
     """Say in a sentence why a key of the source is not in the set."""
-    return f"{error.key} has a reference that cannot be used: {error}"
+    return f"The reference of {error.key} cannot be used: {error}"

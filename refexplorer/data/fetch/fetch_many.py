@@ -100,8 +100,8 @@ class _FetchRun:
         self._known = self._bytes + known
         if self._known > targets.limit:
             raise LimitError(
-                f"{self._count:,} references have {self._known:,} bytes, and one read may take "
-                f"{targets.limit:,} (limits: fetch_bytes)."
+                f"{self._count:,} references have {self._known:,} bytes, more than the limit of "
+                f"{targets.limit:,} for one read (limits: fetch_bytes)."
             )
         requests = list(merged(wanted))
         self._local = [each for each in requests if each.place.protocol == "file"]
@@ -186,8 +186,8 @@ class _FetchRun:
     def _keep(self, key: str, data: bytes) -> None:
         if self._bytes + len(data) > self._targets.limit:
             raise LimitError(
-                f"{key} was not kept: one read may take {self._targets.limit:,} bytes in all "
-                "(limits: fetch_bytes)."
+                f"{key} was not kept, since one read may take at most {self._targets.limit:,} "
+                "bytes in all (limits: fetch_bytes)."
             )
         self._bytes += len(data)
         self.fetched[key] = data

@@ -155,7 +155,7 @@ class HttpReader:
                 return response
             response.release()
             asked = self._policy.place(_target(response, location))
-        raise FetchError("the server redirects without end")
+        raise FetchError("the server redirects endlessly")
 
     def _session(
         self, place: Place, redirected: bool
@@ -211,10 +211,10 @@ def _target(response: aiohttp.ClientResponse, location: str) -> str:
     try:
         url = str(response.url.join(URL(location)))
     except ValueError:
-        raise FetchError("the server redirects to an address that is no URL") from None
+        raise FetchError("the server redirects to an invalid URL") from None
     if protocol_of(url) not in ("http", "https"):
         raise FetchError(
-            f"the server redirects to {shown(url)}, and only http and https are followed"
+            f"the server redirects to {shown(url)}, but only http and https are followed"
         )
     return url
 

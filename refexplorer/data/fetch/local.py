@@ -46,7 +46,7 @@ def _descriptor(path: str) -> int:
         if os.path.realpath(path) == path:
             return descriptor
         os.close(descriptor)
-        raise OSError(errno.ELOOP, "a link was put in its way", path)
+        raise OSError(errno.ELOOP, "it was replaced by a link while it was opened", path)
     *folders, name = PurePath(path).parts[1:]
     at = os.open(os.sep, _FOLDER | os.O_DIRECTORY)
     try:

@@ -55,7 +55,7 @@ class RemoteReader:
         self._versions.check(place.url, version)
         if end is not None and len(data) > end - start:
             raise FetchError(
-                f"the store sent {len(data):,} bytes where {end - start:,} were asked for"
+                f"the store sent {len(data):,} bytes, but {end - start:,} were requested"
             )
         if len(data) > limit:
             raise too_long(limit + 1, limit)

@@ -122,7 +122,10 @@ class Targets:
         """
         url = None if isinstance(reference, Inline | Base64) else reference.url
         if url is None:
-            raise FetchError(f"{key} names no target: the reader has to be told which file it is.")
+            raise FetchError(
+                f"The reference of {key} names no target: it has to be given when "
+                "the set is opened."
+            )
         place = (place_of or self.policy.place)(url)
         if isinstance(reference, Range):
             stop = reference.length if end is None else min(end, reference.length)
@@ -131,8 +134,8 @@ class Targets:
             end = max(start, end)
         if end is not None and end - start > self.limit:
             raise LimitError(
-                f"{key} asks for {end - start:,} bytes of {shown(url)}, and one read may take "
-                f"{self.limit:,} (limits: fetch_bytes)."
+                f"{key} refers to {end - start:,} bytes of {shown(url)}, more than the limit of "
+                f"{self.limit:,} for one read (limits: fetch_bytes)."
             )
         return Wanted(key, url, place, start, end)
 
@@ -233,8 +236,8 @@ def complete(wanted: Wanted, data: bytes) -> bytes:
     """
     if wanted.end is not None and len(data) != wanted.end - wanted.start:
         raise FetchError(
-            f"{wanted}: {len(data):,} of {wanted.end - wanted.start:,} bytes came; "
-            "the range reaches past the end of the file."
+            f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were "
+            "received; the range reaches past the end of the file."
         )
     return data
 

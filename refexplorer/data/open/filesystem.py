@@ -95,7 +95,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
             ``"raise"``, ``"omit"`` or ``"return"`` (the error, in place of the bytes).
         """
         if recursive:
-            raise NotImplementedError("a reference set is not read as a whole")
+            raise NotImplementedError("a reference set cannot be read as one file")
         if isinstance(path, str):
             return self.cat_file(path)
         with guarded(f"{len(path):,} keys"):
@@ -126,7 +126,10 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         if (error := self.references.left_out(key)) is not None:
             raise FetchError(said_of(error))
         if key in self.references:
-            raise InternalError(f"The set lists {key}, and look-up does not find it: a bug.")
+            raise InternalError(
+                f"The set lists {key}, but looking it up does not find it; this "
+                "is a bug in refexplorer, please report it."
+            )
         if not is_metadata(key):  # Zarr asks for names of metadata that no set has
             require_lookup(internals(self.references).opened)
         raise NoReference(key)
@@ -197,7 +200,7 @@ def guarded(what: str) -> Iterator[None]:
     except Exception as error:
         cause = f"{type(error).__name__}: {error}"
         raise InternalError(
-            f"Reading {what} failed inside refexplorer ({cause}): a bug."
+            f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
         ) from error
 
 

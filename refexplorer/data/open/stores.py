@@ -190,8 +190,8 @@ def _require_group(refs: Opened, group: str) -> None:
         any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays()
     ):
         return
-    what = "is an array" if group in refs.arrays() else "there is none of this path"
-    raise DecodeError(f"{group!r} is no group of the set: {what}.")
+    what = "is an array" if group in refs.arrays() else "there is no such path"
+    raise DecodeError(f"{group!r} is not a group of the set: {what}.")
 
 
 def _require_names(refs: Opened, paths: Iterable[str]) -> None:
@@ -201,6 +201,6 @@ def _require_names(refs: Opened, paths: Iterable[str]) -> None:
             if (error := refs.left_out(f"{path}/.zattrs")) is not None:
                 raise FetchError(said_of(error))
             raise DecodeError(
-                f"{path} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
-                f"refs.to_zarr()[{path!r}] reads it without."
+                f"{path!r} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
+                f"refs.to_zarr()[{path!r}] reads it without them."
             )

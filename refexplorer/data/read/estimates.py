@@ -79,8 +79,8 @@ def estimate_selection(
     count = math.prod(number for number, _ in found)
     if count > ESTIMATED_CHUNKS:
         raise LimitError(
-            f"This part of {name} has values of {count:,} chunks, and up to "
-            f"{ESTIMATED_CHUNKS:,} are estimated; ask for a smaller part."
+            f"This part of {name} has values of {count:,} chunks, more than the "
+            f"{ESTIMATED_CHUNKS:,} that are estimated; choose a smaller part."
         )
     indices = itertools.product(*(numbers for _, numbers in found))
     return estimate_keys(refs, map(array.chunk_key, indices))
@@ -91,7 +91,9 @@ def _places(part: int | slice, extent: int) -> range:
     if isinstance(part, slice):
         return range(extent)[part]
     if not -extent <= part < extent:
-        raise RefexplorerError(f"There is no place {part} in a dimension of {extent}.")
+        raise RefexplorerError(
+            f"The index {part} is out of bounds for a dimension of size {extent}."
+        )
     return range(part % extent, part % extent + 1)
 
 
@@ -122,7 +124,7 @@ def _span(reference: Url | Range) -> Wanted:
 
 def _label(references: int, held: int, size: int, targets: tuple[str, ...], partly: bool) -> str:
     if not references:
-        return "Show the fill value: the set has no reference here"
+        return "Show the fill value: the chunk has no reference"
     if not targets:
         return f"Decode {size_text(held)} held in the set"
     where = short_name(targets[0]) if len(targets) == 1 else f"{len(targets):,} targets"

@@ -150,7 +150,7 @@ def _without(refs: Opened, key: str, path: str | None, index: Index | None) -> L
         return Ladder(key, path, index, ChunkState.FAILED, (rung,), None)
     if path is None:
         raise KeyError(key)
-    rung = Rung("reference", None, 0.0, b"", "none: this chunk reads as the fill value")
+    rung = Rung("reference", None, 0.0, b"", "no reference: this chunk reads as the fill value")
     return Ladder(key, path, index, ChunkState.FILL, (rung,), None)
 
 
@@ -210,7 +210,7 @@ def _raw(refs: Opened, key: str, targets: Targets, advance: Advance) -> bytes:
     found = fetch_many(targets, {key: refs[key]}, advance).get(key)
     if isinstance(found, bytes):
         return found
-    raise found or FetchError(f"{key} was not read: it was stopped.")
+    raise found or FetchError(f"{key} was not read: the read was stopped.")
 
 
 def _head(data: Any) -> bytes:

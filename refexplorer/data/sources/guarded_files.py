@@ -59,7 +59,7 @@ class GuardedFiles:
         try:
             return open_resolved(self._policy.place(path).path)
         except AccessError:
-            why = "it leads to what this page does not open"
+            why = "it leads outside what this page may open"
             raise PermissionError(errno.EACCES, why, path) from None
 
     def filesystem(self) -> LocalFileSystem:

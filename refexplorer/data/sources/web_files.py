@@ -122,8 +122,8 @@ class _TypedPolicy(AccessPolicy):
 
 def _led_inside(host: str, url: str) -> AccessError:
     return AccessError(
-        f"The server leads to {shown(url)}, which is inside this machine or network ({host}); "
-        "open that URL itself if you mean it.",
+        f"The server redirects to {shown(url)}, which is inside this machine or network "
+        f"({host}); open that URL itself if you mean it.",
         target=url,
         grant="",
     )
@@ -164,8 +164,8 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         """
         if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
             raise SourceError(
-                f"{shown(path)} belongs to a parquet store, which a web server cannot list; open a "
-                "copy on disk, or from a bucket."
+                f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
+                "server; open a copy on disk or in a bucket."
             )
         return False
 

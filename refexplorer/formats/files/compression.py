@@ -82,7 +82,7 @@ class PlainStream(io.RawIOBase):
         self._given += len(data)
         if self._given > self._limit:
             raise LimitError(
-                f"{self._name} holds more than {self._limit:,} bytes; "
+                f"{self._name} has more than {self._limit:,} bytes once decompressed; "
                 "`Limits.document_bytes` raises the limit."
             )
         if self.progress is not None:

@@ -128,7 +128,7 @@ def _of_any(
         return _of_bytes(bytes(source), "bytes", None, terms)
     if isinstance(source, str):
         if not source.strip():
-            raise SourceError("The source is an empty text.")
+            raise SourceError("The source is an empty string.")
         if source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source:
             return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
         if "://" in source:
@@ -197,7 +197,7 @@ def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
     found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
     if found is None:
         raise SourceError(
-            f"The folder {_shown(name)} is no parquet reference store: it has no {ZMETADATA}."
+            f"The folder {_shown(name)} is not a parquet reference store: it has no {ZMETADATA}."
         )
     return found
 

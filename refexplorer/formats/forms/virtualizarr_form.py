@@ -40,8 +40,8 @@ class VirtualiZarrForm(SourceForm):
         datasets = _nodes_of(given) if kind.__name__ == "DataTree" else {"": given}
         if not any(_is_virtual(dataset) for dataset in datasets.values()):
             raise SourceError(
-                f"This {kind.__name__} holds values, not references; pass one that VirtualiZarr's "
-                f"`open_virtual_{kind.__name__.lower()}` gave."
+                f"This {kind.__name__} holds values, not references; pass one that "
+                f"VirtualiZarr's `open_virtual_{kind.__name__.lower()}` returned."
             )
         return Source(f"virtual {kind.__name__.lower()}", self.name, value=_in_folders(datasets))
 

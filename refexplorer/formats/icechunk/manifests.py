@@ -48,8 +48,8 @@ _BLOCK = 2**16
 _NUMBER = 8
 """Bytes of a number of an index, as it is held."""
 _UNCOMPRESSED = (
-    "; let icechunk rewrite it without (`Repository.rewrite_manifests`, with `min_num_chunks` of "
-    "`ManifestVirtualChunkLocationCompressionConfig` at 65535)"
+    "; rewrite the manifests without it (`Repository.rewrite_manifests`, with `min_num_chunks` "
+    "of `ManifestVirtualChunkLocationCompressionConfig` set to 65535)"
 )
 
 
@@ -129,11 +129,11 @@ class _Manifest:
     def of(cls, data: bytes, file: Path) -> _Manifest:
         """Read the header."""
         if not data.startswith(_MAGIC):
-            raise SourceError(f"{str(file)!r} is no Icechunk manifest.")
+            raise SourceError(f"{str(file)!r} is not an Icechunk manifest.")
         writer = data[_WRITER].decode("utf-8", "replace").strip()
         found = cls(file, data[_VERSION], writer, data[_COMPRESSION])
         if found.version not in _VERSIONS:
-            raise found.refusal("is of a version that refexplorer does not know; it reads 1 and 2")
+            raise found.refusal("is of an unknown version; refexplorer reads 1 and 2")
         if data[_TYPE] != _MANIFEST:
             raise found.refusal(f"is a file of another kind ({data[_TYPE]})")
         return found
@@ -143,7 +143,7 @@ class _Manifest:
         if self.compression == _PLAIN:
             return body
         if self.compression != _ZSTD:
-            raise self.refusal(f"is compressed in an unknown way ({self.compression})")
+            raise self.refusal(f"has an unknown compression ({self.compression})")
         with zstandard.ZstdDecompressor().stream_reader(body) as stream:
             content = stream.read(limits.document_bytes + 1)
         if len(content) > limits.document_bytes:
@@ -225,8 +225,8 @@ class _Manifest:
     def _check_location(self, location: str) -> None:
         if location.startswith("vcc:") or (location and "://" not in location):
             raise self.refusal(
-                f"has the location {escape(location)}, which is relative to a virtual chunk "
-                "container and is not resolved by refexplorer; write the chunk with its whole URL"
+                f"has the location {escape(location)}, relative to a virtual chunk container, "
+                "which refexplorer does not resolve; write the chunk with its whole URL"
             )
 
     def _check(self, table: FlatTable, name: str, known: frozenset[int]) -> None:

@@ -32,7 +32,7 @@ def snapshot_of(source: object) -> tuple[Path, str] | None:
         return None
     session = _session_of(source)
     if session.has_uncommitted_changes:
-        raise SourceError("This Icechunk session has changes that are not committed.")
+        raise SourceError("This Icechunk session has uncommitted changes.")
     return _folder(session), session.snapshot_id
 
 
@@ -45,8 +45,8 @@ def _session_of(source: Any) -> Any:
         return source.readonly_session("main")
     except icechunk.IcechunkError:
         raise SourceError(
-            "This Icechunk repository has no branch main; pass a session of another branch or tag, "
-            'such as repository.readonly_session("name").'
+            "This Icechunk repository has no branch main; pass a session of another branch or "
+            'tag, such as repository.readonly_session("name").'
         ) from None
 
 
@@ -54,8 +54,8 @@ def _folder(session: Any) -> Path:
     _, found, text = session._session.as_bytes().partition(_LOCAL)
     if not found:
         raise SourceError(
-            "Only Icechunk repositories in a folder of this machine are read; "
-            "the storage of this one is elsewhere."
+            "Only Icechunk repositories in a local folder are read; the storage of this one is "
+            "elsewhere."
         )
     return Path(_text(text).decode())
 

@@ -31,7 +31,8 @@ def decode_text(data: bytes) -> str:
         return data.decode("utf-8-sig" if encoding.startswith("utf-8") else encoding)
     except UnicodeDecodeError as error:
         raise SpecError(
-            f"The document is not text: byte {error.start:,} is not {error.encoding.upper()}.",
+            f"The document is not text: byte {error.start:,} is not valid "
+            f"{error.encoding.upper()}.",
             code="not-json",
         ) from None
 
@@ -121,13 +122,13 @@ class Noting:
         places = _places_of({id(one) for _, one in met}, document)
         for key, (times, one) in self.repeated.items():
             shown = key if len(key) < 100 else key[:100] + "…"
-            message = f"`{shown}` stands {times:,} times in one object; the last one counts."
+            message = f"`{shown}` occurs {times:,} times in one object; the last value is used."
             inside = places.get(id(one))
             at = _place_of(key, document) if inside is None else inside + pointer(key)
             is_reference = inside in (None, "", "/refs")
             findings.add("duplicate-key", at, message, key=key if is_reference else None)
         for name, (times, one) in self._constants.items():
-            message, hint = f"`{name}` is not JSON.", f'Write it as a text, "{name}".'
+            message, hint = f"`{name}` is not JSON.", f'Write it as a string, "{name}".'
             findings.add(
                 "nonstandard-json-nan", places.get(id(one), ""), message, hint, count=times
             )
@@ -175,8 +176,8 @@ def _check_lists(text: str, limits: Limits) -> None:
     lists = text.count("[")
     if lists > limits.json_lists:
         raise LimitError(
-            f"The document holds {lists:,} lists, which are mostly references; more than "
-            f"{limits.json_lists:,} are not read at once. `Limits.json_lists` raises the limit."
+            f"The document holds {lists:,} lists, mostly references, more than the limit of "
+            f"{limits.json_lists:,}; `Limits.json_lists` raises the limit."
         )
 
 
@@ -216,7 +217,10 @@ def _too_deep(limits: Limits) -> SpecError:
 def _not_json(text: str, error: json.JSONDecodeError) -> SpecError:
     place = span(text, error.pos, error.pos)
     if _MARKUP.match(text):
-        message = "The document is HTML, not JSON: an error page saved in place of the set?"
+        message = (
+            "The document is HTML, not JSON; check whether an error page was saved in "
+            "place of the set."
+        )
     elif text[error.pos : error.pos + 1] == "'":
         message = f"The document is not JSON at line {place.line}:{place.column}: use \", not '."
     else:

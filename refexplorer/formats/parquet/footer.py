@@ -70,7 +70,8 @@ def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> 
     if metadata.num_rows > rows:
         raise BadRecords(
             "parquet-too-many-rows",
-            f"The record file `{name}` has {metadata.num_rows:,} rows, `record_size` is {rows:,}.",
+            f"The record file `{name}` has {metadata.num_rows:,} rows, more than the "
+            f"`record_size` of {rows:,}.",
         )
     wrong = _wrong_columns(file)
     if wrong:
@@ -96,7 +97,7 @@ def check_pages(
         size = sum(unpacked_size(file, chunk) for chunk in chunks)
     except BadPages:
         raise BadRecords(
-            "parquet-unreadable", f"The record file `{name}` cannot be read: a page is broken."
+            "parquet-unreadable", f"The record file `{name}` cannot be read: a page is damaged."
         ) from None
     _check_bytes(name, column, size, expected, limits)
 
@@ -117,7 +118,8 @@ def _check_bytes(name: str, column: str, size: int, expected: int, limits: Limit
         raise BadRecords(
             "parquet-too-large",
             f"The column `{column}` of the record file `{name}` takes {size:,} bytes, more than "
-            f"{expected + limits.fetch_bytes:,}; `Limits.fetch_bytes` raises the limit.",
+            f"the limit of {expected + limits.fetch_bytes:,}; `Limits.fetch_bytes` raises the "
+            "limit.",
         )
 
 
@@ -147,7 +149,7 @@ def _wrong_columns(file: pq.ParquetFile) -> str:
         kind = schema.field(column).type
         if not _fits(column, kind):
             wanted = "text" if column == "path" else "bytes" if column == "raw" else "numbers"
-            return f"has {str(kind)[:100]} in the column {column!r}, not {wanted}"
+            return f"has the type {str(kind)[:100]} in the column {column!r}, not {wanted}"
     return ""
 
 

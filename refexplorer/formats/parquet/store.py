@@ -133,8 +133,8 @@ class ParquetStore(PickledByFields):
                 self.findings.add(
                     "parquet-orphan-file",
                     name,
-                    f"No array asks for `{name}`.",
-                    "Record files are called refs.0.parq, refs.1.parq and so on.",
+                    f"No array of `.zmetadata` uses the record file `{name}`.",
+                    "Record files are named refs.0.parq, refs.1.parq and so on.",
                 )
 
     def open_records(self, name: str) -> RecordFile:
@@ -158,11 +158,11 @@ def why_lost(array: ArrayMeta) -> str | None:
     Nothing is said of it there: chunks that are not found read as the fill value.
     """
     if array.zarr_format == 3:
-        return "only the `.zarray` of Zarr v2 is looked at."
+        return "it reads the `.zarray` of Zarr v2 only."
     if not array.path:
-        return "an array must have a folder."
+        return "it does not read arrays at the root."
     if array.separator != "." and len(array.shape) > 1:
-        return "indices are only looked for with dots between them, Zarr asks with slashes."
+        return "it expects dots between chunk indices, but Zarr requests slashes."
     return None
 
 
@@ -183,10 +183,11 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
     if not isinstance(metadata, dict):
         raise _bad_zmetadata("it has no object `metadata`")
     if type(size) is not int or size < 1:
-        raise _bad_zmetadata(f"`record_size` must be a whole number, 1 or more, not {size!r}")
+        raise _bad_zmetadata(f"`record_size` must be a positive integer, not {size!r}")
     if size > limits.record_rows:
         raise _bad_zmetadata(
-            f"`record_size` is {size:,}, more than `Limits.record_rows`, {limits.record_rows:,}"
+            f"`record_size` is {size:,}, more than the limit of {limits.record_rows:,}; "
+            "`Limits.record_rows` raises the limit"
         )
     texts = dict(_read_metadata(metadata, limits, findings))
     arrays = tuple(_read_arrays(texts))
@@ -196,7 +197,7 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
 
 def _bad_zmetadata(what: str) -> SpecError:
     return SpecError(
-        f"`{ZMETADATA}` cannot be used: {what}.", code="parquet-bad-zmetadata", pointer=ZMETADATA
+        f"`{ZMETADATA}` is not valid: {what}.", code="parquet-bad-zmetadata", pointer=ZMETADATA
     )
 
 
@@ -206,7 +207,7 @@ def _read_metadata(
     for key, value in metadata.items():
         at = ZMETADATA + pointer(key)
         if key.startswith("/") or ".." in key.split("/"):
-            findings.add("parquet-unsafe-path", at, f"`{key}` leaves the store.", key=key)
+            findings.add("parquet-unsafe-path", at, f"`{key}` points outside the store.", key=key)
             continue
 
         def note(code: str, message: str, hint: str, at: str = at, key: str = key) -> None:
@@ -242,7 +243,7 @@ def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:
                 "parquet-lost-chunks",
                 ZMETADATA + pointer(array.metadata_key),
                 f"fsspec finds no chunk of `{array.path}` and reads fill values: {why}",
-                "Read it with refexplorer, or convert the store to JSON.",
+                "Read the store with refexplorer, or convert it to JSON.",
                 key=array.metadata_key,
             )
 

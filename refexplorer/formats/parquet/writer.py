@@ -124,10 +124,12 @@ def _aside(path: Path) -> Iterator[None]:
 def _inside(path: str) -> str:
     """Return the path of an array if it stays inside the store."""
     if path and {"", ".", ".."} & set(path.split("/")):
-        raise RefexplorerError(f"`{path}` leaves the store, so a parquet store cannot hold it.")
+        raise RefexplorerError(
+            f"`{path}` points outside the store, so a parquet store cannot hold it."
+        )
     if "\0" in path:
         raise RefexplorerError(
-            f"`{escape(path)}` cannot be the name of a folder, so a parquet store cannot hold it."
+            f"`{escape(path)}` is not a valid folder name, so a parquet store cannot hold it."
         )
     return path
 
@@ -145,7 +147,9 @@ def _object(key: str, reference: Reference) -> object:
         found = parse_metadata(reference.data.decode(errors="replace"))
         if found is not None:
             return found
-    raise RefexplorerError(f"`{key}` holds no JSON object, so a parquet store cannot hold it.")
+    raise RefexplorerError(
+        f"`{key}` does not hold a JSON object, so a parquet store cannot hold it."
+    )
 
 
 def _write_array(folder: Path, array: ArrayMeta, chunks: Chunks, record_size: int) -> None:

@@ -31,7 +31,7 @@ def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
     pairs = list(zip(numbers, sizes, strict=True))
     if all(_is_inside(number, size, dimensions) for number, size in pairs):
         return segment.count
-    digits = [_plain_atom(number) for number in numbers]
+    digits = [_plain_digit(number) for number in numbers]
     names = [None if digit is None else digit[0] for digit in digits]
     if None in names or len({*names}) < len(names) or len(names) < len(dimensions):
         return None
@@ -76,7 +76,7 @@ def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -
     return low >= 0 and high < size
 
 
-def _plain_atom(number: Number) -> Digit | None:
+def _plain_digit(number: Number) -> Digit | None:
     """Return the dimension that a number is, plus a constant; None if it is something else."""
     digits = list(number.terms.items())
     if len(digits) != 1 or digits[0][1] != 1 or digits[0][0][1:] != (1, None):

@@ -38,12 +38,12 @@ def chunk_indices(
         Which of the rows are chunk keys, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
     """
     positions, indices = [np.empty(0, np.int64)], [np.empty((0, rank), np.int64)]
-    for at, names in in_blocks(keys, rows):
+    for first, names in in_blocks(keys, rows):
         begins = np.flatnonzero(flags_of(pc.starts_with(names, start)))
         found, numbers = chunk_numbers(
             _after(names, len(start.encode())).take(begins), separator, rank
         )
-        positions.append(at + begins[found])
+        positions.append(first + begins[found])
         indices.append(numbers)
     return np.concatenate(positions), np.concatenate(indices)
 
@@ -102,13 +102,13 @@ def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.nd
     separator = "/" if b"/" in first else "."
     rank = first.count(separator.encode()) + 1
     found: np.ndarray | None = None
-    for at, names in in_blocks(keys, rows):
+    for start, names in in_blocks(keys, rows):
         positions, numbers = chunk_numbers(_after(names, skip), separator, rank)
         if len(positions) < len(names):
             return None
         if found is None:
             found = np.empty((len(rows), rank), np.int64)
-        found[at : at + len(names)] = numbers
+        found[start : start + len(names)] = numbers
     return found
 
 

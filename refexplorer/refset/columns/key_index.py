@@ -56,10 +56,10 @@ class KeyIndex:
         keys = self._keys.take(number_column(self._marks[positions] & ~self._high))
         return bool(pc.count_distinct(keys).as_py() == len(keys))
 
-    def _equal(self, at: int) -> np.ndarray:
+    def _equal(self, start: int) -> np.ndarray:
         """Return the positions in a block whose hash is that of the next position."""
-        marks = self._marks[at : at + BLOCK + 1]
-        return at + np.flatnonzero((marks[1:] ^ marks[:-1]) & self._high == 0)
+        marks = self._marks[start : start + BLOCK + 1]
+        return start + np.flatnonzero((marks[1:] ^ marks[:-1]) & self._high == 0)
 
     def find(self, key: str) -> int | None:
         """Return the row of a key, or None."""

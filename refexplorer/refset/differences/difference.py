@@ -169,8 +169,8 @@ class Differences:
         """
         if array.chunk_count > GRID_CHUNKS:
             raise LimitError(
-                f"`{array.path}` has {array.chunk_count:,} chunks; grids of more than "
-                f"{GRID_CHUNKS:,} are not made."
+                f"`{array.path}` has {array.chunk_count:,} chunks, and a grid of changes is "
+                f"made of at most {GRID_CHUNKS:,}."
             )
         grid = np.full(array.grid, ABSENT, np.int8)
         matched = self.matched

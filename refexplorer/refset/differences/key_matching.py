@@ -88,8 +88,8 @@ def _written_out(parts: Sequence[Segment], skipped: set[int], limits: Limits) ->
     total = sum(part.bound for part in kept)
     if total > limits.expanded_keys:
         raise LimitError(
-            f"{total:,} keys would have to be compared one by one; more than "
-            f"{limits.expanded_keys:,} are not. `Limits.expanded_keys` raises the limit."
+            f"{total:,} keys would have to be compared one by one, more than the limit of "
+            f"{limits.expanded_keys:,}; `Limits.expanded_keys` raises the limit."
         )
     return table_of(kept)
 

@@ -77,4 +77,6 @@ def find_shifts(shifts: np.ndarray, most: int = 3) -> tuple[Shift, ...]:
     values, counts = np.unique(shifts, return_counts=True)
     least = max(2, len(shifts) // 100)
     order = np.argsort(-counts, kind="stable")[:most]
-    return tuple(Shift(int(values[at]), int(counts[at])) for at in order if counts[at] >= least)
+    return tuple(
+        Shift(int(values[each]), int(counts[each])) for each in order if counts[each] >= least
+    )

@@ -164,9 +164,11 @@ class ChunkReferences:
         found = [self.array.chunk_index(key) for key in keys]
         rank = len(self.shape)
         positions = [
-            at for at, index in enumerate(found) if index is not None and _fits(index, rank)
+            position
+            for position, index in enumerate(found)
+            if index is not None and _fits(index, rank)
         ]
-        indices = np.array([found[at] for at in positions], np.int64).reshape(-1, rank)
+        indices = np.array([found[position] for position in positions], np.int64).reshape(-1, rank)
         return np.array(positions, np.int64), indices
 
     def _chunks(self, indices: np.ndarray, columns: Columns) -> ChunkColumns:
@@ -202,8 +204,8 @@ class ChunkReferences:
     def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:
         if max(self.array.chunk_count, *self.shape, 0) > DENSE_CHUNKS or not self.complete:
             raise LimitError(
-                f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many to "
-                "be written out; `view` gives a part of them."
+                f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many for "
+                "one array; `view` returns a part or a summary of them."
             )
         grid = np.full(self.array.chunk_count, absent, values.dtype)
         grid[self._numbers(self.chunks.indices)] = values
@@ -288,7 +290,9 @@ class ChunkReferences:
             for (start, stop), size in zip(window, self.shape, strict=True)
         )
         if not fits:
-            raise RefexplorerError(f"{list(window)} is no part of a grid of {self.shape} chunks.")
+            raise RefexplorerError(
+                f"{list(window)} is not a window of a grid of {self.shape} chunks."
+            )
         return [(start, stop) for start, stop in window]
 
 

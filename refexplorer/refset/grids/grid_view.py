@@ -195,11 +195,11 @@ def _dominating(ids: np.ndarray, targets: np.ndarray, cells: int) -> tuple[np.nd
     known = targets >= 0
     base = int(targets.max(initial=0)) + 1
     pairs, counts = np.unique(ids[known] * base + targets[known], return_counts=True)
-    at, codes = np.divmod(pairs, base)
-    order = np.lexsort((-codes, counts, at))
+    of_cell, codes = np.divmod(pairs, base)
+    order = np.lexsort((-codes, counts, of_cell))
     most = np.full(cells, -1, np.int64)
-    most[at[order]] = codes[order]  # of several, the last counts: the most frequent
-    return most, np.bincount(at, minlength=cells)
+    most[of_cell[order]] = codes[order]  # of several, the last counts: the most frequent
+    return most, np.bincount(of_cell, minlength=cells)
 
 
 def _first_offsets(ids: np.ndarray, offsets: np.ndarray, cells: int) -> np.ndarray:

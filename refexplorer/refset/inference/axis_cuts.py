@@ -74,7 +74,7 @@ def own_field(profile: np.ndarray, keys: int) -> int | None:
 
     None if each comes more than once, as where keys differ in the zeros before it alone.
     """
-    return next((at for at in range(keys) if np.all(np.diff(profile[at]) > 0)), None)
+    return next((field for field in range(keys) if np.all(np.diff(profile[field]) > 0)), None)
 
 
 def slopes(profile: np.ndarray, field: int) -> np.ndarray | None:
@@ -97,18 +97,18 @@ def _chars_without(intervals: list[tuple[int, int]], size: int, weight: int) -> 
 
 def _intervals(profile: np.ndarray, weight: int) -> Iterator[tuple[int, int]]:
     """Yield the longest progressions that are worth an item, from the left."""
-    at, starts = 0, _promising(profile)
+    start, starts = 0, _promising(profile)
     for _ in range(MOST_TRIES):
-        position = int(np.searchsorted(starts, at))
+        position = int(np.searchsorted(starts, start))
         if position == len(starts):
             return
-        at = int(starts[position])
-        reach = min(_reach(field[at:]) for field in profile)
+        start = int(starts[position])
+        reach = min(_reach(field[start:]) for field in profile)
         if reach * weight * 50 > ITEM_CHARS:
-            yield at, at + reach
-            at += reach
+            yield start, start + reach
+            start += reach
         else:
-            at += 1
+            start += 1
 
 
 def _promising(profile: np.ndarray) -> np.ndarray:

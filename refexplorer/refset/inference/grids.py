@@ -118,7 +118,7 @@ def profiles(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
     """Return what each axis of a grid of rows adds to the fields, each ``(fields, its size)``."""
     found = []
     for axis in range(rows.ndim):
-        line = rows[tuple(slice(None) if at == axis else 0 for at in range(rows.ndim))]
+        line = rows[tuple(slice(None) if each == axis else 0 for each in range(rows.ndim))]
         along = fields[:, line]
         found.append(along - along[:, :1])
     return found

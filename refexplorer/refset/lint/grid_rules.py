@@ -84,7 +84,7 @@ def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
         remark = Remark(
             "orphan-chunk",
             f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
-            "Without .zarray or zarr.json no reader finds it.",
+            "Without .zarray or zarr.json no reader finds the array.",
         )
         at = base + pointer(key)
         findings.add(remark.code, at, remark.message, remark.hint, key=key, count=len(rows))
@@ -103,6 +103,8 @@ def _outside_arrays(opened: OpenedSet) -> list[Folder]:
 def _chunk_like(table: Table, rows: np.ndarray) -> np.ndarray:
     """Say of some keys whether they look like chunks, shape ``(n,)`` bool of all keys."""
     found = np.zeros(table.count, np.bool_)
-    for at, keys in in_blocks(table.keys, rows):
-        found[rows[at : at + len(keys)]] = flags_of(pc.match_substring_regex(keys, _CHUNK_LIKE))
+    for start, keys in in_blocks(table.keys, rows):
+        found[rows[start : start + len(keys)]] = flags_of(
+            pc.match_substring_regex(keys, _CHUNK_LIKE)
+        )
     return found

@@ -55,7 +55,7 @@ def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
         findings.add(
             "key-is-also-directory",
             base + pointer(path),
-            f"`{path}` is a key and the folder of other keys.",
+            f"`{path}` is both a key and the parent folder of other keys.",
             key=path,
         )
 

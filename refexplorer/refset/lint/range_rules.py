@@ -185,9 +185,9 @@ def _note_overlap(
     findings.add(
         "overlapping-ranges",
         base + pointer(key),
-        f"`{key}` shares {shared:,} bytes of {columns.urls[columns.targets[after]]} with "
-        f"`{part.key_at(before)}`.",
-        "Is an offset or a length wrong?",
+        f"The byte range of `{key}` shares {shared:,} bytes of "
+        f"{columns.urls[columns.targets[after]]} with that of `{part.key_at(before)}`.",
+        "Check whether an offset or a length is wrong.",
         key=key,
         count=count,
     )
@@ -197,12 +197,14 @@ def _note_repeats(
     part: Segment, array: str, rows: list[int], count: int, base: str, findings: Findings
 ) -> None:
     before, key = map(part.key_at, rows)
+    refer = "refers" if count == 1 else "refer"
     findings.add(
         "repeated-range",
         base + pointer(key),
-        f"{counted(count, 'chunk')} of `{array}` with the byte range of an earlier one: "
+        f"{counted(count, 'chunk')} of `{array}` {refer} to the byte range of another chunk: "
         f"`{key}` has that of `{before}`.",
-        "Right where their values are equal, as in empty regions; else an offset was repeated.",
+        "This is correct only where their values are equal, as in empty regions; otherwise an "
+        "offset was repeated.",
         key=key,
         count=count,
     )
@@ -215,9 +217,9 @@ def _note_ends(
     findings.add(
         "length-is-end",
         base + pointer(key),
-        f"The lengths of {count:,} ranges of {url} are where the next range begins: they look "
-        "like ends.",
-        "The third element is the length in bytes, not the end.",
+        f"The lengths of {count:,} ranges of {url} equal the offset of the next range: they "
+        "look like end offsets.",
+        "The third element of a reference is the length in bytes, not the end.",
         key=key,
         count=count,
     )

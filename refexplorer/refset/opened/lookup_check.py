@@ -47,8 +47,8 @@ def check_lookup(opened: OpenedSet) -> None:
 
 def _broken(what: str) -> InternalError:
     return InternalError(
-        f"refexplorer cannot find keys that the set has ({what}), so chunks would wrongly read as "
-        "fill values; this is a bug: please report it, and open the set anew."
+        f"refexplorer cannot look up keys that the set has ({what}), so chunks would wrongly "
+        "read as fill values. This is a bug: please report it, and open the set again."
     )
 
 

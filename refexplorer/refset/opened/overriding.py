@@ -1,4 +1,4 @@
-"""Which keys a later gen item makes again: its own count, and those before it are left out."""
+"""Keys that a later gen item generates again: its references override the earlier ones."""
 
 from __future__ import annotations
 
@@ -186,10 +186,12 @@ class _Overriding:
         self._remade[position] = first, before + count
 
     def _note_remade(self, made: Generated, key: str, count: int) -> None:
+        keys = f"key (`{key}`)" if count == 1 else f"keys, such as `{key}`"
+        used = "reference is" if count == 1 else "references are"
         self._findings.add(
             "gen-duplicate-key",
             pointer("gen", made.item.number),
-            f"{made.origin} makes keys that were there before, such as `{key}`; its own count.",
+            f"{made.origin} overrides {count:,} existing {keys}; the generated {used} used.",
             key=key,
             count=count,
         )
@@ -198,9 +200,9 @@ class _Overriding:
         self._findings.add(
             "gen-not-checked",
             pointer("gen", made.item.number),
-            f"The keys of {made.origin} and of the items after it were not all compared with "
-            "those before: there are too many.",
-            "Write fewer gen items.",
+            f"The keys of {made.origin} and of later gen items are too many to be checked for "
+            "earlier keys that they override.",
+            "Combine gen items into fewer ones.",
         )
 
 

@@ -79,8 +79,8 @@ class KeySearch:
                         yield from part.segment.keys_at(rows[start : start + _AT_ONCE]).to_pylist()
         if unfinished:
             raise LimitError(
-                f"Of the {unfinished[0].count:,} keys that {unfinished[0].origin} makes, the "
-                f"first {SEARCHED_KEYS:,} were searched."
+                f"Only the first {SEARCHED_KEYS:,} of the {unfinished[0].count:,} keys of "
+                f"{unfinished[0].origin} were searched."
             )
 
 

@@ -50,9 +50,7 @@ class Matcher:
 
     def __init__(self, text: str, mode: str) -> None:
         if mode not in MODES:
-            raise RefexplorerError(
-                f"There is no search mode {mode!r}; use one of {', '.join(MODES)}."
-            )
+            raise RefexplorerError(f"{mode!r} is not a search mode; use one of {', '.join(MODES)}.")
         pattern = text if mode == "regex" else re.escape(text)
         if mode == "glob":
             pattern = _regex_of_glob(text)
@@ -96,10 +94,11 @@ def _why_not(text: str, said: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        return f"{text!r} is not a regular expression: {error}."
+        return f"{text!r} is not a valid regular expression: {error}."
     return (
-        f"{text!r} is not searched for, since it could take for ever: use a regular expression "
-        f"without look-ahead, look-behind and back references ({said.rpartition(': ')[2]})."
+        f"{text!r} is not supported, since matching it could take unbounded time: use a regular "
+        "expression without look-ahead, look-behind and back references "
+        f"({said.rpartition(': ')[2]})."
     )
 
 

@@ -152,6 +152,6 @@ def _last(keys: pa.Array, document: Document) -> np.ndarray:
     rows[codes] = np.arange(len(keys))
     for code in np.flatnonzero(counts > 1).tolist():
         key = keys[int(rows[code])].as_py()
-        message = f"`{key}` stands {counts[code]:,} times in one object; the last one counts."
+        message = f"`{key}` occurs {counts[code]:,} times in one object; the last value is used."
         EntryNotes(document, key).add("duplicate-key", message)
     return rows

@@ -51,7 +51,7 @@ class Held:
         """Return the number of the row at a position among those that hold a reference."""
         return position if self.rows is None else int(self.rows[position])
 
-    def place_of(self, row: int) -> int | None:
+    def position_of(self, row: int) -> int | None:
         """Return the position of a row, None if it holds no reference."""
         position = row if self.rows is None else int(np.searchsorted(self.rows, row))
         return position if position < self.count and self.row_at(position) == row else None
@@ -136,7 +136,7 @@ class RecordPart:
         self._findings.add(
             "duplicate-key",
             self.name,
-            f"Row {twice[0]:,} of `{self.name}` is never read: `{ZMETADATA}` holds `{key}`, too.",
+            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also holds `{key}`.",
             key=key,
             count=len(twice),
         )
@@ -152,12 +152,12 @@ class RecordPart:
             self._findings.add(
                 "parquet-rows-outside-grid",
                 self.name,
-                f"{len(rows) - inside:,} rows past the {self._array.chunk_count:,} chunks of "
-                f"`{self._array.path}` hold references; they are left out.",
-                "Is the shape in the metadata right?",
+                f"{len(rows) - inside:,} rows beyond the {self._array.chunk_count:,} chunks of "
+                f"`{self._array.path}` hold references, which are ignored.",
+                "Check the shape in the metadata of the array.",
             )
         if self._told not in (None, inside):
-            raise self._bad(f"it holds {inside:,} references, and {self._told:,} by its statistics")
+            raise self._bad(f"it holds {inside:,} references, but {self._told:,} by its statistics")
         dense = not inside or int(rows[inside - 1]) == inside - 1
         return Held(inside, None if dense else rows[:inside])
 
@@ -169,7 +169,7 @@ class RecordPart:
         try:
             read = self._file.columns()
             if len(read.codes) != self._footer.rows:
-                raise self._bad("it changed in the meantime")
+                raise self._bad("it has changed since the set was opened")
             if "held" not in self.__dict__ and self._told is None:
                 self.held = self._inside(read.held)
             held = self.held
@@ -194,7 +194,7 @@ class RecordPart:
 
     def rejection(self, row: int) -> Reason | None:
         """Return why the reference in a row cannot be used; None if it can, or there is none."""
-        if not self._footer.proved or self.held.place_of(row) is not None:
+        if not self._footer.proved or self.held.position_of(row) is not None:
             self.columns  # noqa: B018  reading tells
         if self.bad is not None:
             return Reason(self.bad.code, str(self.bad))
@@ -218,7 +218,7 @@ class RecordPart:
 
     def _bad(self, why: str) -> BadRecords:
         return BadRecords(
-            "parquet-unreadable", f"The record file `{self.name}` cannot be used: {why}."
+            "parquet-unreadable", f"The record file `{self.name}` cannot be read: {why}."
         )
 
     def _note(self, bad: BadRecords, instead: _T) -> _T:

@@ -24,9 +24,9 @@ FAILED = 255
 
 CODES = {"offset": "bad-offset", "size": "bad-length"}
 """What is found where a number of a column is no count of bytes."""
-NO_COUNT = "not a whole number of bytes from 0 to 2**63 - 1"
-_BOTH = "has `raw` and `path`; `raw` is the data"
-_WHOLE = "has an offset and size 0: the whole file"
+NO_COUNT = "not an integer number of bytes from 0 to 2**63 - 1"
+_BOTH = "has both `raw` and `path`; `raw` is used"
+_WHOLE = "has an offset but size 0, which stands for the whole file"
 
 
 def failed_rows(count: int) -> Columns:
@@ -37,7 +37,7 @@ def failed_rows(count: int) -> Columns:
 
 
 def read_rows(
-    read: RecordColumns, rows: np.ndarray | None, count: int, position: str, findings: Findings
+    read: RecordColumns, rows: np.ndarray | None, count: int, file: str, findings: Findings
 ) -> Columns:
     """Return the references of some rows; those that cannot be used are `FAILED`.
 
@@ -45,7 +45,7 @@ def read_rows(
     ----------
     rows
         The numbers of the rows, shape ``(count,)``; None stands for the first ones.
-    position
+    file
         What findings call the file.
     """
     chosen = slice(count) if rows is None else rows
@@ -55,13 +55,11 @@ def read_rows(
     inline = np.flatnonzero(read.raw_codes[chosen] >= 0)
     if len(inline):
         codes, offsets, sizes = codes.copy(), offsets.copy(), sizes.copy()
-        _note(findings, "parquet-raw-and-path", position, codes[inline] >= 0, _BOTH)
+        _note(findings, "parquet-raw-and-path", file, codes[inline] >= 0, _BOTH)
         raw_codes = read.raw_codes[chosen][inline]
         kinds[inline], sizes[inline], texts = _read_raw(read.raw, raw_codes)
         codes[inline], offsets[inline] = -1, np.arange(len(texts))
-    _note(
-        findings, "parquet-offset-without-size", position, (kinds == URL) & (offsets != 0), _WHOLE
-    )
+    _note(findings, "parquet-offset-without-size", file, (kinds == URL) & (offsets != 0), _WHOLE)
     bad = (kinds > BASE64) & ((offsets < 0) | (sizes < 0) | (codes < 0))
     if bad.any():
         kinds[bad] = FAILED
@@ -70,7 +68,7 @@ def read_rows(
 
 
 def note_bad_numbers(
-    read: RecordColumns, stop: int, position: str, findings: Findings
+    read: RecordColumns, stop: int, file: str, findings: Findings
 ) -> dict[str, np.ndarray]:
     """Note offsets and sizes of byte ranges that are no whole numbers of bytes, or floats.
 
@@ -78,7 +76,7 @@ def note_bad_numbers(
     ----------
     stop
         Rows from this one on are not looked at.
-    position
+    file
         What findings call the file.
 
     Returns
@@ -92,22 +90,20 @@ def note_bad_numbers(
         if len(rows):
             bad[name] = rows
             row = int(rows[0])
-            said = (
-                f"The {name} of row {row:,} of `{position}` is {written[row].as_py()}, {NO_COUNT}."
-            )
-            findings.add(CODES[name], position, said, count=len(rows))
+            said = f"The {name} of row {row:,} of `{file}` is {written[row].as_py()}, {NO_COUNT}."
+            findings.add(CODES[name], file, said, count=len(rows))
     floats = [name for name, column in read.written.items() if pa.types.is_floating(column.type)]
     if floats and ranged.any():
-        said = f"The numbers in {' and '.join(floats)} of `{position}` are floats."
-        findings.add("float-offset", position, said, "Whole ones are read as such.")
+        said = f"The numbers in {' and '.join(floats)} of `{file}` are floats."
+        findings.add("float-offset", file, said, "Those without a fraction are read as integers.")
     return bad
 
 
-def _note(findings: Findings, code: str, position: str, odd: np.ndarray, what: str) -> None:
+def _note(findings: Findings, code: str, file: str, odd: np.ndarray, what: str) -> None:
     """Note that some rows of a file are odd."""
     count = int(np.count_nonzero(odd))
     if count:
-        findings.add(code, position, f"A row of `{position}` {what}.", count=count)
+        findings.add(code, file, f"A row of `{file}` {what}.", count=count)
 
 
 def _read_raw(

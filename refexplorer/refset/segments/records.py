@@ -81,8 +81,8 @@ class Records(PickledByFields):
         self.store.findings.add(
             "parquet-missing-file",
             name,
-            f"There is no `{name}`: chunks {first:,} to {last:,} of `{self.array.path}` read as "
-            "the fill value.",
+            f"The record file `{name}` is missing: chunks {first:,} to {last:,} of "
+            f"`{self.array.path}` read as the fill value.",
             count=count,
         )
 
@@ -162,8 +162,8 @@ class Records(PickledByFields):
 
     def _place(self, row: int) -> tuple[RecordPart, int]:
         """Return the record file that a row is in, and its position there."""
-        at = bisect_right(self._starts, row) - 1
-        return self.parts[at], row - self._starts[at]
+        number = bisect_right(self._starts, row) - 1
+        return self.parts[number], row - self._starts[number]
 
     def chunk_number(self, row: int) -> int:
         """Return the number of a chunk in its grid, in C order."""
@@ -209,14 +209,14 @@ class Records(PickledByFields):
         number = number_of_key(self.array, key)
         if number is None:
             return None
-        at = bisect_right(self.parts, number, key=lambda part: part.start) - 1
-        row = -1 if at < 0 else number - self.parts[at].start
-        return (at, row) if 0 <= row < self.store.record_size else None
+        file = bisect_right(self.parts, number, key=lambda part: part.start) - 1
+        row = -1 if file < 0 else number - self.parts[file].start
+        return (file, row) if 0 <= row < self.store.record_size else None
 
     def _find(self, key: str) -> tuple[int, int] | None:
         """Return which part has a key, and its position there."""
         found = self._row(key)
-        position = None if found is None else self.parts[found[0]].held.place_of(found[1])
+        position = None if found is None else self.parts[found[0]].held.position_of(found[1])
         return None if found is None or position is None else (found[0], position)
 
     def rejection(self, key: str) -> Diagnostic | None:

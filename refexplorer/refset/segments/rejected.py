@@ -110,7 +110,10 @@ def _refusal(item: GenItem, key: str) -> Diagnostic | None:
     for values in (item.values(number), *map(item.varied, item.sample())):
         if (bad := item.failure(values)) is not None:
             where = said_of_values(values)
-            said = f"gen[{item.number}] would make this key, but it fails for {where}: {bad}"
+            said = (
+                f"gen[{item.number}] would generate this key, but the item is rejected, "
+                f"since it fails for {where}: {bad}"
+            )
             at = pointer("gen", item.number, bad.field)
             return Reason(bad.code, said, bad.hint).finding(at, key)
     return None

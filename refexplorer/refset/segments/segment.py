@@ -64,8 +64,8 @@ def warn_of_failing(part: Segment, count: int) -> None:
     """Warn that so many keys were not written, which nobody was told of when the set opened."""
     if count:
         warnings.warn(
-            f"{count:,} of the {part.count:,} keys of {part.origin} are left out: their templates "
-            "fail.",
+            f"{count:,} of the {part.count:,} keys of {part.origin} are rejected and not "
+            "written: their templates fail.",
             LeftOutWarning,
             stacklevel=2,
         )
@@ -122,7 +122,7 @@ class Generated:
         bad = None if number is None else self.item.failure(self.item.values(number))
         if bad is None:
             return None
-        said = f"{self.origin} makes this key, but its `{bad.field}` fails: {bad}"
+        said = f"{self.origin} generates this key, but its `{bad.field}` fails: {bad}"
         at = pointer("gen", self.item.number, bad.field)
         return Reason(bad.code, said, bad.hint).finding(at, key)
 

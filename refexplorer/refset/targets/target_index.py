@@ -89,15 +89,15 @@ class TargetIndex:
         """
         if not self._large:
             return {}
-        positions = enumerate(zip(parts.tolist(), rows.tolist(), strict=True))
-        return {at: self._large[position] for at, position in positions if position in self._large}
+        located = enumerate(zip(parts.tolist(), rows.tolist(), strict=True))
+        return {row: self._large[each] for row, each in located if each in self._large}
 
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Say which rows of segments are the one of a key, shape ``(n,)`` bool."""
         found = self._opened.find(key)
         if found is None:
             return np.zeros(len(rows), np.bool_)
-        part = next(at for at, each in enumerate(self._opened.parts) if each is found[0])
+        part = next(number for number, each in enumerate(self._opened.parts) if each is found[0])
         same: np.ndarray = (parts == part) & (rows == found[1])
         return same
 

@@ -90,7 +90,7 @@ class ChunkOrder:
         rows = np.delete(np.arange(block.count), list(block.metadata.values()))
         for array, found, numbers in _by_array(block, rows, self._arrays):
             if self._proved and not chunk_keys(array, numbers).equals(block.keys_at(found)):
-                raise differs(f"`{array.path}` has chunks of other names")
+                raise differs(f"`{array.path}` also has chunks of differently formed names")
             parts = numbers // self._together
             for part in np.unique(parts).tolist():
                 chosen = np.flatnonzero(parts == part)
@@ -166,6 +166,6 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
 
 def _no_place(key: str) -> RefexplorerError:
     return RefexplorerError(
-        f"`{key}` is neither metadata nor a chunk of an array, so a parquet store has no "
-        "place for it."
+        f"`{key}` is neither metadata nor a chunk of an array, and a parquet store can hold "
+        "nothing else."
     )

@@ -64,7 +64,7 @@ def _readable(found: Iterator[Table]) -> Iterator[Table]:
 
 def _v0_tables(lines: io.BufferedIOBase, opens: Open) -> Iterator[Table]:
     if lines.read(1) != b"{":
-        raise differs("it does not begin as a document")
+        raise differs("it does not begin as a reference set does")
     for members in _members(lines, b"}"):
         yield opens(b"{" + members + b"}").table
 
@@ -73,7 +73,7 @@ def _v1_tables(lines: io.BufferedIOBase, opens: Open) -> Iterator[Table]:
     """Yield the references of ``refs``, then the generated ones."""
     head = lines.readline()
     if not head.endswith(_REFS):
-        raise differs("it does not begin as a document")
+        raise differs("it does not begin as a reference set does")
     made = opens(head + b"}}")
     templates = json.loads(head + b"}}").get("templates", {})
     start = json_text({"version": 1, "templates": templates})[:-1].encode() + _REFS
@@ -95,4 +95,4 @@ def _members(lines: io.BufferedIOBase, end: bytes) -> Iterator[bytes]:
         if line != end or not is_first:
             yield line.removesuffix(end)
         return
-    raise differs("it does not end as a document")
+    raise differs("it does not end as a reference set does")

@@ -104,7 +104,7 @@ def read_back(path: Path) -> Iterator[Callable[[bytes], None]]:
 
         def check(data: bytes) -> None:
             if file.read(len(data)) != data:
-                raise differs("data that was taken out of the set is not there")
+                raise differs("the inline data that was moved to a file is not there")
 
         yield check
 

@@ -44,7 +44,10 @@ def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]
     start = b"{"
     for block in (retargeted(block, ()) for block in blocks):
         if means_v1(block):
-            raise RefexplorerError("A key called `version` cannot be written as V0; write V1.")
+            raise RefexplorerError(
+                "A key called `version` cannot be written as V0, where it "
+                "would look like the version of the document; write V1."
+            )
         for part in written(block, objects):
             yield start + part
             start = b",\n"

@@ -81,7 +81,8 @@ def _warn_of(lost: Mapping[str, str]) -> None:
     others = f" and {len(lost) - 1:,} others" if len(lost) > 1 else ""
     warnings.warn(
         f"fsspec finds no chunk of `{escape(path)}`{others} in a parquet store and reads fill "
-        f"values, since {why.removesuffix('.')}; read it with refexplorer, or write JSON.",
+        f"values, since {why.removesuffix('.')}; read the store with refexplorer, or write JSON "
+        "instead.",
         LeftOutWarning,
         stacklevel=4,
     )
@@ -117,5 +118,5 @@ def _data(columns: Columns, row: int) -> bytes:
 def _unspeakable(array: ArrayMeta, large: bool) -> RefexplorerError:
     what = "an offset or length of more than 64 bits" if large else "no URL"
     return RefexplorerError(
-        f"A chunk of `{array.path}` has {what}, which a parquet store cannot say."
+        f"A chunk of `{array.path}` has {what}, which a parquet store cannot hold."
     )

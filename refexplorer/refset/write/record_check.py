@@ -39,7 +39,7 @@ def check_store(
             files |= _check_records(found, store)
             count += len(found.numbers)
     if store.files - files:
-        raise differs(f"there is a file `{min(store.files - files)}`, too")
+        raise differs(f"there is an additional file `{min(store.files - files)}`")
     return count
 
 

@@ -16,7 +16,9 @@ from refexplorer.refset.differences.comparing import SAME, compare
 
 def differs(what: str) -> RefexplorerError:
     """Return the error that says so."""
-    return RefexplorerError(f"What was written does not read back: {what}; nothing was kept.")
+    return RefexplorerError(
+        f"What was written does not read back as the same references ({what}), so it was not kept."
+    )
 
 
 def check_in_order(wanted: Iterable[Table], found: Iterator[Table]) -> int:
@@ -36,7 +38,7 @@ def check_in_order(wanted: Iterable[Table], found: Iterator[Table]) -> int:
             check_same(block, other)
             count += block.count
     if next(found, None) is not None:
-        raise differs(f"there is more behind the {count:,} keys")
+        raise differs(f"there is more after the {count:,} keys")
     return count
 
 
@@ -46,10 +48,10 @@ def check_in_any_order(wanted: Table, found: Iterable[Table]) -> int:
     for block in found:
         rows = _rows_of(wanted, block)
         if rows.min(initial=0) < 0:
-            raise differs(f"there is `{block.key_at(int(rows.argmin()))}`, too")
+            raise differs(f"it has the additional key `{block.key_at(int(rows.argmin()))}`")
         _check_pairs(wanted, block, np.stack([rows, np.arange(block.count)]))
         if seen[rows].any() or len(np.unique(rows)) < len(rows):
-            raise differs("a key stands there twice")
+            raise differs("a key occurs twice")
         seen[rows] = True
     if not seen.all():
         raise _missing(wanted, int(seen.argmin()))
@@ -73,7 +75,7 @@ def check_same(wanted: Table, found: Table) -> None:
     if wanted.count > count:
         raise _missing(wanted, count)
     if found.count > count:
-        raise differs(f"there is `{found.key_at(count)}`, too")
+        raise differs(f"it has the additional key `{found.key_at(count)}`")
     rows = _odd_rows(wanted.columns, found.columns)
     if len(rows):
         _check_pairs(wanted, found, np.stack([rows, rows]))
@@ -94,7 +96,7 @@ def _check_pairs(wanted: Table, found: Table, pairs: np.ndarray) -> None:
     other = np.flatnonzero(compare(wanted, found, pairs).changes != SAME)
     if len(other):
         key = wanted.key_at(int(pairs[0, other[0]]))
-        raise differs(f"`{key}` is another reference")
+        raise differs(f"`{key}` has a different reference")
 
 
 def _missing(table: Table, row: int) -> RefexplorerError:

@@ -81,12 +81,10 @@ class Diagnostic:
         return f"{type(self).__name__}({', '.join(said)})"
 
     def __str__(self) -> str:
-        position = f"line {self.line}:{self.column}, " if self.line is not None else ""
+        where = f"line {self.line}:{self.column}, " if self.line is not None else ""
         more = f" ({self.count - 1:,} more like this)" if self.count > 1 else ""
         said = " ".join(filter(None, (self.message, self.hint)))
-        return (
-            f"{self.severity} {self.code} at {position}{shorten(self.pointer) or '/'}: {said}{more}"
-        )
+        return f"{self.severity} {self.code} at {where}{shorten(self.pointer) or '/'}: {said}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +141,18 @@ class Findings:
         Findings of one code at one place are counted; with `together`, those that say the same
         are, wherever they are.
         """
-        position = (code, message if together else pointer)
-        if position not in self._found and self._shown.get(code, 0) >= SHOWN_PER_CODE:
-            position = self._last[code]
-        if position in self._found:
-            seen = self._found[position]
-            self._found[position] = replace(seen, count=seen.count + count)
+        identity = (code, message if together else pointer)
+        if identity not in self._found and self._shown.get(code, 0) >= SHOWN_PER_CODE:
+            identity = self._last[code]
+        if identity in self._found:
+            seen = self._found[identity]
+            self._found[identity] = replace(seen, count=seen.count + count)
             return
         self._shown[code] = self._shown.get(code, 0) + 1
-        self._last[code] = position
+        self._last[code] = identity
         hint = hint if isinstance(hint, str) else hint()
         severity = Severity.ERROR if is_error else CATALOGUE[code].severity
-        self._found[position] = Diagnostic(
+        self._found[identity] = Diagnostic(
             code, severity, pointer, message, hint, count=count, key=key
         )
 
@@ -185,10 +183,10 @@ class Findings:
 
 def placed(diagnostic: Diagnostic, locate: Locator) -> Diagnostic:
     """Return a finding with line and column, where they can be told."""
-    position = locate(diagnostic.pointer)
-    if position is None:
+    line_and_column = locate(diagnostic.pointer)
+    if line_and_column is None:
         return diagnostic
-    return replace(diagnostic, line=position[0], column=position[1])
+    return replace(diagnostic, line=line_and_column[0], column=line_and_column[1])
 
 
 def pointer(*parts: str | int) -> str:

@@ -56,8 +56,8 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
         return _read_base64(reference.text, note) if is_encoded(data) else reference
     raise BadReference(
         "bad-ref-type",
-        f"A reference is text, an object or a list, not {_shown(value)}.",
-        "Pass it as bytes, which fsspec reads, too."
+        f"A reference must be a string, an object or a list, not {_shown(value)}.",
+        "Pass it as bytes, which fsspec reads as well."
         if isinstance(value, bytearray | memoryview)
         else 'Write "text", {…}, [url] or [url, offset, length].',
     )
@@ -85,7 +85,7 @@ def _read_list(
         return Url(_read_url(value[0], url_of))
     raise BadReference(
         "bad-ref-shape",
-        f"A list has one or three elements, this one has {len(value)}.",
+        f"A reference list has one or three elements, not {len(value)}.",
         "Write [url] for a whole file, or [url, offset, length].",
     )
 
@@ -94,7 +94,7 @@ def _read_url(value: object, url_of: Callable[[str], str]) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise BadReference("bad-url", "The first element of a list must be a URL, as text.")
+        raise BadReference("bad-url", "The first element of a list must be a URL, as a string.")
     url = url_of(value)
     check_text(url, "bad-url", "URL")
     return url
@@ -109,11 +109,11 @@ def _whole(name: str, value: object, note: TakeNote) -> int:
     if type(value) is not int:
         raise BadReference(
             f"bad-{name}",
-            f"The {name} must be a whole number of bytes, not {_shown(value)}.",
+            f"The {name} must be an integer number of bytes, not {_shown(value)}.",
             f"Write the {name} as a number." if isinstance(value, str) else "",
         )
     if value < 0:
-        raise BadReference(f"bad-{name}", f"The {name} {value} is less than 0.")
+        raise BadReference(f"bad-{name}", f"The {name} {value} is negative.")
     return value
 
 
@@ -122,7 +122,7 @@ def _read_text(value: str, note: TakeNote) -> Reference:
         return _read_base64(value, note)
     if not value.isascii():
         check_text(value, "bad-text", "text")
-        note("non-ascii-inline", "The text is not ascii; it is read as UTF-8.", "")
+        note("non-ascii-inline", "The text is not ASCII; it is read as UTF-8.", "")
     return Inline(value)
 
 
@@ -155,11 +155,11 @@ def _read_base64(value: str, note: TakeNote) -> Base64:
     except ValueError as error:
         raise BadReference(
             "bad-base64",
-            f"The text after `base64:` does not decode: {error}.",
-            "Use the alphabet A-Z a-z 0-9 + / with = at the end.",
+            f"The text after `base64:` cannot be decoded: {error}.",
+            "Use the characters A-Z a-z 0-9 + /, padded with = at the end.",
         ) from None
     if any(blank in value for blank in "\n\r \t"):
-        note("base64-whitespace", "There are blanks or line breaks inside the base64 text.", "")
+        note("base64-whitespace", "The base64 text contains spaces or line breaks.", "")
     return reference
 
 
@@ -177,7 +177,7 @@ def check_text(value: str, code: str, what: str) -> None:
         value.encode()
     except UnicodeEncodeError:
         raise BadReference(
-            code, f"The {what} holds half a surrogate pair, which no file can hold."
+            code, f"The {what} contains an unpaired surrogate, which UTF-8 cannot encode."
         ) from None
 
 
@@ -195,9 +195,10 @@ def check_length(key: str, limits: Limits) -> None:
     if size > limits.key_bytes:
         raise BadReference(
             "key-too-long",
-            f"The key has {size:,} bytes; one of more than {limits.key_bytes:,} is left out.",
-            "No store takes such a key: a file system takes 255 bytes between slashes, S3 takes "
-            "1,024 in all. `Limits.key_bytes` raises the limit.",
+            f"The key has {size:,} bytes, more than the limit of {limits.key_bytes:,}, and is "
+            "rejected.",
+            "No store accepts such a key: a file system takes 255 bytes between slashes, S3 "
+            "takes 1,024 in all. `Limits.key_bytes` raises the limit.",
         )
 
 

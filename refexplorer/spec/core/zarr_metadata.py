@@ -199,7 +199,7 @@ def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
     shape = _lengths(metadata, "shape")
     grid = _mapping(metadata.get("chunk_grid"))
     if grid.get("name") != "regular":
-        raise BadMetadata("bad-metadata", f"The chunk grid {grid.get('name')!r} is not read here.")
+        raise BadMetadata("bad-metadata", f"The chunk grid {grid.get('name')!r} is not supported.")
     chunks = _chunks(_lengths(_mapping(grid.get("configuration")), "chunk_shape"), shape)
     dtype = metadata.get("data_type", "")
     codecs = metadata.get("codecs")
@@ -237,7 +237,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 def _lengths(metadata: Mapping[str, object], name: str) -> tuple[int, ...]:
     value = metadata.get(name)
     if not isinstance(value, list) or not all(type(n) is int and n >= 0 for n in value):
-        raise BadMetadata("bad-metadata", f"`{name}` must be a list of whole numbers, 0 or more.")
+        raise BadMetadata("bad-metadata", f"`{name}` must be a list of non-negative integers.")
     return tuple(value)
 
 
@@ -245,10 +245,10 @@ def _chunks(chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
     if len(chunks) != len(shape):
         raise BadMetadata(
             "bad-chunks",
-            f"The chunk shape has {len(chunks)} dimensions and the array {len(shape)}.",
+            f"The chunk shape has {len(chunks)} dimensions, but the array has {len(shape)}.",
         )
     if 0 in chunks:
-        raise BadMetadata("bad-chunks", "A chunk cannot have a length of 0.")
+        raise BadMetadata("bad-chunks", "Chunks cannot have a length of 0.")
     return chunks
 
 

@@ -77,13 +77,13 @@ def renditions_of(document: Document, written: Mapping[str, object]) -> dict[str
 
 def _specification(survey: Survey) -> Verdict:
     refused = [g for g in survey.groups if survey.ours(g, g.samples[0][1]) is None]
-    reasons = [VerdictReason(f"It asks for {survey.count:,} keys.")]
+    reasons = [VerdictReason(f"The set has {survey.count:,} keys.")]
     if refused:
         count = sum(group.count for group in refused)
-        reasons.append(VerdictReason("Entries break a rule and are left out.", count))
+        reasons.append(VerdictReason("Entries that break a rule are rejected.", count))
     missing = sum(item.read is None for item in survey.items)
     if missing:
         reasons.append(
-            VerdictReason(f"{missing:,} of {len(survey.items):,} gen items are refused.")
+            VerdictReason(f"{missing:,} of {len(survey.items):,} gen items are rejected.")
         )
     return Verdict(SPECIFICATION, Outcome.SAME, tuple(reasons))

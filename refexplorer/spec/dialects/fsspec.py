@@ -25,7 +25,7 @@ from refexplorer.spec.dialects.survey import Shape, Survey, WrittenItem
 KEYS_A_SECOND = 400
 """How many keys of ``gen`` fsspec renders, measured."""
 MANY_KEYS = 60 * KEYS_A_SECOND
-_OTHER_RENDERING = "Templates are rendered in another way than the specification asks for."
+_OTHER_RENDERING = "Templates are rendered differently from the specification."
 _NOT_RENDERED = "Without `templates` nothing is rendered, and values are taken as they are written."
 
 
@@ -38,10 +38,10 @@ class _Fsspec(ReaderRules):
             return
         for name in ("templates", "refs"):
             if not isinstance(survey.written.get(name, {}), Mapping):
-                raise Refusal(f"`{name}` is no object (AttributeError).")
+                raise Refusal(f"`{name}` is not an object (AttributeError).")
         for name, value in survey.templates.items():
             if not isinstance(value, str | list | Mapping):
-                raise Refusal(f"The template `{name}` is no text (TypeError).")
+                raise Refusal(f"The template `{name}` is not a string (TypeError).")
 
     def read(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         """Take V0 as it is written; of V1 decode base64 and render URLs."""

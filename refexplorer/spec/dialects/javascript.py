@@ -21,8 +21,8 @@ from refexplorer.spec.dialects.survey import Shape, Survey, WrittenItem
 MAP_ENTRIES = 2**24
 """More than this a JavaScript `Map` cannot hold."""
 _RENDERED = "Only names, calls with literal arguments and arithmetic are rendered."
-_NO_LIST = "An object is taken for a list, and its text is lost."
-_COUNTED = "Numbers are 64-bit floats, and are read up to the first character that is no digit."
+_NO_LIST = "An object is taken for a list, and its content is lost."
+_COUNTED = "Numbers are 64-bit floats, parsed up to the first character that is not a digit."
 
 
 class JavaScript(ReaderRules):
@@ -33,22 +33,24 @@ class JavaScript(ReaderRules):
     def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse what `JSON.parse` refuses, and templates that have no `includes`."""
         if any(found.code == "nonstandard-json-nan" for found in survey.document.findings):
-            raise Refusal("NaN and Infinity are no JSON (SyntaxError).")
+            raise Refusal("NaN and Infinity are not valid JSON (SyntaxError).")
         if not survey.document.version:
             return
         written = survey.written.get("templates") or {}
         for name, value in written.items() if isinstance(written, Mapping) else ():
             if not isinstance(value, str | list):
-                raise Refusal(f"The template `{name}` is no text (TypeError).")
+                raise Refusal(f"The template `{name}` is not a string (TypeError).")
         refs = survey.written.get("refs") or {}
         if not isinstance(refs, Mapping):
             for number, value in enumerate(refs if isinstance(refs, list | str) else ()):
-                tally.compare(str(number), None, Theirs(value, "`refs` is read though no object."))
+                tally.compare(
+                    str(number), None, Theirs(value, "`refs` is read although it is not an object.")
+                )
 
     def read(self, entry: ExplicitEntry, survey: Survey, tally: VerdictTally) -> Theirs:
         """Take V0 as it is written; of V1 render URLs and cut lists to three elements."""
         if entry.form.shape is Shape.WHOLE:
-            tally.note("When data is read, zarrita asks for 0 bytes of a [url], which is an error.")
+            tally.note("When data is read, zarrita requests 0 bytes of a [url], which is an error.")
         if not survey.document.version:
             is_object = entry.form.shape is Shape.OBJECT
             return Theirs(entry.ours if is_object else entry.value)
@@ -63,7 +65,7 @@ class JavaScript(ReaderRules):
     def _read_list(self, key: str, value: list[object], survey: Survey) -> Theirs:
         url = value[0]
         if not isinstance(url, str | list | None):
-            raise Refusal(f"The URL of `{key}` is no text (TypeError).")
+            raise Refusal(f"The URL of `{key}` is not a string (TypeError).")
         try:
             url = render(url, self._context(survey)) if isinstance(url, str) else url
         except NotComputed:
@@ -80,7 +82,7 @@ class JavaScript(ReaderRules):
         """Write out ``gen``."""
         section = survey.written.get("gen") if survey.document.version else None
         if section is not None and not isinstance(section, list | tuple):
-            raise Refusal("`gen` is no list of objects (TypeError).")
+            raise Refusal("`gen` is not a list of objects (TypeError).")
         compare_items(self, survey, tally)
 
     def axes(self, item: Mapping[str, object]) -> dict[str, Sequence[object]]:
@@ -98,10 +100,13 @@ class JavaScript(ReaderRules):
         """Refuse what no `Map` holds; note where another key of equal ones is kept."""
         if max(item.count, combinations if item.read is None else 0) > MAP_ENTRIES:
             raise Refusal(
-                f"gen[{item.number}] makes {item.count:,} keys; a Map holds {MAP_ENTRIES:,}."
+                f"gen[{item.number}] generates {item.count:,} keys, more than the "
+                f"{MAP_ENTRIES:,} that a Map can hold."
             )
         if item.read is not None and _collides(item):
-            reason = "The first dimension runs fastest, so another one of equal keys is kept."
+            reason = (
+                "The first dimension varies fastest, so of duplicate keys a different one is kept."
+            )
             tally.compare(f"gen[{item.number}]", None, unknown(reason))
 
     def make(

@@ -56,7 +56,7 @@ def _value(inside: str, context: Mapping[str, object]) -> str:
     if call is not None:
         return _call(*call, context)
     if not _ARITHMETIC.fullmatch(name):
-        raise Refusal(f"{{{{{inside}}}}} is no name, call or arithmetic that it knows.")
+        raise Refusal(f"{{{inside}}} is not a name, call or arithmetic that it supports.")
     return _compute(_NAME.sub(lambda match: _number(match[0], context), name))
 
 
@@ -91,7 +91,7 @@ def _argument(text: str) -> tuple[str, object]:
         if keyword and (match[1] or match[2]):
             return keyword, _literal(match[1]) if match[1] else match[2]
         break
-    raise Refusal(f"The argument {text.strip()!r} is neither a number nor a text.")
+    raise Refusal(f"The argument {text.strip()!r} is neither a number nor a string.")
 
 
 def _literal(text: str) -> float:
@@ -105,20 +105,22 @@ def _number(name: str, context: Mapping[str, object]) -> str:
     value = context.get(name)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return printed(value)
-    what = "is not defined" if value is None else "is no number"
-    raise Refusal(f"{name!r} stands in an expression and {what}.")
+    what = "is not defined" if value is None else "is not a number"
+    raise Refusal(f"{name!r} is used in an expression and {what}.")
 
 
 def _compute(expression: str) -> str:
     """Compute arithmetic on literals; JavaScript's syntax is not quite jinja2's."""
     if _NO_JAVASCRIPT.search(expression):
-        raise Refusal(f"{expression!r} is no JavaScript: `//` is a comment there (SyntaxError).")
+        raise Refusal(
+            f"{expression!r} is not valid JavaScript, where `//` starts a comment (SyntaxError)."
+        )
     try:
         template = compile_template(f"{{{{ {expression} }}}}")
     except TemplateProblem as problem:
         if problem.code != "bad-template":
             raise NotComputed from None
-        raise Refusal(f"{expression!r} is no expression (SyntaxError).") from None
+        raise Refusal(f"{expression!r} is not a valid expression (SyntaxError).") from None
     try:
         (part,) = template.parts
         assert not isinstance(part, str)
@@ -153,7 +155,7 @@ def axis(name: str, value: object) -> Sequence[object]:
     """Return the values of a dimension, which can only count up; an empty one is an error."""
     values = value if isinstance(value, list | tuple) else _range(name, value)
     if not values:
-        raise Refusal(f"The dimension `{name}` is empty, and that is an error here.")
+        raise Refusal(f"The dimension `{name}` is empty, which is an error here.")
     return values
 
 
@@ -166,7 +168,10 @@ def _range(name: str, value: object) -> Sequence[object]:
     if stop is None:
         return ()
     if start < stop and step <= 0:
-        raise Refusal(f"The dimension `{name}` never reaches its end, since it only counts up.")
+        raise Refusal(
+            f"The dimension `{name}` never reaches its end, since only positive steps "
+            "are supported."
+        )
     return range(start, stop, step) if start < stop else ()
 
 

@@ -15,7 +15,7 @@ from refexplorer.spec.templates.operations import TemplateProblem
 
 EXAMPLES = 5
 LONGEST_EXAMPLE = 10_000
-AS_WRITTEN = "Values are taken as they are written; what breaks a rule shows when the key is read."
+AS_WRITTEN = "Values are taken as they are written; what breaks a rule fails when the key is read."
 
 
 class Refusal(Exception):
@@ -26,7 +26,7 @@ class NotComputed(TemplateProblem):
     """The result would need running the reader's own code."""
 
     def __init__(self) -> None:
-        super().__init__("unsafe-template", "This is not computed here.")
+        super().__init__("unsafe-template", "The value is not computed here.")
 
 
 def attempt(render: Callable[..., str], *arguments: object) -> str | None:
@@ -191,7 +191,7 @@ class ReaderRules(ABC):
 def drop_gen(survey: Survey, tally: VerdictTally, why: str) -> None:
     """Count the keys of every gen item as left out."""
     for item in survey.items:
-        tally.drop(f"gen[{item.number}] makes {item.count:,} keys; {why}", item.count)
+        tally.drop(f"gen[{item.number}] generates {item.count:,} keys; {why}", item.count)
 
 
 @runtime_checkable
@@ -216,11 +216,14 @@ def compare_items(rules: GenRules, survey: Survey, tally: VerdictTally) -> None:
     """Compare a sample of the combinations of every gen item."""
     for item in survey.items:
         if not isinstance(item.written, Mapping):
-            raise Refusal(f"gen[{item.number}] is no object.")
+            raise Refusal(f"gen[{item.number}] is not an object.")
         try:
             axes = rules.axes(item.written)
         except NotComputed:
-            why = f"gen[{item.number}] is read, with dimensions that the specification refuses."
+            why = (
+                f"gen[{item.number}] is read, with dimensions that the specification does not "
+                "allow."
+            )
             tally.compare(f"gen[{item.number}]", None, unknown(why))
             continue
         combinations = prod(map(_size, axes.values()))
@@ -274,7 +277,9 @@ class Made(NamedTuple):
         if self.item.read is not None:
             return self.theirs
         number = self.item.number
-        return self.theirs._replace(reason=f"gen[{number}] is read; the specification refuses it.")
+        return self.theirs._replace(
+            reason=f"gen[{number}] is read, although the specification does not allow it."
+        )
 
 
 def _size(values: Sequence[object]) -> int:

@@ -17,7 +17,7 @@ from refexplorer.spec.dialects.survey import Link, Shape, Survey
 
 PROTOCOLS = ("s3", "file")
 _MUSTACHE_ONLY = "#^/!>&={"
-_RENDERED = "URLs are rendered by Mustache: a tag that is no template's name leaves nothing."
+_RENDERED = "URLs are rendered by Mustache: a tag that names no template renders to nothing."
 _ODD = "Only text, [url] and [url, offset, length] can be read; other values raise an error."
 
 
@@ -29,7 +29,7 @@ class KerchunkJl(ReaderRules):
     def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse V0, and ``gen`` even if it is empty."""
         if not survey.document.version:
-            raise Refusal("There is no `version`: only V1 is read (AssertionError).")
+            raise Refusal("There is no `version`, and only V1 is read (AssertionError).")
         if "gen" in survey.written:
             raise Refusal("`gen` is not supported (AssertionError).")
         if not isinstance(survey.written.get("refs"), Mapping):

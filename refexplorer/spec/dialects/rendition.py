@@ -67,4 +67,4 @@ class Rendition:
             made, theirs = rules.make(item, values, self._survey)
         except Refusal as refusal:
             return unknown(str(refusal))
-        return theirs if made == key else absent(f"It makes the key `{made[:100]}` instead.")
+        return theirs if made == key else absent(f"It generates the key `{made[:100]}` instead.")

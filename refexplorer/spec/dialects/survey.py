@@ -33,7 +33,7 @@ class Shape(StrEnum):
     TEXT = "text"
     BASE64 = "base64"
     EMPTY_BASE64 = "empty base64"
-    FOREIGN_BASE64 = "base64 with characters of no base64 alphabet"
+    FOREIGN_BASE64 = "base64 with characters outside the base64 alphabet"
     BROKEN_BASE64 = "base64 of a wrong length"
     OBJECT = "object"
     WHOLE = "[url]"

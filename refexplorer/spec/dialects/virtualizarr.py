@@ -37,8 +37,8 @@ _CHUNK = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:")
 _LONG = "gG"
 _NESTED = "Only arrays directly below the root are read, and only those with a `.zarray`."
-_NOT_RENDERED = "Templates are not read: the braces stay as they are."
-_CUT = "Of a key only the first two segments are read, so x/0/1 becomes x/0."
+_NOT_RENDERED = "Templates are not rendered: the braces are kept as they are."
+_CUT = "Only the first two segments of a key are read, so x/0/1 becomes x/0."
 
 
 class Role(StrEnum):
@@ -46,7 +46,7 @@ class Role(StrEnum):
 
     METADATA = "metadata"
     CHUNK = "chunk"
-    CUT = "chunk with / between its numbers"
+    CUT = "chunk whose indices are separated by /"
     UNREAD = "not read"
 
 
@@ -59,9 +59,9 @@ class VirtualiZarr(ReaderRules):
         """Refuse V0, keys beside the metadata of the root, and arrays that it cannot describe."""
         refs = survey.written.get("refs")
         if not isinstance(refs, Mapping):
-            raise Refusal("There is no object `refs`: only V1 is read (KeyError).")
+            raise Refusal("There is no object `refs`, and only V1 is read (KeyError).")
         if not survey.document.version:
-            reason = "`refs` is read as in V1, also without `version`."
+            reason = "`refs` is read as in V1, even without `version`."
             tally.compare("refs", survey.ours(*_group_of("refs", refs)), unknown(reason))
             return
         _check_ranks(refs, check_metadata(refs))
@@ -86,13 +86,13 @@ class VirtualiZarr(ReaderRules):
             return Theirs(entry.ours)
         name = entry.key.split("/")[1]
         if not _CHUNK.fullmatch(name) and not (role is Role.CUT and name == "c"):
-            raise Refusal(f"`{entry.key}` ends in no chunk index (ValueError).")
+            raise Refusal(f"`{entry.key}` does not end in a chunk index (ValueError).")
         theirs = _chunk(entry, tally)
         return absent(_CUT) if role is Role.CUT else theirs
 
     def generate(self, survey: Survey, tally: VerdictTally) -> None:
         """Drop ``gen``."""
-        drop_gen(survey, tally, "`gen` is not read, and nothing is said of it.")
+        drop_gen(survey, tally, "`gen` is not read, without a warning.")
 
 
 def check_metadata(refs: Mapping[str, object]) -> set[str]:
@@ -101,7 +101,7 @@ def check_metadata(refs: Mapping[str, object]) -> set[str]:
         if "/" not in str(key) and key not in _ROOT:
             later = "; 2.8 reads Zarr 3" if key == "zarr.json" else ""
             raise Refusal(
-                f"The root has a key `{key}` that is no group metadata (ValueError){later}."
+                f"The root has a key `{key}` that is not group metadata (ValueError){later}."
             )
     for key in _ROOT:
         _metadata(key, refs)
@@ -136,11 +136,13 @@ def _metadata(key: str, refs: Mapping[str, object]) -> Mapping[str, object]:
     """Return parsed metadata; only text is parsed."""
     value = refs.get(key, "{}")
     if not isinstance(value, str):
-        raise Refusal(f"`{key}` is no text; metadata given as an object is not read (TypeError).")
+        raise Refusal(
+            f"`{key}` is not a string; metadata given as an object is not read (TypeError)."
+        )
     try:
         parsed = json.loads(value)
     except (ValueError, RecursionError):
-        raise Refusal(f"The text of `{key}` is no JSON (JSONDecodeError).") from None
+        raise Refusal(f"`{key}` does not hold valid JSON (JSONDecodeError).") from None
     return parsed if isinstance(parsed, Mapping) else {}
 
 
@@ -167,11 +169,11 @@ def _check_dtype(name: str, dtype: object) -> None:
     try:
         known = np.dtype(dtype)  # type: ignore[call-overload]
     except (TypeError, ValueError):
-        raise Refusal(f"`{name}/.zarray` has a `dtype` that is none (TypeError).") from None
+        raise Refusal(f"The `dtype` of `{name}/.zarray` is not valid (TypeError).") from None
     if known.hasobject:
-        raise Refusal(f"`{name}/.zarray` has objects as its `dtype` (ValueError).")
+        raise Refusal(f"The `dtype` of `{name}/.zarray` is object (ValueError).")
     if known.char in _LONG or not known.itemsize:
-        raise Refusal(f"`{name}/.zarray` has a `dtype` that Zarr 3 has not (ValueError).")
+        raise Refusal(f"The `dtype` of `{name}/.zarray` does not exist in Zarr 3 (ValueError).")
 
 
 def _check_ranks(refs: Mapping[str, object], arrays: set[str]) -> None:
@@ -181,23 +183,25 @@ def _check_ranks(refs: Mapping[str, object], arrays: set[str]) -> None:
         if first in arrays and not rest.startswith("."):
             rank = rest.partition("/")[0].count(".")
             if ranks.setdefault(first, rank) != rank:
-                raise Refusal(f"`{key}` has another number of indices than others (ValueError).")
+                raise Refusal(
+                    f"`{key}` has a different number of indices than other chunks (ValueError)."
+                )
 
 
 def _chunk(entry: ExplicitEntry, tally: VerdictTally) -> Theirs:
     form, value = entry.form, entry.value
     if isinstance(value, str):
         raise Refusal(
-            f"`{entry.key}` holds its data itself, which is read since 2.7 (NotImplementedError)."
+            f"`{entry.key}` is inline data, which is supported since 2.7 (NotImplementedError)."
         )
     if not isinstance(value, list) or len(value) not in (1, 3):
-        raise Refusal(f"`{entry.key}` is no list of one or three elements.")
+        raise Refusal(f"`{entry.key}` is not a list of one or three elements.")
     if form.link in (Link.NULL, Link.ODD):
-        raise Refusal(f"`{entry.key}` has no text as its URL (TypeError).")
+        raise Refusal(f"The URL of `{entry.key}` is not a string (TypeError).")
     if not all(isinstance(number, int) and number >= 0 for number in value[1:]):
-        raise Refusal(f"`{entry.key}` has an offset or length that is no whole number.")
+        raise Refusal(f"`{entry.key}` has an offset or length that is not an integer.")
     if value[2:] == [0]:
-        tally.note("Since 2.8 a range of no bytes is refused.")
+        tally.note("Since 2.8 a range of 0 bytes is rejected.")
     if form.shape is Shape.WHOLE:
         tally.note("Opening asks the target of each [url] for its size, and fails without it.")
     return _linked(entry)
@@ -209,5 +213,5 @@ def _linked(entry: ExplicitEntry) -> Theirs:
     if link is Link.RELATIVE or (link is Link.TEMPLATE and not _ABSOLUTE.match(url)):
         raise Refusal(f"The URL of `{entry.key}` is relative, and no `fs_root` is given.")
     if link is Link.EMPTY:
-        return absent("An empty URL stands for a chunk that is missing.")
+        return absent("An empty URL stands for a chunk without a reference.")
     return Theirs(entry.value, _NOT_RENDERED)

@@ -53,8 +53,8 @@ def check_expandable(count: int, limits: Limits) -> None:
     """
     if count > limits.expanded_keys:
         raise LimitError(
-            f"The set has {count:,} keys; more than {limits.expanded_keys:,} are not written out. "
-            "Look keys up one by one, or raise `Limits.expanded_keys`."
+            f"The set has {count:,} keys, and at most {limits.expanded_keys:,} are written out. "
+            "Look up single keys instead, or raise `Limits.expanded_keys`."
         )
 
 
@@ -95,7 +95,11 @@ def _note_remade(
     made: set[str] = set()
     for key in keys:
         if key in before or key in made:
-            findings.add("gen-duplicate-key", at, f"`{key}` is made more than once.")
+            findings.add(
+                "gen-duplicate-key",
+                at,
+                f"`{key}` is generated more than once; the last reference is used.",
+            )
         made.add(key)
 
 
@@ -106,7 +110,10 @@ def lint_entries(entries: Mapping[str, Reference], document: Document) -> None:
         remarks = list(remarks_on_key(key, document.version))
         if _is_folder(key, ordered):
             remarks.append(
-                Remark("key-is-also-directory", f"`{key}` is a key and the folder of other keys.")
+                Remark(
+                    "key-is-also-directory",
+                    f"`{key}` is both a key and the parent folder of other keys.",
+                )
             )
         if isinstance(reference, Inline) and is_metadata(key):
             remarks += remarks_on_metadata(key, reference.text)

@@ -45,25 +45,27 @@ def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
     if _SEGMENT.search(key):
         yield Remark(
             "suspicious-key",
-            "Zarr never asks for a key that is empty, starts or ends with /, or has an empty or "
-            "dotted segment.",
+            "Zarr never requests a key that is empty, starts or ends with /, or has an empty "
+            "or dotted segment.",
         )
     if is_template(key) and version == 1:
         yield Remark(
             "template-in-key",
-            "Keys in `refs` are not rendered: the braces stay as they are.",
-            "Use `gen` to make keys.",
+            "Keys in `refs` are not templates: the braces are kept as they are.",
+            "Use `gen` to generate keys.",
         )
     if _HIDDEN.search(key):
-        yield Remark("suspicious-characters", "The key holds characters that cannot be seen.")
+        yield Remark("suspicious-characters", "The key contains invisible characters.")
 
 
 def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
     """Say what is odd about a URL, after its template was rendered."""
     if url is None:
-        yield Remark("null-url", "There is no URL.", "Name the target when you open the set.")
+        yield Remark(
+            "null-url", "The reference has no URL.", "Name the target when you open the set."
+        )
     elif url == "":
-        yield Remark("empty-url", "The URL is empty.", "Was a template empty?")
+        yield Remark("empty-url", "The URL is empty.", "Check whether a template is empty.")
     elif "::" in url:
         yield Remark(
             "chained-url",
@@ -73,19 +75,19 @@ def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
     elif not _PROTOCOL.match(url) and not url.startswith("/"):
         yield Remark(
             "relative-url",
-            "The URL is relative: here it is taken from the place of the reference file, "
-            "fsspec takes it from the working directory.",
+            "The URL is relative: refexplorer resolves it against the folder of the reference "
+            "file, fsspec against the working directory.",
         )
     if url and _HIDDEN.search(url):
         yield Remark(
             "suspicious-characters",
-            "The URL holds characters that cannot be seen, so it may not be what it looks like.",
+            "The URL contains invisible characters, so it may not be what it looks like.",
         )
     if url and version == 0 and is_template(url):
         yield Remark(
             "template-in-v0",
-            "V0 has no templates: the braces stay as they are.",
-            'Add "version": 1 and put the references into `refs`.',
+            "V0 has no templates: the braces are kept as they are.",
+            'Add "version": 1 and move the references into `refs`.',
         )
 
 
@@ -96,8 +98,8 @@ def remark_on_protocols(urls: Iterable[str | None]) -> Remark | None:
         return None
     return Remark(
         "mixed-protocols",
-        f"The targets are of {len(found)} kinds: {', '.join(found)}.",
-        "fsspec's `remote_protocol` names only one; pass `fs={protocol: filesystem}`.",
+        f"The targets need {len(found)} kinds of file system: {', '.join(found)}.",
+        "fsspec's `remote_protocol` names only one; pass `fs={protocol: filesystem}` instead.",
     )
 
 
@@ -143,8 +145,8 @@ def remark_on_fill_value(array: ArrayMeta) -> Remark | None:
         return None
     return Remark(
         "fill-value-masks",
-        f"xarray reads each {value:g} of the coordinate `{array.path}` as missing, since that is "
-        "its fill value.",
+        f"xarray masks each {value:g} of the coordinate `{array.path}` as missing, since it is "
+        "the fill value.",
         'Write "fill_value": null if the coordinate has no missing values.',
     )
 
@@ -154,13 +156,14 @@ def remark_on_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> Remar
     if len(index) != len(array.shape):
         return Remark(
             "chunk-wrong-rank",
-            f"The key has {len(index)} indices, the array `{array.path}` {len(array.shape)} "
-            "dimensions.",
+            f"The key has {len(index)} indices, but the array `{array.path}` has "
+            f"{len(array.shape)} dimensions.",
         )
     if not array.contains(index):
         grid = " x ".join(map(str, array.grid))
         return Remark(
             "chunk-outside-grid",
-            f"The array `{array.path}` has {grid} chunks, so no reader asks for this one.",
+            f"The chunk lies outside the {grid} chunk grid of the array `{array.path}`, so no "
+            "reader requests it.",
         )
     return None

@@ -109,8 +109,8 @@ class EntryNotes:
 
     def add(self, code: str, message: str, hint: Hint = "") -> None:
         """Note one finding of this entry."""
-        position = self.document.base + pointer(self.key)
-        self.document.findings.add(code, position, message, hint, key=self.key)
+        where = self.document.base + pointer(self.key)
+        self.document.findings.add(code, where, message, hint, key=self.key)
 
     def refuse(self, bad: BadReference) -> Reason:
         """Note why this entry is left out, and return it."""
@@ -121,7 +121,7 @@ class EntryNotes:
 
 def _check_key(key: object) -> None:
     if not isinstance(key, str):
-        raise BadReference("bad-text", f"A key must be text, not {type(key).__name__}.")
+        raise BadReference("bad-text", f"A key must be a string, not {type(key).__name__}.")
     check_text(key, "bad-text", "key")
 
 
@@ -198,8 +198,8 @@ def read_document(
     version = source["version"]
     if isinstance(version, bool) or version != 1:
         raise SpecError(
-            f"`version` must be the number 1, not {json.dumps(version, default=str)[:40]}; "
-            "a V0 set must not have a key called `version`.",
+            f"`version` must be the number 1, not {json.dumps(version, default=str)[:40]}; a V0 "
+            "set cannot have a key called `version`.",
             code="bad-version",
             pointer="/version",
         )
@@ -219,8 +219,8 @@ def _read_v0(
         findings.add(
             "version-missing",
             pointer(sections[0]),
-            f"Without `version` this is a V0 set whose key `{sections[0]}` is a file.",
-            'Add "version": 1 to have it read as V1.',
+            f"Without `version` the document is read as V0, where `{sections[0]}` is a key.",
+            'Add "version": 1 to read it as V1.',
         )
     _note_overrides(overrides, {}, findings)
     return Document(0, source, findings=findings, limits=limits)
@@ -244,7 +244,7 @@ def _read_v1(
         findings.add(
             "unknown-top-level-key",
             pointer(name),
-            f"`{name}` is not a section of V1, so it is not read.",
+            f"`{name}` is not a section of V1, so it is ignored.",
             meant(str(name), SECTIONS) or "References belong in `refs`.",
         )
     templates = _read_templates(source, overrides, findings, compiler)
@@ -289,7 +289,8 @@ def _note_overrides(
         findings.add(
             "override-unused",
             "/templates" if written else "",
-            f"The template `{name}` was given at open time, but the set has none of that name.",
+            f"The template `{name}` was given at open time, but the set has no template of that "
+            "name.",
             meant(name, written),
         )
 
@@ -303,10 +304,10 @@ def _read_template(
         findings.add("bad-template-name", at, unusable, "Choose another name.", is_error=True)
         return None
     if not name.isidentifier() or name in _UNSPEAKABLE:
-        message = f"No expression can spell the template name `{name}`."
+        message = f"The template name `{name}` cannot be written in an expression."
         findings.add("bad-template-name", at, message, "Use letters, digits and underscores.")
     if not isinstance(value, str):
-        message = f"The template `{name}` must be a text, not {_json_type(value)}."
+        message = f"The template `{name}` must be a string, not {_json_type(value)}."
         findings.add("bad-template-type", at, message)
         return _broken(name)
     try:
@@ -319,15 +320,15 @@ def _read_template(
 def _unusable(name: object) -> str:
     """Say why nothing can be called so; a dict may hold names that are no text."""
     if not isinstance(name, str):
-        return f"A template name must be text, not {_json_type(name)}."
-    return f"jinja2 keeps the name `{name}` for itself." if name in _RESERVED else ""
+        return f"A template name must be a string, not {_json_type(name)}."
+    return f"jinja2 reserves the name `{name}`." if name in _RESERVED else ""
 
 
 def _broken(name: str) -> Template:
     """Stand in for a template that could not be read: whoever uses it is told so."""
 
     def evaluate(scope: Scope) -> Value:
-        raise TemplateProblem("bad-template", f"The template `{name}` could not be read.")
+        raise TemplateProblem("bad-template", f"The template `{name}` is not valid.")
 
     part = Expression(nodes.Const(None), evaluate, frozenset())
     return Template("", (part,), frozenset(), recipe=(_broken, name))

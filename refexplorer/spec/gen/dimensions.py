@@ -104,19 +104,21 @@ def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimens
 
 
 def _read_dimension(name: str, source: object, at: str, findings: Findings) -> Dimension | None:
-    position = at + pointer(name)
+    where = at + pointer(name)
     if not isinstance(name, str) or not name.isidentifier():
-        findings.add(
-            "gen-bad-dimension", position, f"`{name}` is not a name that a template can use."
-        )
+        findings.add("gen-bad-dimension", where, f"`{name}` is not a valid name for a dimension.")
         return None
     values = _read_values(source)
     if isinstance(values, str):
-        findings.add("gen-bad-dimension", position, f"The dimension `{name}` {values}")
+        findings.add("gen-bad-dimension", where, f"The dimension `{name}` {values}")
         return None
     if isinstance(source, Mapping):
         for extra in source.keys() - {"start", "stop", "step"}:
-            findings.add("unknown-field", position + pointer(extra), f"`{extra}` is not read here.")
+            findings.add(
+                "unknown-field",
+                where + pointer(extra),
+                f"`{extra}` is not a field of a dimension and is ignored.",
+            )
     return Dimension(name, values)
 
 
@@ -127,8 +129,8 @@ def _read_values(source: object) -> range | tuple[int, ...] | str:
     if isinstance(source, Sequence) and not isinstance(source, str):
         if all(type(value) is int for value in source):
             return tuple(source)
-        return "must list whole numbers only."
-    return 'must be {"start": …, "stop": …, "step": …} or a list of whole numbers.'
+        return "must list integers only."
+    return 'must be {"start": …, "stop": …, "step": …} or a list of integers.'
 
 
 def _read_range(source: Mapping[str, object]) -> range | str:
@@ -137,9 +139,9 @@ def _read_range(source: Mapping[str, object]) -> range | str:
     start, stop, step = source.get("start", 0), source["stop"], source.get("step", 1)
     for name, value in (("start", start), ("stop", stop), ("step", step)):
         if type(value) is not int:
-            return f"needs a whole number as `{name}`."
+            return f"needs an integer as `{name}`."
     if step == 0:
-        return "has a `step` of 0, which never ends."
+        return "has a `step` of 0, so it never ends."
     assert isinstance(start, int)
     assert isinstance(stop, int)
     assert isinstance(step, int)

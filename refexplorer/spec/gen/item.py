@@ -54,18 +54,23 @@ def whole_number(field: str, text: str) -> int:
     """
     match = _WHOLE.fullmatch(text)
     if match is None:
-        hint = "Write // for a division without remainder." if "." in text else ""
+        hint = "Use // for integer division." if "." in text else ""
         raise BadField(
-            "gen-bad-int", field, f"`{field}` renders to {text[:60]!r}, no whole number.", hint
+            "gen-bad-int",
+            field,
+            f"`{field}` renders to {text[:60]!r}, which is not an integer.",
+            hint,
         )
     try:
         value = int(match[1])
     except ValueError:  # the digits are more than Python reads
         raise BadField(
-            "gen-bad-int", field, f"`{field}` renders to {len(match[1]):,} digits, too many."
+            "gen-bad-int",
+            field,
+            f"`{field}` renders to a number of {len(match[1]):,} digits, which is too large.",
         ) from None
     if value < 0:
-        raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, less than 0.")
+        raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, which is negative.")
     return value
 
 
@@ -283,8 +288,9 @@ class GenItem(PickledByFields):
             return self._find_by_arithmetic(key)
         if self._listing is None:
             raise LimitError(
-                f"gen[{self.number}] makes {self.count:,} keys that cannot be told apart by "
-                f"arithmetic; more than {self.most_listed:,} are not listed to look for {key!r}."
+                f"Whether gen[{self.number}] generates {key!r} cannot be computed from its "
+                f"templates, and its {self.count:,} keys are more than the {self.most_listed:,} "
+                "that are listed to find out."
             )
         return self._listed_places.get(key)
 

@@ -101,7 +101,9 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
     )
     if not item.grid.count:
         empty = next(d.name for d in item.dimensions if not d.size)
-        findings.add("gen-empty", at, f"gen[{number}] makes no key: `{empty}` is empty.")
+        findings.add(
+            "gen-empty", at, f"gen[{number}] generates no keys: the dimension `{empty}` is empty."
+        )
         return item
     looked = look_at_keys(item, given.effort, at, findings)
     if looked is None:
@@ -117,7 +119,10 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
 def _note_extra(name: str, source: Mapping[str, object], at: str, findings: Findings) -> None:
     hint = "Did you mean `length`?" if name == "size" and "length" not in source else ""
     findings.add(
-        "unknown-field", at + pointer(name), f"`{name}` is not a field of a gen item.", hint
+        "unknown-field",
+        at + pointer(name),
+        f"`{name}` is not a field of a gen item and is ignored.",
+        hint,
     )
 
 
@@ -125,15 +130,17 @@ def _has_fields(source: Mapping[str, object], at: str, findings: Findings) -> bo
     good = True
     for name in ("key", "url", "dimensions"):
         if name not in source:
-            findings.add("gen-missing-field", at, f"A gen item needs `{name}`.")
+            findings.add(
+                "gen-missing-field", at, f"The gen item has no `{name}`, which is required."
+            )
             good = False
     if ("offset" in source) != ("length" in source):
         has, lacks = ("offset", "length") if "offset" in source else ("length", "offset")
         findings.add(
             "gen-offset-length-pair",
             at,
-            f"There is `{has}` without `{lacks}`.",
-            f"Add `{lacks}`, or leave out both to refer to whole files.",
+            f"The gen item has `{has}`, but no `{lacks}`.",
+            f"Add `{lacks}`, or omit both to refer to whole files.",
         )
         good = False
     return good
@@ -142,25 +149,25 @@ def _has_fields(source: Mapping[str, object], at: str, findings: Findings) -> bo
 def _read_field(
     name: str, source: Mapping[str, object], at: str, findings: Findings, compiler: Compile
 ) -> Template | None:
-    value, position = source[name], at + pointer(name)
+    value, where = source[name], at + pointer(name)
     if _is_whole(value) and name in ("offset", "length"):
         findings.add(
             "gen-number-not-string",
-            position,
-            f"`{name}` is a number; the specification wants a text.",
+            where,
+            f"`{name}` is a number, but the specification requires a string.",
             f'Write "{int(value)}".',
         )
         value = f"{int(value)}"
     if not isinstance(value, str):
         code = "gen-bad-int" if name in ("offset", "length") else "gen-bad-field"
-        findings.add(code, position, f"`{name}` must be a text.")
+        findings.add(code, where, f"`{name}` must be a string.")
         return None
     if not is_template(value):
         value = rendered_plain(value)
     try:
         return compiler(value)
     except TemplateProblem as problem:
-        findings.add(problem.code, position, str(problem), problem.hint)
+        findings.add(problem.code, where, str(problem), problem.hint)
         return None
 
 
@@ -179,8 +186,8 @@ def _clashes(
         findings.add(
             "name-clash",
             at + pointer("dimensions", name),
-            f"`{name}` is the name of a dimension and of a template.",
-            "Give one of them another name.",
+            f"`{name}` is the name of both a dimension and a template.",
+            "Rename one of them.",
         )
     return bool(clashing)
 
@@ -206,15 +213,16 @@ def _note_equal_keys(item: GenItem, at: str, findings: Findings) -> None:
         findings.add(
             "gen-not-checked",
             at,
-            f"gen[{item.number}] makes up to {item.count:,} keys, too many to look for equal ones.",
-            "Use every dimension in the key by itself.",
+            f"gen[{item.number}] generates up to {item.count:,} keys, too many to check for "
+            "duplicates.",
+            "Use each dimension by itself in `key`, so that every key is certain to differ.",
         )
     elif item.count < item.grid.count:
         findings.add(
             "gen-duplicate-key",
             at,
-            f"gen[{item.number}] makes {item.count:,} keys from {item.grid.count:,} combinations; "
-            "the last one of each key counts.",
+            f"gen[{item.number}] generates only {item.count:,} distinct keys from "
+            f"{item.grid.count:,} combinations; the last reference of each key is used.",
         )
 
 
@@ -231,8 +239,9 @@ def _note_equal_ranges(item: GenItem, at: str, findings: Findings) -> None:
     findings.add(
         "repeated-range",
         at,
-        f"gen[{item.number}] gives {alike:,} keys each byte range: neither `url` nor `offset` nor "
-        f"`length` uses {names}.",
-        f"Right where their values are equal, as in empty regions; else use {names} there.",
+        f"gen[{item.number}] generates {alike:,} keys for each byte range: neither `url` nor "
+        f"`offset` nor `length` uses {names}.",
+        "This is correct only where their values are equal, as in empty regions; otherwise use "
+        f"{names} there.",
         count=item.varying.count - item.varying.count // alike,
     )

@@ -83,8 +83,8 @@ def _tried(item: GenItem, effort: Effort, at: str, findings: Findings) -> GenIte
             findings.add(
                 "gen-not-checked",
                 at,
-                f"gen[{item.number}] makes {item.count:,} keys, too many to try the templates of "
-                "each; those that fail are left out.",
+                f"gen[{item.number}] generates {item.count:,} keys, too many to try the "
+                "templates of each; keys that fail are rejected when they are read.",
             )
         return replace(item, is_tried=False)
     effort.steps -= steps

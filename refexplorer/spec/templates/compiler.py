@@ -325,7 +325,7 @@ def unnamed_arguments(name: str) -> TemplateProblem:
     """Describe a call of a template that does not name its arguments."""
     return TemplateProblem(
         "bad-template",
-        f"The arguments of `{name}` must be given by name.",
+        f"The arguments of `{name}` must be passed by name.",
         f"Write {{{{{name}(c=…)}}}}.",
     )
 
@@ -366,7 +366,7 @@ def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -
 
 
 def _no_else(scope: Scope) -> Value:
-    message = "The condition is false and there is no `else`, so there is no value."
+    message = "The condition is false and there is no `else`, so the expression has no value."
     return Absent(TemplateProblem("undefined-name", message, "Write {{ a if b else c }}."))
 
 

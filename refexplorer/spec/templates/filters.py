@@ -56,7 +56,9 @@ def _last(limits: Limits, values: Reversible[Value]) -> Value:
 
 
 def _nothing(name: str) -> Absent:
-    return Absent(TemplateProblem("bad-template", f"There is no {name} item, since there is none."))
+    return Absent(
+        TemplateProblem("bad-template", f"The list or text is empty, so it has no {name} item.")
+    )
 
 
 FILTERS: dict[str, Callable[..., Value]] = {

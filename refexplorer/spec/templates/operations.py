@@ -27,8 +27,9 @@ def refused(construct: str) -> TemplateProblem:
     """Describe what jinja2 knows and is not read here."""
     return TemplateProblem(
         "unsafe-template",
-        f"The {construct} is not read in templates.",
-        "Names, numbers, arithmetic, `if … else`, calls of templates and a few filters are.",
+        f"The {construct} is not supported in templates.",
+        "Supported are names, numbers, arithmetic, `if … else`, calls of templates and a few "
+        "filters.",
     )
 
 
@@ -57,7 +58,7 @@ def too_big(limits: Limits, what: str) -> TemplateProblem:
     return TemplateProblem(
         "template-limit",
         f"{what} would be longer than {limits.template_chars:,} characters.",
-        "Raise `Limits.template_chars` if the text is really meant to be that long.",
+        "Raise `Limits.template_chars` if the text is meant to be that long.",
     )
 
 
@@ -96,7 +97,7 @@ def _integer_too_big(limits: Limits) -> TemplateProblem:
     return TemplateProblem(
         "template-limit",
         f"A number of this template would need more than {limits.integer_bits:,} bits.",
-        "Raise `Limits.integer_bits` if it is really meant to be that big.",
+        "Raise `Limits.integer_bits` if it is meant to be that large.",
     )
 
 
@@ -144,7 +145,7 @@ def percent_format(pattern: str, values: Value, limits: Limits) -> str:
     if pattern.count("%") != consumed:
         raise TemplateProblem(
             "bad-template",
-            f"`{pattern[:40]}` is not a number format that is read here.",
+            f"`{pattern[:40]}` is not a supported number format.",
             "Write for example '%03d' % i.",
         )
     return pattern % values
@@ -174,7 +175,7 @@ def item(value: Value, index: Value) -> Value:
     except (TypeError, LookupError) as error:
         if isinstance(index, str) and hasattr(value, index):
             raise refused(f"attribute `.{index}`") from None
-        said = f"This template cannot be computed: {error}."
+        said = f"This template cannot be evaluated: {error}."
         return Absent(TemplateProblem("bad-template", said))
 
 

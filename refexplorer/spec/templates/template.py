@@ -35,8 +35,8 @@ class UndefinedName(TemplateProblem):
         defined = ", ".join(f"`{other}`" for other in listed[:8])
         super().__init__(
             "undefined-name",
-            f"`{name}` is not defined here"
-            + (f"; the names are {defined}." if listed else ", and there are no names to use."),
+            f"`{name}` is not defined"
+            + (f"; the defined names are {defined}." if listed else "; no names are defined here."),
             partial(_meant, name, known),
         )
         self.name = name
@@ -86,7 +86,7 @@ class Scope:
             raise TemplateProblem(
                 "template-limit",
                 f"This template takes more than {self.limits.template_steps:,} steps.",
-                "Raise `Limits.template_steps` if it is really meant to do that much.",
+                "Raise `Limits.template_steps` if it is meant to do that much.",
             )
 
     def lookup(self, name: str) -> Value:
@@ -100,7 +100,7 @@ class Scope:
             arguments = ", ".join(f"{wanted}=…" for wanted in sorted(template.names))
             raise TemplateProblem(
                 "bad-template",
-                f"The template `{name}` takes arguments, so it has no text of its own.",
+                f"The template `{name}` takes arguments, so it has to be called.",
                 f"Write {{{{{name}({arguments})}}}}.",
             )
         return self.call(name, {})
@@ -189,7 +189,7 @@ def run(evaluate: Evaluate, scope: Scope) -> Value:
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
     except Exception as error:  # any operand that an operator refuses
         raise TemplateProblem(
-            "bad-template", f"This template cannot be computed: {error}."
+            "bad-template", f"This template cannot be evaluated: {error}."
         ) from None
 
 
@@ -200,9 +200,9 @@ def syntax_told() -> Iterator[None]:
         yield
     except jinja2.TemplateSyntaxError as error:
         raise TemplateProblem(
-            "bad-template", f"This is not a template: {(error.message or '').rstrip('.')}."
+            "bad-template", f"The template cannot be parsed: {(error.message or '').rstrip('.')}."
         ) from None
     except (RecursionError, MemoryError, SyntaxError):
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
     except ValueError as error:  # a number literal with more digits than Python reads
-        raise TemplateProblem("bad-template", f"This is not a template: {error}.") from None
+        raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None

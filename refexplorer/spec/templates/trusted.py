@@ -99,7 +99,7 @@ def _undefined(said: str, scope: Scope) -> TemplateProblem:
     name = _UNDEFINED.fullmatch(said)
     if name is not None:
         return UndefinedName(name[1], scope.values, scope.templates)
-    message = f"This template cannot be computed: {said.rstrip('.')}."
+    message = f"This template cannot be evaluated: {said.rstrip('.')}."
     return TemplateProblem("undefined-name", message)
 
 

@@ -228,7 +228,7 @@ class EditorController:
         try:
             return Traced(self.version, derive(refs, key, places, self._table))
         except KeyError:
-            raise RefexplorerError(f"`{key}` is no key of the last good text.") from None
+            raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
 
     def _uses(self, request: SeekUses) -> Used:
         found = uses(self._opened(), request.pointer)
@@ -245,7 +245,7 @@ class EditorController:
         refs = self._opened()
         key = key_of(refs, request.gen, request.places)
         if key not in refs:
-            raise RefexplorerError(f"`{key}` is no key: its templates fail there.")
+            raise RefexplorerError(f"`{key}` has no reference: its templates fail.")
         return Place(self._index(refs.number(key)))
 
     def _v0(self, request: WriteV0) -> Written:
@@ -253,7 +253,7 @@ class EditorController:
 
     def _opened(self) -> ReferenceSet:
         if self._good is None:
-            raise RefexplorerError("There was no text yet that makes keys.")
+            raise RefexplorerError("No valid text with keys was entered yet.")
         return self._good
 
     def _index(self, number: int) -> int:

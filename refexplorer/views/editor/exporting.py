@@ -33,7 +33,7 @@ def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:
     check_expandable(refs.count, refs.limits)
     size = _estimate(refs)
     if size > _LARGE and not sure:
-        sentence = f"{refs.count:,} keys are about {size_text(size)} of V0."
+        sentence = f"{refs.count:,} keys take about {size_text(size)} as V0."
         return V0Text(None, sentence)
     lines = (_line(key, value) for key, value in refs.to_v0().items())
     return V0Text("{\n" + ",\n".join(lines) + "\n}\n", None)
@@ -52,7 +52,7 @@ def seek(refs: ReferenceSet, text: str) -> int:
     digits = text.strip().replace(",", "")
     if digits.isdecimal() and len(digits) < 100 and int(digits) < refs.count:
         return int(digits)
-    last = f"; the numbers end at {refs.count - 1:,}" if digits.isdecimal() and refs.count else ""
+    last = f"; the last number is {refs.count - 1:,}" if digits.isdecimal() and refs.count else ""
     raise RefexplorerError(f"There is no key `{text[:100]}`{last}.")
 
 

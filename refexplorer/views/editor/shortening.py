@@ -78,7 +78,7 @@ class Shortening:
     def _put(self, old: str, new: str) -> Text:
         """Put one text in place of another, unless that is no longer there."""
         if self._editor.document != old:
-            raise RefexplorerError("The text was changed meanwhile; it stays as it is.")
+            raise RefexplorerError("The text was changed in the meantime and is kept as it is.")
         self._editor.document = new
         return Text(new)
 
@@ -94,11 +94,11 @@ def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, s
     errors = sum(note.count for note in refs.diagnostics if note.severity is Severity.ERROR)
     if errors:
         raise RefexplorerError(
-            f"{counted(errors, 'mistake')} in the text would be left out: mend the text first."
+            f"{counted(errors, 'error')} in the text would be lost: fix the text first."
         )
 
     def tell(done: int, of: int) -> None:
-        go_on(report, done, of, f"{100 * done // max(of, 1)} % looked at and proved")
+        go_on(report, done, of, f"{100 * done // max(of, 1)} % checked")
 
     found = infer(refs, progress=tell)
     document = _shorter_text(found, text)
@@ -108,7 +108,7 @@ def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, s
 
 
 def _told(found: Inference, better: bool, unread: int) -> Shorter:
-    left_out = f" What is in {counted(unread, 'field')} that no reader knows is left out."
+    left_out = f" The content of {counted(unread, 'field')} that no reader knows is omitted."
     return Shorter(
         better,
         size_sentence(found),

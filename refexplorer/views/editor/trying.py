@@ -65,12 +65,12 @@ def key_of(refs: ReferenceSet, number: int, places: Mapping[str, int]) -> str:
     """
     item = next((one for one in internals(refs).generated if one.number == number), None)
     if item is None:
-        raise RefexplorerError(f"gen[{number}] makes no keys.")
+        raise RefexplorerError(f"gen[{number}] generates no keys.")
     try:
         values = {d.name: d.values[int(places.get(d.name, 0))] for d in item.dimensions}
         return item.rendered("key", values)
     except (IndexError, OverflowError):
-        raise RefexplorerError(f"gen[{number}] has no such place in its dimensions.") from None
+        raise RefexplorerError(f"gen[{number}] has no such combination of dimensions.") from None
     except BadField as bad:
         raise RefexplorerError(str(bad)) from None
 

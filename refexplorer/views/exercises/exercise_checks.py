@@ -21,10 +21,10 @@ from refexplorer.views.wire.editor_models import Result
 
 _WRITTEN_OUT = 1_000
 _KINDS = {
-    Kind.INLINE: "text that is the data itself",
+    Kind.INLINE: "inline data",
     Kind.BASE64: "base64",
     Kind.URL: "a whole file",
-    Kind.RANGE: "a range of bytes",
+    Kind.RANGE: "a byte range",
 }
 
 
@@ -55,9 +55,9 @@ def _expands(refs: ReferenceSet, expected: str) -> str | None:
 def _odd_key(refs: ReferenceSet, wanted: ReferenceSet) -> str | None:
     for key in refs.keys_at(0, _WRITTEN_OUT):
         if key not in wanted:
-            return f"There is a key `{key}`, which is not asked for."
+            return f"The key `{key}` is not part of the solution."
     if refs.count > wanted.count:
-        return f"There are {refs.count:,} keys; fewer are asked for."
+        return f"There are {refs.count:,} keys, more than the solution has."
     return None
 
 
@@ -83,16 +83,16 @@ def _difference(found: Reference, right: Reference) -> str | None:
     """Say in which part a reference is another one."""
     if isinstance(found, Inline) and isinstance(right, Inline):
         same = _parsed(found.text) == _parsed(right.text)
-        return None if same else "the text is another one than asked for."
+        return None if same else "the text differs from the solution."
     if found.kind != right.kind:
-        return f"this is {_KINDS[found.kind]}, and {_KINDS[right.kind]} is asked for."
+        return f"it is {_KINDS[found.kind]}, but should be {_KINDS[right.kind]}."
     if isinstance(found, Url | Range) and isinstance(right, Url | Range) and found.url != right.url:
-        return f"the URL `{found.url}` is not the one asked for."
+        return f"the URL `{found.url}` is not right."
     if isinstance(found, Range) and isinstance(right, Range):
         for name in ("offset", "length"):
             if (value := getattr(found, name)) != getattr(right, name):
                 return f"the {name} {value:,} is not right."
-    return None if found == right else "the data are others than asked for."
+    return None if found == right else "the data differ from the solution."
 
 
 def _parsed(text: str) -> object:
@@ -107,14 +107,14 @@ def _parsed(text: str) -> object:
 def _count(refs: ReferenceSet, expected: int) -> str | None:
     if refs.count == expected:
         return None
-    return f"There are {refs.count:,} keys, and {expected:,} are asked for."
+    return f"There are {refs.count:,} keys, but there should be {expected:,}."
 
 
 def _written(refs: ReferenceSet, expected: int) -> str | None:
     found = len(refs.numbers("refs"))
     if found <= expected:
         return None
-    return f"{found:,} keys are written out in `refs`; here `gen` is to make them."
+    return f"{found:,} keys are written out in `refs`; generate them with `gen` instead."
 
 
 def _instead(refs: ReferenceSet, expected: Mapping[str, Any]) -> str | None:
@@ -123,7 +123,7 @@ def _instead(refs: ReferenceSet, expected: Mapping[str, Any]) -> str | None:
     if said is None:
         return None
     given = ", ".join(f"`{name}` = `{value}`" for name, value in templates.items())
-    return f"The set is right, but not with {given} in its place: {said}"
+    return f"The set is right, but not with {given} instead: {said}"
 
 
 def _records(refs: ReferenceSet, expected: Mapping[str, Any]) -> str | None:
@@ -136,7 +136,9 @@ def _records(refs: ReferenceSet, expected: Mapping[str, Any]) -> str | None:
         files = sorted(str(path.relative_to(store).as_posix()) for path in store.rglob("*.parq"))
     if files == expected["files"]:
         return None
-    return f"As parquet this has {len(files)} record files, and {len(expected['files'])} are asked."
+    return (
+        f"As parquet this has {len(files)} record files, but should have {len(expected['files'])}."
+    )
 
 
 def _readers(refs: ReferenceSet, expected: list[str]) -> str | None:

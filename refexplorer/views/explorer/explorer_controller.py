@@ -205,7 +205,7 @@ class ExplorerController:
     def _notes(self, request: SeekNotes) -> None:
         def seek(report: Report) -> Answer:
             references = counted(self.references.count, "reference")
-            report(0, 0, f"Looking for what is odd in {references}")
+            report(0, 0, f"Checking {references}")
             return self._noted(), []
 
         self._jobs.start(request, seek)

@@ -33,16 +33,16 @@ def overview(refs: ReferenceSet, report: Report = unheard) -> DatasetView:
     except Exception as error:
         return DatasetView(None, f"xarray cannot show this set. {sentence(error)}")
     if len(html) > LONGEST:
-        return DatasetView(None, "There is more metadata than this page can show.")
+        return DatasetView(None, "The set has more metadata than this page can show.")
     return DatasetView(html, None)
 
 
 def _dataset_html(refs: ReferenceSet) -> str:
     arrays = refs.arrays()
     if not arrays:
-        raise RefexplorerError("It has no arrays.")
+        raise RefexplorerError("The set has no arrays.")
     if len(arrays) > _ARRAYS:
-        raise RefexplorerError(f"Its {len(arrays):,} arrays are too many for one page.")
+        raise RefexplorerError(f"The {len(arrays):,} arrays of the set are too many for one page.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is odd about the set is among its notes
         dataset = refs.to_xarray(create_default_indexes=False, decode_times=False)

@@ -125,7 +125,9 @@ class KeyDetails:
         place = self._targets.wanted(key, reference).place
         size = wait_for(self._targets.facts(place)).size
         if size is None:
-            raise RefexplorerError(f"{key} is all of a file whose size its server does not tell.")
+            raise RefexplorerError(
+                f"{key} refers to a whole file, and its server does not report the size."
+            )
         return size
 
     def _ladder(self, request: ClimbLadder, advance: Advance) -> Answer:

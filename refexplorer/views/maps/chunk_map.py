@@ -54,7 +54,7 @@ class ChunkMap:
 
     def show(self, request: ShowGrid, report: Report = unheard) -> tuple[GridMap, Buffers]:
         """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
-        go_on(report, 0, _STEPS, "Looking for the array of most chunks")
+        go_on(report, 0, _STEPS, "Looking for the array with the most chunks")
         path = self._largest() if request.array is None else request.array
         if path is None:
             return GridMap(None), []

@@ -27,8 +27,8 @@ WORDS = {
     "moved": "moved to another target",
     "shifted": "shifted offset",
     "resized": "changed length",
-    "inlined": "text on one side only",
-    "embedded": "text on one side, of equal bytes",
+    "inlined": "inline on one side only",
+    "embedded": "inline on one side, with equal bytes",
     "content": "other content",
     "metadata": "changed fields",
 }
@@ -88,7 +88,7 @@ class Comparison:
 
     def _compare(self, source: str, report: Report) -> Answer:
         if not self._named_here:
-            raise RefexplorerError("Another set cannot be named here.")
+            raise RefexplorerError("Comparing with another set is not allowed here.")
 
         def tell(done: int, size: int) -> None:
             go_on(report, done, size, f"Opening {source[:_TEXT]}")

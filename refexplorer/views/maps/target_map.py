@@ -131,7 +131,7 @@ class TargetMapView:
         try:
             return self._refs.layout(url)
         except KeyError:
-            raise RefexplorerError(f"No reference names the target {url!r}.") from None
+            raise RefexplorerError(f"No reference has the target {url!r}.") from None
 
     def _model(self, layout: TargetLayout, start: int, stop: int) -> Layout:
         shown = layout.ranges(start, stop, RANGES_SHOWN)

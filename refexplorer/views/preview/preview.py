@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _COORDINATE_CHUNKS = 8
 _COORDINATE_BYTES = 2**20
 _LOST_SHOWN = 200
-_FORGOTTEN = Estimate(0, 0, (), "Show: it was read before")
+_FORGOTTEN = Estimate(0, 0, (), "Show what was read before")
 
 
 def estimate(refs: ReferenceSet, array: ArrayMeta, index: Index | None = None) -> Estimate:
@@ -164,7 +164,7 @@ def _thinned(array: ArrayMeta, places: Region) -> str | None:
     """Say which values are left out."""
     sides = zip(places, names_of(array), strict=True)
     along = [f"1 of {part.step} along {name}" for part, name in sides if part.step > 1]
-    return f"Shown is {', '.join(along)}." if along else None
+    return f"Shown: {', '.join(along)}." if along else None
 
 
 def _triples(places: Region) -> tuple[tuple[int, int, int], ...]:

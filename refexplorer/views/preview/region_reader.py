@@ -186,8 +186,8 @@ def _none(places: Region) -> ArrayValues:
         return np.zeros(tuple(map(len, places)))
     except (OverflowError, ValueError):
         raise LimitError(
-            "This part has no values, and more places along one dimension than values can have: "
-            "choose fewer of them."
+            "This part has no values, but a dimension longer than an array can have: choose a "
+            "smaller part."
         ) from None
 
 

@@ -100,7 +100,9 @@ def parse(array: ArrayMeta, texts: Sequence[str]) -> Region:
 def _places(text: str, size: int, name: str) -> range:
     match = _SLICE.fullmatch(text)
     if match is None or not (match[1] or match[2]):
-        raise RefexplorerError(f"{name}: {text!r} is no index, such as 3, and no slice: 0:10:2.")
+        raise RefexplorerError(
+            f"{name}: {text!r} is neither an index, such as 3, nor a slice, such as 0:10:2."
+        )
     start, stop, step = (None if each is None else int(each) for each in match.group(1, 3, 4))
     if not match[2]:
         place = range(size)[start : start + 1] if start is not None and start >= 0 else range(0)
@@ -145,8 +147,9 @@ def chunks_touched(array: ArrayMeta, places: Region) -> Iterator[Index]:
     count = math.prod(number for number, _ in found)
     if count > WHOLE_CHUNKS:
         raise LimitError(
-            f"This part has values of {count:,} chunks, and one picture reads at most "
-            f"{WHOLE_CHUNKS}: choose fewer, or a larger step, such as ::{array.chunks[-1]}."
+            f"This part has values of {count:,} chunks, more than the {WHOLE_CHUNKS} that are "
+            "read for one picture: choose a smaller part, or a larger step, such as "
+            f"::{array.chunks[-1]}."
         )
     return itertools.product(*(numbers for _, numbers in found))
 

@@ -91,7 +91,7 @@ def complete(controller: ExplorerController) -> None:
 def _notes(controller: ExplorerController) -> str:
     found = known(controller.references)
     if found is None:
-        return "<p>Whether something is odd about this set was not looked for yet.</p>"
+        return "<p>This set was not checked for errors yet.</p>"
     return notes_html(found)
 
 
@@ -140,7 +140,7 @@ def _key(controller: ExplorerController) -> str:
 
 def _data(controller: ExplorerController) -> str:
     if controller.reader.last is None:
-        return "<p>No values were read.</p>"
+        return "<p>No values have been read.</p>"
     reading, buffer = controller.reader.last
     parts = [_caption(reading)]
     if buffer is not None and reading.minimum is not None and reading.maximum is not None:
@@ -260,7 +260,7 @@ def _targets(controller: ExplorerController) -> str:
         for target in found
     ]
     if not rows:
-        return "<p>No key refers to a target.</p>"
+        return "<p>No reference has a target.</p>"
     return table(("Target", "Ranges", "Referenced", "Share"), rows) + _strip(controller)
 
 

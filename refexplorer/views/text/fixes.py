@@ -57,13 +57,13 @@ def _rename(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
     word = re.compile(rf"\b{re.escape(old)}\b")
     edits = [(*found, new) for found in _inside_expressions(word, places.text, start, end)]
     if edits:
-        yield f"Write {new} in place of {old}", edits
+        yield f"Replace {old} by {new}", edits
 
 
 def _divide_whole(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
     if note.hint and "//" in note.hint:
         found = _inside_expressions(_DIVISION, places.text, start, end)
-        yield "Divide without remainder", [(*place, "//") for place in found]
+        yield "Use integer division", [(*place, "//") for place in found]
 
 
 def _rename_field(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
@@ -74,7 +74,7 @@ def _rename_field(places: Places, note: Note, start: int, end: int) -> Iterator[
     found = re.search(rf'"{re.escape(old)}"(?=\s*:\s*$)', places.text[before:start])
     if found is not None:
         place = (found.start() + before, found.end() + before)
-        yield f"Write {new} in place of {old}", [(*place, json.dumps(new))]
+        yield f"Replace {old} by {new}", [(*place, json.dumps(new))]
 
 
 def _add_field(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
@@ -96,7 +96,7 @@ def _add_partner(places: Places, note: Note, start: int, end: int) -> Iterator[M
 
 
 def _quote(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
-    yield "Write it as a text", [(start, end, f'"{places.text[start:end]}"')]
+    yield "Write it as a string", [(start, end, f'"{places.text[start:end]}"')]
 
 
 def _add_version(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:

@@ -34,12 +34,12 @@ def _candidates(text: str, at: int) -> Iterator[tuple[str, int, int, str]]:
     last, here = text[before - 1 : before], text[at : at + 1]
     if open_ := _open_brackets(text):
         yield f"Close with {open_}", len(text.rstrip()), len(text.rstrip()), open_
-    yield "Put a comma here", before, before, ","
+    yield "Insert a comma", before, before, ","
     if last == ",":
-        yield "Take out the comma", before - 1, before, ""
+        yield "Remove the comma", before - 1, before, ""
     if here == "," or here in _ENDS:
-        yield f"Take out the {here}", at, at + 1, ""
-    yield "Put a colon here", before, before, ":"
+        yield f"Remove the {here}", at, at + 1, ""
+    yield "Insert a colon", before, before, ":"
 
 
 def _open_brackets(text: str) -> str:

@@ -30,8 +30,8 @@ def window_of(text: str, line: int = 1) -> Window | None:
         start,
         stop,
         first,
-        f"The document has {size_text(len(text))}: lines {first:,} to {min(last, total):,} of "
-        f"{total:,} are shown, and cannot be edited here.",
+        f"The document has {size_text(len(text))}: only lines {first:,} to {min(last, total):,} "
+        f"of {total:,} are shown, and they cannot be edited here.",
     )
 
 

@@ -66,7 +66,7 @@ class Jobs:
 
         def in_turn(report: Report) -> Answer:
             while not self._turn.acquire(timeout=POLL):
-                go_on(report, 0, 0, "Waiting for what was asked before")
+                go_on(report, 0, 0, "Waiting for earlier requests")
             try:
                 return work(report)
             finally:

@@ -212,7 +212,7 @@ def test_results_of_another_state_of_the_set_are_not_used(
     server.requests.clear()
     audit = many(server, 6).audit(allow=[server.url], results=folder, resume=True)
     assert (audit.summary.audited, pq.read_table(folder).num_rows) == (6, 6)
-    with pytest.raises(SourceError, match="has results already; resume, or name a new folder"):
+    with pytest.raises(SourceError, match="already has results; resume them, or name a new folder"):
         many(server, 6).audit(results=folder)
 
 
@@ -284,7 +284,7 @@ def test_keys_that_errors_leave_out_are_told(tmp_path: Path) -> None:
     audit = refs.audit(allow=[str(tmp_path)])
     assert audit.summary.states == {"good": 1}
     assert audit.summary.left_out == 1
-    assert "1 key left out by errors" in str(audit)
+    assert "1 key rejected by errors" in str(audit)
     assert not audit.good
 
 
@@ -313,7 +313,7 @@ def test_record_files_without_references_are_named(tmp_path: Path) -> None:
     assert "x/refs.3.parq" in unreadable["message"]
     audit.to_html(tmp_path / "page.html")
     for report in (str(audit), (tmp_path / "page.html").read_text()):
-        assert "There is no `x/refs.1.parq`" in report
+        assert "The record file `x/refs.1.parq` is missing" in report
         assert "3 chunks of x (3 to 5)" in report
         assert "2 record files without references, 1 missing and 1 unreadable: 4 chunks" in report
     assert json.loads(json.dumps(audit.to_dict()))["lost"]["files"][0]["file"] == "x/refs.1.parq"

@@ -14,7 +14,7 @@ from tests.cases.sizes import PAST, QUARTERS
 from tests.helpers.audits import ARRAY, rows
 from tests.helpers.servers import RangeServer
 
-VALUES = "whether values and metadata are those of the files"
+VALUES = "whether values and metadata equal those of the files"
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_ranges_of_a_target_of_unknown_size_are_not_compared(
     assert (check.state, check.size, check.past_end) == ("good", None, None)
     assert found.summary == (
         "1 target: 1 that answered, ranges not compared. "
-        "Only sizes were compared: nothing was read or decoded."
+        "Only sizes were compared; no data was read or decoded."
     )
     for face in (str(found), found._repr_html_()):
         assert "not known" in face

@@ -102,8 +102,8 @@ def test_causes_in_words() -> None:
     assert said == [
         "The host nowhere.invalid cannot be found.",
         "No connection to 127.0.0.1:1 could be made.",
-        "No installed package reads nonsense:// targets.",
-        "The set does not say which file this is: the reader has to be told.",
+        "No installed package reads nonsense:// URLs.",
+        "The set does not name this target: it has to be given when the set is opened.",
     ]
 
 
@@ -113,7 +113,7 @@ def test_a_server_without_ranges_is_good_to_know(server: RangeServer) -> None:
     refs = rx.open_references({"a": [f"{server.url}/f", 5, 5]})
     (check,) = refs.check_targets(allow=[server.url])
     assert (check.state, check.size) == ("good", 10**6)
-    assert "does not know byte ranges" in (check.message or "")
+    assert "does not support byte ranges" in (check.message or "")
 
 
 def test_a_second_check_goes_on_from_the_file(
@@ -140,7 +140,7 @@ def test_a_second_check_goes_on_from_the_file(
 def test_other_files_are_not_written_to(refs: rx.ReferenceSet, tmp_path: Path) -> None:
     for content in ("{}", '{"version": 1}\n', "text\n\n"):
         (tmp_path / "mine").write_text(content)
-        with pytest.raises(SourceError, match="not what a check of targets wrote"):
+        with pytest.raises(SourceError, match="was not written by a check of these targets"):
             refs.check_targets(resume=tmp_path / "mine")
         assert (tmp_path / "mine").read_text() == content
     with pytest.raises(SourceError, match="cannot be used to resume"):
@@ -167,11 +167,11 @@ def test_the_result_reads_well(refs: rx.ReferenceSet, server: RangeServer, tmp_p
     found = refs.check_targets(allow=grants(server, tmp_path))
     lines = str(found).splitlines()
     assert lines[0] == (
-        "dict, 6 targets: 1 with all ranges inside, 1 that answered, referenced as a whole, "
+        "dict, 6 targets: 1 with all ranges inside the file, 1 that answered, referenced as whole files, "
         "1 shorter than a range of it, 2 that cannot be read, "
-        "1 that may not be read yet. Only sizes were compared: nothing was read or decoded."
+        "1 that may not be read yet. Only sizes were compared; no data was read or decoded."
     )
-    assert lines[-1].endswith(("with all ranges inside", "referenced as a whole"))
+    assert lines[-1].endswith(("with all ranges inside the file", "referenced as whole files"))
     assert "good" not in str(found)[len(lines[0]) :].replace("/good", "")
     assert not found.good
     page = found._repr_html_()
@@ -209,8 +209,8 @@ def test_each_target_of_a_gen_item_with_very_many_keys_is_asked(server: RangeSer
     assert found["2003"].references == 10**9
     assert len(server.requests) == checks.total == 4
     assert checks.summary.endswith(
-        "3,999,800,000 generated keys were too many to be looked at one by one; "
-        "their targets were asked."
+        "3,999,800,000 generated keys were too many to be evaluated one by one; "
+        "their targets were checked."
     )
 
 
@@ -223,7 +223,7 @@ def test_targets_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) 
     }
     checks = rx.open_references({"version": 1, "gen": [item]}).check_targets()
     assert len(checks) == checks.total == 100
-    assert checks.summary.endswith("so were up to 999,900 further targets of theirs.")
+    assert checks.summary.endswith("as were up to 999,900 further targets of theirs.")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_targets_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) 
         (200, {"Content-Encoding": "br"}, "Content-Encoding: br"),
         (200, {"Content-Type": "text/html"}, "Content-Type: text/html"),
         (206, {"Content-Type": "multipart/byteranges"}, "Content-Type: multipart/byteranges"),
-        (206, {}, "there is no Content-Range"),
+        (206, {}, "without a Content-Range"),
         (206, {"Content-Range": "bytes 5-5/9"}, "Content-Range: bytes 5-5/9"),
         (206, {"Content-Range": "bytes 0-8/9"}, "its Content-Range names 9"),
         (416, {"Content-Range": "bytes */9"}, "The file ends before this range (416)"),

@@ -51,7 +51,7 @@ def file(server: RangeServer) -> str:
         (404, "there is no such file (404)"),
         (410, "the file is gone (410)"),
         (403, "the server denies access (403)"),
-        (401, "the server wants a login (401)"),
+        (401, "the server requires a login (401)"),
         (418, "the server answered 418 I'm a Teapot"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_server_without_ranges_gives_the_right_bytes(server: RangeServer, file
 
 def test_a_server_without_ranges_is_read_only_so_far(server: RangeServer, file: str) -> None:
     server.ignores_ranges = True
-    with pytest.raises(LimitError, match=r"does not know byte ranges .* 1,504 bytes up to here"):
+    with pytest.raises(LimitError, match=r"does not support byte ranges .* 1,504 bytes up to here"):
         targets(server.url, limit=1000).fetch("x/0", Range(file, 1500, 4))
 
 
@@ -110,14 +110,16 @@ def test_silence_is_what_ends_a_read() -> None:
 def test_a_server_that_says_nothing_for_long() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        assert "no answer came in time" in refusal(targets(url, options=patient(0.05)), f"{url}/f")
+        assert "the server did not answer in time" in refusal(
+            targets(url, options=patient(0.05)), f"{url}/f"
+        )
 
 
 def test_a_server_that_never_goes_on(server: RangeServer) -> None:
     server.files["/f"] = BODY
     server.stalled.add("/f")
     reader = targets(server.url, options=patient(0.05))
-    assert "no answer came in time" in refusal(reader, f"{server.url}/f")
+    assert "the server did not answer in time" in refusal(reader, f"{server.url}/f")
     assert len(server.requests) == 4
 
 
@@ -172,23 +174,23 @@ FOREIGN = {
     "several parts": (
         206,
         {"Content-Type": "multipart/byteranges; boundary=x"},
-        "several parts at once (Content-Type: multipart/byteranges; boundary=x)",
+        "several parts (Content-Type: multipart/byteranges; boundary=x)",
     ),
-    "a part without a place": (206, {}, "does not say which: there is no Content-Range"),
+    "a part without a place": (206, {}, "without a Content-Range, so it is unknown which part"),
     "a place that is none": (206, {"Content-Range": "lines 1-4/9"}, "(Content-Range: lines 1-4/9)"),
     "a later part": (
         206,
         {"Content-Range": "bytes 11-14/2048"},
-        "another range than was asked for (Content-Range: bytes 11-14/2048)",
+        "another range than was requested (Content-Range: bytes 11-14/2048)",
     ),
     "less than there is": (
         206,
         {"Content-Range": "bytes 10-11/2048"},
-        "another range than was asked for (Content-Range: bytes 10-11/2048)",
+        "another range than was requested (Content-Range: bytes 10-11/2048)",
     ),
-    "an end before the start": (206, {"Content-Range": "bytes 10-9/2048"}, "that no file can have"),
-    "an end past the file": (206, {"Content-Range": "bytes 10-13/12"}, "that no file can have"),
-    "part of a whole": (200, SPAN, "which stands for the whole file, and named a part of it"),
+    "an end before the start": (206, {"Content-Range": "bytes 10-9/2048"}, "an impossible range"),
+    "an end past the file": (206, {"Content-Range": "bytes 10-13/12"}, "an impossible range"),
+    "part of a whole": (200, SPAN, "which stands for the whole file, but with the range of a part"),
 }
 """Status, headers and what is said of answers with a status of success that are not the bytes."""
 
@@ -218,14 +220,14 @@ def test_a_whole_file_that_is_none(server: RangeServer, name: str) -> None:
 @pytest.mark.parametrize(
     ("headers", "body", "said"),
     [
-        (SPAN, BODY[10:20], "sent 10 bytes, and its Content-Range names 4 (10 to 14)"),
-        (SPAN, BODY[10:12], "sent 2 bytes, and its Content-Range names 4 (10 to 14)"),
-        (SPAN | CHUNKED, BODY, "sent 2,048 bytes, and its Content-Range names 4 (10 to 14)"),
-        (SPAN | CHUNKED, BODY[10:12], "sent 2 bytes, and its Content-Range names 4 (10 to 14)"),
+        (SPAN, BODY[10:20], "sent 10 bytes, but its Content-Range has 4 (10 to 14)"),
+        (SPAN, BODY[10:12], "sent 2 bytes, but its Content-Range has 4 (10 to 14)"),
+        (SPAN | CHUNKED, BODY, "sent 2,048 bytes, but its Content-Range has 4 (10 to 14)"),
+        (SPAN | CHUNKED, BODY[10:12], "sent 2 bytes, but its Content-Range has 4 (10 to 14)"),
         (
             {"Content-Range": "bytes 0-99/2048"} | CHUNKED,
             BODY[:12],
-            "sent 12 bytes, and its Content-Range names 100 (0 to 100)",
+            "sent 12 bytes, but its Content-Range has 100 (0 to 100)",
         ),
     ],
     ids=size_of,
@@ -294,7 +296,7 @@ def test_a_store_that_ignores_ranges() -> None:
     fsspec.register_implementation("whole", WholeFiles)
     url = "whole://127.0.0.1/f"
     reader = targets("whole://127.0.0.1")
-    with pytest.raises(FetchError, match=r"the store sent 2,048 bytes where 4 were asked for"):
+    with pytest.raises(FetchError, match=r"the store sent 2,048 bytes, but 4 were requested"):
         reader.fetch("x/0", Range(url, 10, 4))
     batch = fetch_many(reader, {"x/0": Range(url, 10, 4), "x/1": Range(url, 20, 4)})
     assert [isinstance(found, FetchError) for found in batch.values()] == [True, True]
@@ -325,12 +327,12 @@ def test_a_redirect_inside_is_named_and_not_followed(
     [
         (
             "file://{folder}/f",
-            "redirects to file://{folder}/f, and only http and https are followed.",
+            "redirects to file://{folder}/f, but only http and https are followed.",
         ),
-        ("javascript:1", "redirects to javascript:1, and only http and https are followed."),
-        ("s3://bucket/f", "redirects to s3://bucket/f, and only http and https are followed."),
-        ("http://[zz/", "redirects to an address that is no URL."),
-        ("http://host:99999/", "redirects to an address that is no URL."),
+        ("javascript:1", "redirects to javascript:1, but only http and https are followed."),
+        ("s3://bucket/f", "redirects to s3://bucket/f, but only http and https are followed."),
+        ("http://[zz/", "redirects to an invalid URL."),
+        ("http://host:99999/", "redirects to an invalid URL."),
     ],
 )
 def test_a_redirect_elsewhere_is_said_and_grants_nothing(
@@ -412,7 +414,7 @@ def test_a_certificate_that_nobody_vouches_for() -> None:
     with range_server(context) as server:
         server.files["/f"] = BODY
         said = refusal(targets(server.url), f"{server.url}/f")
-        assert f"no safe connection to 127.0.0.1:{server.port} could be made" in said
+        assert f"no secure connection to 127.0.0.1:{server.port} could be made" in said
         assert "certificate" in said
         trusting = ssl.create_default_context()
         authority.configure_trust(trusting)

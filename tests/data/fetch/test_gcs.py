@@ -97,7 +97,7 @@ def test_objects_are_read_and_described(store: GcsServer) -> None:
         (
             CLOSED,
             0,
-            "the server wants a login (401); "
+            "the server requires a login (401); "
             'storage_options={"gs://closed-bucket": {"token": …}} gives credentials.',
         ),
     ],

@@ -84,7 +84,7 @@ def test_one_group(groups: tuple[rx.ReferenceSet, Path]) -> None:
     refs, path = groups
     with refs.to_xarray(group="/a/b", allow=[str(path.parent)]) as dataset:
         assert set(dataset.data_vars) == {"big", "single"}
-    for name, why in (("nowhere", "none of this path"), ("a/values", "is an array")):
+    for name, why in (("nowhere", "no such path"), ("a/values", "is an array")):
         with pytest.raises(rx.DecodeError, match=why):
             refs.to_xarray(group=name)
 

@@ -108,7 +108,7 @@ def test_a_chunk_of_an_array_without_dimensions() -> None:
         ([["a.nc", 0, 4], ["a.nc"]], "Read 4 B and more from a.nc"),
         ([["a.nc"]], "Read all of a.nc"),
         (["abcd"], "Decode 4 B held in the set"),
-        ([], "Show the fill value: the set has no reference here"),
+        ([], "Show the fill value: the chunk has no reference"),
     ],
 )
 def test_what_a_read_takes_is_said_before(chunks: list[Any], label: str) -> None:

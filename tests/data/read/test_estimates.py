@@ -63,7 +63,9 @@ def test_an_estimate_asks_nobody_and_is_kept(server: RangeServer) -> None:
 def test_a_selection_that_is_none() -> None:
     with pytest.raises(RefexplorerError, match="x has 2 dimensions, not 3"):
         grid().estimate("x", (0, 0, 0))
-    with pytest.raises(RefexplorerError, match="no place 60 in a dimension of 60"):
+    with pytest.raises(
+        RefexplorerError, match="index 60 is out of bounds for a dimension of size 60"
+    ):
         grid().estimate("x", (60,))
 
 

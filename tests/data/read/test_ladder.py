@@ -99,7 +99,12 @@ def test_it_asks_before_it_reads(server: RangeServer) -> None:
 @pytest.mark.parametrize(
     ("data", "metadata", "step", "sentence"),
     [
-        (b"123", {}, "values", "3 bytes) came, and 2 elements of <i2 take 4, and 3 is no multiple"),
+        (
+            b"123",
+            {},
+            "values",
+            "3 bytes) were decoded, but 2 elements of <i2 take 4, and 3 is not a multiple",
+        ),
         (bytes(8), {}, "values", "elements of 4 bytes would fit"),
         (b"not zlib", {"compressor": {"id": "zlib"}}, "zlib", "refuses the bytes"),
         (b"abcd1234", {"filters": [{"id": "crc32"}]}, "crc32", "checksum is wrong"),

@@ -75,7 +75,7 @@ def test_what_a_visitor_opens_is_bounded(server: RangeServer) -> None:
 def test_what_cannot_be_read_is_one_sentence(server: RangeServer) -> None:
     with pytest.raises(SourceError, match=r"set\.json cannot be read: there is no such file"):
         opened(f"{server.url}/set.json", server.url)
-    with pytest.raises(SourceError, match="parquet store, which a web server cannot list"):
+    with pytest.raises(SourceError, match="parquet store, which cannot be listed on a web server"):
         opened(f"{server.url}/sst.parq", server.url)
 
 

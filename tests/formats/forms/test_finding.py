@@ -60,7 +60,7 @@ def test_relative_targets_belong_to_the_folder_of_the_file(tmp_path: Path) -> No
     ("source", "words"),
     [
         ("missing.json", "There is no file 'missing.json'."),
-        ("", "The source is an empty text."),
+        ("", "The source is an empty string."),
         (b"", "bytes is empty."),
         (b"\x1f\x8b damaged", "damaged gzip"),
         (b"\x28\xb5\x2f\xfd damaged", "damaged zstd"),

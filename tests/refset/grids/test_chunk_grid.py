@@ -170,7 +170,7 @@ def test_a_wrong_question_is_refused() -> None:
     grid = opened({}).chunk_grid("v")
     with pytest.raises(rx.RefexplorerError, match="up to two of the 3 dimensions"):
         grid.view([0, 3])
-    with pytest.raises(rx.RefexplorerError, match="no part of a grid"):
+    with pytest.raises(rx.RefexplorerError, match="not a window of a grid"):
         grid.view(window=[(0, 5), (0, 4), (2, 4)])
     with pytest.raises(KeyError):
         opened({}).chunk_grid("w")

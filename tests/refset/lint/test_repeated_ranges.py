@@ -26,7 +26,7 @@ def repeats_in(source: Any) -> list[tuple[str, int | None]]:
 
 def test_a_fill_shared_by_all_is_one_finding(tmp_path: Path) -> None:
     refs = array_of("x", 500) | {f"x/{i}": ["s3://b/f", 8, 4] for i in range(500)}
-    told = "499 chunks of `x` with the byte range of an earlier one: `x/1` has that of `x/0`."
+    told = "499 chunks of `x` refer to the byte range of another chunk: `x/1` has that of `x/0`."
     assert repeats_in(refs) == [(told, 499)]
     rx.open_references(refs).to_parquet(tmp_path / "set.parq")
     assert [count for _, count in repeats_in(tmp_path / "set.parq")] == [499]
@@ -38,7 +38,7 @@ def test_arrays_that_share_a_range_are_no_mistake() -> None:
     assert repeats_in(refs) == []
     refs["y/2"] = refs["y/0"]
     assert repeats_in(refs) == [
-        ("1 chunk of `y` with the byte range of an earlier one: `y/2` has that of `y/0`.", 1)
+        ("1 chunk of `y` refers to the byte range of another chunk: `y/2` has that of `y/0`.", 1)
     ]
 
 
@@ -57,7 +57,7 @@ def test_a_gen_item_whose_offset_forgets_a_dimension_is_told() -> None:
         "dimensions": {"i": {"stop": 3}, "j": {"stop": 5}},
     }
     assert repeats_in({"version": 1, "gen": [item]}) == []
-    said = "gen[0] gives 5 keys each byte range: neither `url` nor `offset` nor `length` uses `j`."
+    said = "gen[0] generates 5 keys for each byte range: neither `url` nor `offset` nor `length` uses `j`."
     assert repeats_in({"version": 1, "gen": [{**item, "url": "s3://b/f"}]}) == [(said, 12)]
     alone = {**item, "url": "s3://b/f", "dimensions": {"i": {"stop": 3}, "j": [7]}}
     assert repeats_in({"version": 1, "gen": [alone]}) == []

@@ -172,7 +172,7 @@ def test_what_quotes_a_long_text_is_cut_in_its_middle() -> None:
         assert len(repr(found)) < 10 * SENTENCE
     (section,) = (found for found in noted if found.code == "unknown-top-level-key")
     assert "characters]" in section.message
-    assert section.message.endswith("is not a section of V1, so it is not read.")
+    assert section.message.endswith("is not a section of V1, so it is ignored.")
     assert len(str(rx.SpecError("a" * SIZE, code="not-json"))) == SENTENCE
 
 

@@ -45,7 +45,7 @@ def test_keys_that_fail_are_not_there_and_are_told_of() -> None:
     assert len(refs) == len(list(refs)) == len(refs.to_v0()) == 999
     assert "x/500" not in refs
     assert refs.get("x/500") is None
-    with pytest.raises(KeyError, match=r"gen\[0\] makes this key, but its `offset` fails"):
+    with pytest.raises(KeyError, match=r"gen\[0\] generates this key, but its `offset` fails"):
         refs["x/500"]
     assert refs.number("x/501") == 500
 

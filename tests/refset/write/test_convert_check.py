@@ -158,7 +158,7 @@ def test_data_that_was_taken_out_is_read_back(tmp_path: Path) -> None:
         return blocks
 
     how = rx.Conversion(outline=tmp_path / "data.bin", watch=watch)
-    with pytest.raises(rx.RefexplorerError, match="taken out of the set"):
+    with pytest.raises(rx.RefexplorerError, match="inline data that was moved"):
         rx.convert(V0, tmp_path / "a.json", how)
     assert list(tmp_path.iterdir()) == []
 

@@ -38,7 +38,7 @@ def test_what_a_store_cannot_hold_is_refused_and_leaves_nothing(tmp_path: Path) 
         ({"README": "hello"}, "`README` is neither metadata nor a chunk"),
         ({"g/t/9.9": ["s3://b/f"]}, "`g/t/9.9` is neither"),
         ({"g/t/1.1": [None, 0, 5]}, "has no URL"),
-        ({".zattrs": "not json"}, "`.zattrs` holds no JSON object"),
+        ({".zattrs": "not json"}, "`.zattrs` does not hold a JSON object"),
     ):
         with pytest.raises(rx.RefexplorerError, match=words.replace(".", r"\.")):
             rx.open_references({**V0, **extra}).to_parquet(tmp_path / "store.parq")
@@ -88,7 +88,7 @@ def test_an_array_that_no_folder_can_be_named_after_is_refused(tmp_path: Path) -
     array = {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "<i4", "compressor": None}
     array |= {"filters": None, "order": "C", "fill_value": 0}
     refs = rx.open_references({"x\0y/.zarray": array, "x\0y/0": ["http://h/f", 0, 4]})
-    with pytest.raises(rx.RefexplorerError, match="cannot be the name of a folder"):
+    with pytest.raises(rx.RefexplorerError, match="is not a valid folder name"):
         refs.to_parquet(tmp_path / "out.parq")
     assert not any(tmp_path.iterdir())
 

@@ -126,6 +126,6 @@ def test_v0_is_written_out_with_a_warning_before_it_is_large() -> None:
     assert rx.open_references(text)["b"] == rx.open_references({"b": ["s3://b/f", 1, 2]})["b"]
     gen = {"key": "v/{{i}}", "url": "h{{i}}", "dimensions": {"i": {"stop": 300_000}}}
     large = Host({"version": 1, "gen": [gen]}).ask("v0")["v0"]
-    assert (large["text"], large["sentence"]) == (None, "300,000 keys are about 7.54 MB of V0.")
+    assert (large["text"], large["sentence"]) == (None, "300,000 keys take about 7.54 MB as V0.")
     endless = gen | {"dimensions": {"i": {"stop": 10**12}}}
     assert "1,000,000,000,000" in Host({"version": 1, "gen": [endless]}).ask("v0")["error"]

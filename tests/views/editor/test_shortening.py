@@ -74,7 +74,10 @@ def test_a_text_that_changed_or_has_mistakes_is_left_alone() -> None:
 
 def test_what_is_left_out_is_told() -> None:
     text = json.dumps({"version": 1, "refs": REGULAR, "comment": "made by hand"})
-    assert "1 field that no reader knows is left out" in Host(text).find()["shorter"]["parts"]
+    assert (
+        "The content of 1 field that no reader knows is omitted"
+        in Host(text).find()["shorter"]["parts"]
+    )
 
 
 def test_a_search_is_stopped_on_the_way() -> None:

@@ -198,7 +198,7 @@ def test_a_reading_can_be_stopped(server: RangeServer) -> None:
         ("key.show", {"path": "no"}, "The set has nothing at 'no'."),
         ("tree.toggle", {"path": "no", "open": True}, "The set has nothing at 'no'."),
         ("tree.find", {"text": "(", "mode": "regex", "kinds": []}, "regular expression"),
-        ("allow", {"grant": "s3://"}, "names no bucket"),
+        ("allow", {"grant": "s3://"}, "has no bucket"),
         ("tree.rows", {"start": "x", "n": 1}, "Expected `int`, got `str` - at `$.start`"),
         ("tree.rows", {"start": 0}, "missing required field `n`"),
         ("tree.rows", {"start": 0, "n": 1, "path": ""}, "unknown field `path`"),

@@ -26,8 +26,8 @@ def test_a_chunk_whose_reference_is_refused_shows_its_own_error() -> None:
     assert "bad-offset" not in [note["code"] for note in shown(host, "x/0")["notes"]]
     ladder = ask(host, "key.ladder", path="x/1")[0]["ladder"]
     assert ladder["state"] == "failed"
-    assert "The offset -1 is less than 0." in ladder["message"]
-    assert "The offset -1 is less than 0." in ask(host, "key.explain", path="x/1")[0]["error"]
+    assert "The offset -1 is negative." in ladder["message"]
+    assert "The offset -1 is negative." in ask(host, "key.explain", path="x/1")[0]["error"]
 
 
 def test_the_code_of_a_key_that_is_not_there_says_what_it_is() -> None:

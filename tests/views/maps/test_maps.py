@@ -39,7 +39,9 @@ def test_what_cannot_be_shown_says_why() -> None:
     host = Host(DEMO / "sst.v0.json")
     assert "no array at 'nothing'" in show(host, "nothing")[0]["error"]
     assert "up to two" in show(host, "sst", axes=[0, 1, 2])[0]["error"]
-    assert "no part of a grid" in show(host, "sst", window=[[0, 99], [0, 1], [0, 1]])[0]["error"]
+    assert (
+        "not a window of a grid" in show(host, "sst", window=[[0, 99], [0, 1], [0, 1]])[0]["error"]
+    )
     assert (
         "names the target 'no.nc'"
         in later(host, "target.show", url="no.nc", window=None)[0]["error"]

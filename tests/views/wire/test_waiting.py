@@ -29,7 +29,7 @@ def test_notes_of_a_large_set_come_when_they_are_asked_for(large: rx.ReferenceSe
     assert hello["notes"] is None
     assert hello["note_count"] is None
     assert host.ask("key.show", path="../odd")["item"]["notes"] is None
-    assert "was not looked for yet" in still_html(host.controller, "explorer")
+    assert "was not checked for errors yet" in still_html(host.controller, "explorer")
     assert host.controller.handle({"id": "t:7", "op": "notes"}) == []
     answer, _ = host.answer()
     assert answer["id"] == "t:7"

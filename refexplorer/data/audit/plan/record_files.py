@@ -46,7 +46,7 @@ class LostFile:
     @property
     def why(self) -> str:
         """Why there are no references, in a sentence."""
-        return self.message or f"There is no `{self.file}`."
+        return self.message or f"The record file `{self.file}` is missing."
 
     @property
     def places(self) -> str:

@@ -34,7 +34,9 @@ def wanted_of(decode: Decode | str) -> int | None:
     except ValueError:
         number = -1
     if number < 0:
-        raise RefexplorerError(f"Decode a number of chunks, sample, all or none, not {decode!r}.")
+        raise RefexplorerError(
+            f"decode must be a number of chunks, 'sample', 'all' or 'none', not {decode!r}."
+        )
     return number
 
 

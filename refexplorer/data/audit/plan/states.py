@@ -23,7 +23,7 @@ GOOD, DECODED, UNREADABLE, UNDECODABLE, PAST_END, UNREACHABLE, FORBIDDEN = range
 STATE_WORDS = {
     "good": "not decoded",
     "decoded": "decoded",
-    "unreadable": "whose bytes did not come",
+    "unreadable": "whose bytes could not be fetched",
     "undecodable": "that cannot be decoded",
     "past end": "past the end of the target",
     "unreachable": "of a target that cannot be read",

@@ -107,8 +107,8 @@ class Audit:
         shape = self._grids[path]
         if prod(shape) > DENSE_CHUNKS:
             raise LimitError(
-                f"{path or 'the root array'} has {prod(shape):,} chunks, and a grid of "
-                f"{DENSE_CHUNKS:,} is the largest that is made; read the table instead."
+                f"{path or 'the root array'} has {prod(shape):,} chunks, more than the "
+                f"{DENSE_CHUNKS:,} of the largest grid; read the table instead."
             )
         found = np.full(prod(shape), -1, np.int8)
         for results in self._store.tables(["array", "chunk", "state"]):

@@ -188,7 +188,7 @@ class AuditSummary:
             found.append(f"{counted(self.uncompared, 'range')} of targets of unknown size")
         if undecoded := self.states.get("good", 0):
             found.append(f"whether {counted(undecoded, 'reference')} can be decoded")
-        return (*found, "whether values and metadata are those of the files")
+        return (*found, "whether values and metadata equal those of the files")
 
     def sentences(self) -> Iterator[str]:
         """Yield the counts as sentences."""
@@ -199,14 +199,14 @@ class AuditSummary:
         parts = [f"{n:,} {STATE_WORDS[state]}" for state, n in self.states.items() if n]
         yield f"{counted(self.audited, 'reference')}: {', '.join(parts) or 'nothing audited'}."
         if self.left_out:
-            yield f"{counted(self.left_out, 'key')} left out by errors; see `diagnostics`."
+            yield f"{counted(self.left_out, 'key')} rejected by errors; see `diagnostics`."
         yield from self.lost.sentences()
         size = "An unknown number of bytes" if self.bytes is None else size_text(self.bytes)
         yield f"{size} referenced, {size_text(self.decoded_bytes)} of values decoded."
         if self.same:
-            yield f"{counted(self.same, 'range')} that other keys have as well."
+            yield f"{counted(self.same, 'range')} identical to those of other keys."
         if self.partly:
-            yield f"{counted(self.partly, 'range')} that share some of their bytes with others."
+            yield f"{counted(self.partly, 'range')} partly overlap others."
         yield f"Not checked: {'; '.join(self.not_checked)}."
 
     def advice(self) -> Iterator[str]:
@@ -214,7 +214,7 @@ class AuditSummary:
         yield from self.unfinished[:SHOWN]
         if self.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in self.grants[:SHOWN])
-            yield f"allow=[{names}] has the rest audited."
+            yield f"Pass allow=[{names}] to audit the rest."
 
     def notes(self) -> Iterator[str]:
         """Yield the first lost record files and problems as sentences."""

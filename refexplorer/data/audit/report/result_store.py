@@ -66,7 +66,7 @@ class ResultStore:
             raise self._refusal(error) from None
         if there is not None and not resume:
             raise SourceError(
-                f"{str(self.folder)!r} has results already; resume, or name a new folder."
+                f"{str(self.folder)!r} already has results; resume them, or name a new folder."
             )
 
     def sorting(self) -> Path:
@@ -124,7 +124,7 @@ class ResultStore:
 
     def _refusal(self, error: OSError) -> SourceError:
         said = (error.strerror or str(error)).lower()
-        return SourceError(f"{str(self.folder)!r} cannot keep results: {said}.")
+        return SourceError(f"Results cannot be kept in {str(self.folder)!r}: {said}.")
 
     def _path(self, number: int) -> Path:
         return self.folder / f"part-{number:06d}.parquet"

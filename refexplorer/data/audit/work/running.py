@@ -108,7 +108,7 @@ def workers_of(auditor: Auditor, scheduler: object) -> Iterator[Crew]:
         def check() -> None:
             if client.status == "closed":
                 raise RefexplorerError(
-                    f"The scheduler at {address} went away; what is finished is kept."
+                    f"The scheduler at {address} does not answer any more; finished parts are kept."
                 )
 
         executor = client.get_executor(pure=False)
@@ -129,7 +129,7 @@ def _client(scheduler: object) -> Iterator[Any]:
         import distributed
     except ImportError:
         raise RefexplorerError(
-            "Auditing on a cluster needs Dask: `pip install 'refexplorer[dask]'` brings it."
+            "Auditing on a cluster requires Dask: `pip install 'refexplorer[dask]'`."
         ) from None
     try:
         connect: Any = distributed.Client
@@ -221,7 +221,7 @@ class _HandedOut:
         except Exception as error:
             self._crew.check()
             raise RefexplorerError(
-                f"The audit cannot go on: {_first_line(error)}; what is finished is kept."
+                f"The audit cannot continue: {_first_line(error)}; finished parts are kept."
             ) from error
         self._tries[future] = _Try(part, monotonic())
 

@@ -219,7 +219,7 @@ function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null
           {by(array.chunks)}, {count(array.chunk_count)} in all
           {!isCounted && <span class="quiet">; how many have a reference is not known</span>}
           {missing > 0 && <span class="absent"> {count(missing)} without a reference</span>}
-          {leftOut > 0 && <span class="bad"> {count(leftOut)} left out by errors</span>}
+          {leftOut > 0 && <span class="bad"> {count(leftOut)} rejected by errors</span>}
         </Line>
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
         <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>

@@ -671,8 +671,8 @@ class ReferenceSet(Mapping[str, Reference]):
         """Warn of left-out keys; where not even their names are known, they read as fill values."""
         if errors := self.error_count:
             warnings.warn(
-                f"{self.source.name} has {errors:,} errors. A chunk that they left out fails when "
-                "it is read, or is the fill value if its key is not known. See `diagnostics`.",
+                f"{self.source.name} has {errors:,} errors. Reading a chunk that they reject "
+                "fails, or gives the fill value if its key is unknown. See `diagnostics`.",
                 LeftOutWarning,
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""What this room asks of an opened set; `ReferenceSet`, further right, has it all."""
+"""The interface of an opened set that this room uses; `ReferenceSet`, further right, has it all."""
 
 from __future__ import annotations
 

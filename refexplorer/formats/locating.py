@@ -1,4 +1,4 @@
-"""From JSON pointers to lines and columns of a source, when they are asked for."""
+"""Lines and columns of JSON pointers in a source, looked up when asked."""
 
 from __future__ import annotations
 

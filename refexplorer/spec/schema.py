@@ -25,7 +25,7 @@ def schema(version: int = 1) -> dict[str, Any]:
         If the specification has no such version.
     """
     if version not in VERSIONS:
-        raise RefexplorerError(f"The version of a reference set is 0 or 1, not {version}.")
+        raise RefexplorerError(f"There is a JSON Schema of V0 and of V1, but not of V{version}.")
     text = files(__package__).joinpath(f"schema.v{version}.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found

@@ -73,13 +73,13 @@ def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--resume"], "--resume goes with --results"),
+        (["--resume"], "--resume requires --results"),
         (
             ["--decode", "most"],
             "decode must be a number of chunks, 'sample', 'all' or 'none', not 'most'",
         ),
         (["--decode", "-1"], "not '-1'"),
-        (["--results", "/dev/null/x"], "cannot keep results"),
+        (["--results", "/dev/null/x"], "Results cannot be kept in"),
     ],
 )
 def test_a_wrong_call_is_one_sentence(demo: Path, options: list[str], said: str) -> None:

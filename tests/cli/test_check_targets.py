@@ -24,8 +24,8 @@ def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:
     rows = [line.split("\t") for line in ran.out.splitlines()]
     assert ["with all ranges inside the file", "sst_2025-07.nc"] in [row[:2] for row in rows]
     assert ran.err == (
-        "sst.v0.json, 4 targets: 3 with all ranges inside the file, 1 that answered, referenced as whole files. "
-        "Only sizes were compared; no data was read or decoded.\n"
+        "sst.v0.json, 4 targets: 3 with all ranges inside the file, 1 that answered, referenced as "
+        "whole files. Only sizes were compared; no data was read or decoded.\n"
     )
 
 
@@ -65,4 +65,4 @@ def test_an_interrupt_leaves_a_file_to_go_on_from(server: RangeServer, tmp_path:
 def test_options_of_targets_alone_are_a_wrong_call(demo: Path) -> None:
     ran = run("check", demo / "sst.v0.json", "--allow", "s3://bucket")
     assert (ran.status, ran.out) == (2, "")
-    assert "go with --targets" in ran.err
+    assert "require --targets" in ran.err

@@ -224,7 +224,7 @@ def test_find_lists_keys_and_json_holds_them(demo: Path) -> None:
     for form in ([], ["--json"]):
         wrong = run("find", demo / "sst.v1.json", "(", "--mode", "regex", *form)
         assert (wrong.status, wrong.out) == (2, "")
-        assert "not a regular expression" in wrong.err
+        assert "not a valid regular expression" in wrong.err
 
 
 @pytest.mark.parametrize("command", [["ls"], ["ls", "--json"], ["find", "*"]])

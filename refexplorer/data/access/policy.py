@@ -1,4 +1,4 @@
-"""What may be read, and the sentence for what may not."""
+"""The access policy: which places may be read, and the message for the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a target's URL names: a protocol, a host or bucket, and a path in it."""
+"""The parts of a target's URL: a protocol, a host or bucket, and a path in it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 @dataclass(frozen=True, slots=True)
 class AuditProgress:
-    """How far an audit is.
+    """The progress of an audit.
 
     Attributes
     ----------

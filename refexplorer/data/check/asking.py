@@ -23,7 +23,7 @@ _NO_NAME = "The set does not name this target: it has to be given when the set i
 
 
 class Answer(NamedTuple):
-    """What a store says of a target.
+    """The answer of a store about a target.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a check of targets found: records, and how they read."""
+"""The results of a check of targets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REACHED = (TargetState.GOOD, TargetState.SHORT)
 
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
-    """What is known of one target after it was asked.
+    """The result of checking one target.
 
     Attributes
     ----------

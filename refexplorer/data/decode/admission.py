@@ -1,4 +1,4 @@
-"""Which encoded chunks Zarr may decode: it does so without asking how much comes of them."""
+"""The check of encoded chunks before Zarr decodes them, which does not bound their size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which codecs an array needs: those that must not run, and those that are not installed."""
+"""The codecs that an array requires: those that must not run, and those not installed."""
 
 from __future__ import annotations
 

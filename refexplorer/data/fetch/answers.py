@@ -1,4 +1,4 @@
-"""Whether an answer has the bytes that were asked for, as far as its headers tell.
+"""The check of HTTP answers: whether they have the requested bytes, by their headers.
 
 A server may send a login page, compressed bytes or another range with a status of success; taken
 for data they would be noise, or values of another place.

@@ -1,4 +1,4 @@
-"""What a store says of a file without giving its bytes, and whether it goes on saying it."""
+"""The size and version that a store reports of a file, and whether they change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN_TAG = 60
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a store says of a file.
+    """The size and version of a file, as its store reports them.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Facts:
 
 
 class Versions:
-    """Notices a target that changes between two reads, whose bytes would not fit together."""
+    """The versions of targets that were read; a target that changes in between is an error."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}

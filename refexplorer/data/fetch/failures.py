@@ -1,4 +1,4 @@
-"""Why a target did not give its bytes, or a key has none, in words."""
+"""Messages for failed reads of targets and keys."""
 
 from __future__ import annotations
 

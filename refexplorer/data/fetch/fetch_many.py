@@ -26,7 +26,7 @@ Fetched = dict[str, bytes | RefexplorerError]
 
 @dataclass(frozen=True, slots=True)
 class FetchProgress:
-    """How far a fetch is.
+    """The progress of a fetch.
 
     Attributes
     ----------

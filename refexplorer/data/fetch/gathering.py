@@ -1,4 +1,4 @@
-"""Reads that threads ask for at about the same time, such as Zarr's, as one where they touch."""
+"""Merging of reads that threads request at about the same time, as Zarr does."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class _Raw:
 
 @dataclass
 class _Recipe:
-    """What the code needs: imports, lines before the call, and options of the file system."""
+    """The parts of the code: imports, lines before the call, and options of the file system."""
 
     imports: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _Beyond(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CodeContext:
-    """What code for any key of a set needs, found once.
+    """The facts that code for any key of a set needs, found once.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ChunkState(StrEnum):
-    """What became of a chunk."""
+    """The state of a chunk after reading it."""
 
     FETCHED = "fetched"
     FILL = "fill"
@@ -29,7 +29,7 @@ class ChunkState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Values of a chunk or an array, and how they came.
+    """The values of a chunk or an array, and their state.
 
     Attributes
     ----------

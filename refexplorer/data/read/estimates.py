@@ -1,4 +1,4 @@
-"""What a read takes, known without a request."""
+"""The cost of a read, known without a request."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """How a key decodes.
+    """The decoding of a key, step by step.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a manifest of an Icechunk repository says of the chunks of an array.
+"""The chunks of an array in a manifest of an Icechunk repository.
 
 Source: Icechunk specification, "Manifest files": a header of 39 bytes, then a FlatBuffer, mostly
 zstd. Of versions 1 and 2 of it what is known here is read; a manifest that uses anything else is

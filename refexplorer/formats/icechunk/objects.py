@@ -1,4 +1,4 @@
-"""Where the repository of an Icechunk object lies, so that its manifests can be read.
+"""The location of the repository of an Icechunk object, where its manifests are.
 
 The object itself tells its snapshot, but of its storage only what it writes into its pickle.
 """

@@ -1,4 +1,4 @@
-"""Reads the references of a large JSON document in blocks, without a Python object for each.
+"""The references of a large JSON document, read in blocks without a Python object for each.
 
 Most of a large set is ``"key": ["url", offset, length]``. The text is split at ``],`` and each
 piece is held against the strict form of one such entry (`refexplorer.formats.json.range_matching`);

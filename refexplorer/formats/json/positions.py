@@ -1,4 +1,4 @@
-"""Where in a JSON text the value of a JSON pointer stands, looked up only when asked.
+"""The position of the value of a JSON pointer in a JSON text, looked up only when asked.
 
 Nothing is kept while a document is parsed, so positions cost nothing until someone wants one.
 """

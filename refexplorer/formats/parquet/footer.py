@@ -1,4 +1,4 @@
-"""What the footer of a record file tells: whether the file can be used, and what it holds."""
+"""The footer of a record file: whether the file can be used, and what it holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bytes the pages of a column unpack to, by their own headers.
+"""The decompressed size of the pages of a column, by their headers.
 
 The footer says so too, but a reader goes by the headers, so a footer that is not true would let
 a file of some kilobytes take gigabytes. Headers are structures of Thrift's compact protocol; of

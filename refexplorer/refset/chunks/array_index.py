@@ -33,7 +33,7 @@ FEW_KEYS = 1_000
 
 
 class ArrayIndex:
-    """Finds the arrays of a tree and reads their metadata, each when it is asked for."""
+    """The arrays of a tree; the metadata of each is read when it is first needed."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

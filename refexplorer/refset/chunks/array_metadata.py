@@ -1,4 +1,4 @@
-"""The arrays that the metadata keys of a set tell of."""
+"""The arrays described by the metadata keys of a set."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def arrays_of(table: Table) -> dict[str, ArrayMeta]:
 
 
 class ArrayReader:
-    """Reads the metadata of arrays; what many of them have alike is parsed once.
+    """A reader of array metadata that parses equal texts once.
 
     Parameters
     ----------

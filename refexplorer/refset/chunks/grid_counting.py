@@ -1,4 +1,4 @@
-"""Counts keys that are chunks inside the grids of their arrays, by the column.
+"""Counts of the keys that are chunks inside the grids of their arrays, by the column.
 
 A regular expression is asked, and as seldom as can be: of many keys of one array written one behind
 the other, or of the names in many small arrays of the same grid.

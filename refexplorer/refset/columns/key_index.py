@@ -1,4 +1,4 @@
-"""Finds the row of a key among millions by one sorted column of numbers, 8 bytes a key.
+"""An index from keys to rows: one sorted column of numbers, 8 bytes a key.
 
 Each number holds a hash of the key above the number of its row, so that sorting them needs no
 second column, and equal hashes stand side by side.

@@ -230,7 +230,7 @@ def _exact(numbers: np.ndarray, large: dict[int, int]) -> np.ndarray:
 
 
 class ColumnsBuilder:
-    """Takes references one by one."""
+    """A builder of columns from single references."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, int, int, int]] = []

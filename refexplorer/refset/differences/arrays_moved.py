@@ -1,4 +1,4 @@
-"""Arrays that are there under another name: the same references below another path."""
+"""Arrays that were renamed: the same references below another path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ARRAYS = 100
 
 
 class ArrayMove(NamedTuple):
-    """What was the array `old` is the array `new`, with so many keys."""
+    """The array `old` was renamed to `new`, with its number of keys."""
 
     old: str
     new: str

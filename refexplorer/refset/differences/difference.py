@@ -42,7 +42,7 @@ ABSENT = -1
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """What became of one key.
+    """The change of one key.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How many chunks have no reference, and how many of them an error left out."""
+"""Counts of the chunks of an array that have no reference, or a rejected one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
 class MissingCounts(NamedTuple):
-    """Counts of chunks: `missing` ones read as the fill value, those `rejected` cannot be read.
+    """Counts of chunks: `missing` ones have no reference, `rejected` ones an error keeps out.
 
     Both are None where too many generated keys would have to be made to tell them apart.
     """

@@ -1,4 +1,4 @@
-"""From the columns of a set to the smallest V1 that is found for it.
+"""Inference of a small V1 document from the columns of a set.
 
 Keys and URLs are read as words with numbers between; references whose words agree make a grid of
 their numbers, and each column over a grid that follows a progression becomes an expression. Begin

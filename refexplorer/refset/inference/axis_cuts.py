@@ -1,4 +1,4 @@
-"""Cuts an axis where its progressions end, or lists numbers where that is shorter."""
+"""Cuts of an axis where its progressions end, or lists of numbers where that is shorter."""
 
 from __future__ import annotations
 

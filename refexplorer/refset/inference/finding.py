@@ -1,4 +1,4 @@
-"""Finds references of a table that a few gen items could make."""
+"""A search for references of a table that a few gen items could generate."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class FoundItem:
 
 @dataclass(frozen=True)
 class _Axis:
-    """What an axis adds to each field: expressions of its numbers, and a number.
+    """The contribution of an axis to each field: expressions of its numbers, and a number.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ class ProgressionLevel:
 
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """What a column adds along one axis, as a function of a position counted from 0.
+    """The contribution of one axis to a column, as a function of a position counted from 0.
 
     Attributes
     ----------

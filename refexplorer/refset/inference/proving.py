@@ -1,4 +1,4 @@
-"""Expands what was inferred by the specification's own rules and compares it with the set."""
+"""Proof of what was inferred: expanded by the specification's rules and compared with the set."""
 
 from __future__ import annotations
 

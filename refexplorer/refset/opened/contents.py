@@ -1,4 +1,4 @@
-"""What an opened set consists of, as it travels to other processes."""
+"""The contents of an opened set, as they travel to other processes."""
 
 from __future__ import annotations
 

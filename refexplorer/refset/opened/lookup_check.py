@@ -1,4 +1,4 @@
-"""Finds out that keys are listed which look-up does not find, before they pass for missing.
+"""A check that look-up finds the keys that are listed, before others pass for missing.
 
 A key that is not found has no reference, and Zarr makes fill values of it. So whoever answers
 "no reference" to Zarr first asks whether look-up can be trusted in this process.

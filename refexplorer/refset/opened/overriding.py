@@ -34,7 +34,7 @@ _MATCHED_AT_ONCE = 200
 def lay_over(
     table: Table, segments: Sequence[Generated], findings: Findings
 ) -> tuple[Table, list[Generated]]:
-    """Leave out of a table and of gen items what a later gen item makes again.
+    """Remove from a table and from gen items the keys that a later gen item overrides.
 
     Keys of gen items in one folder are written out and compared as columns where there are not
     too many of them, else looked up one by one; what would take too long is noted instead.
@@ -81,7 +81,7 @@ class _ListedKeys:
 
 
 class _Overriding:
-    """Collects what is left out, for each segment and for the table."""
+    """The overridden keys, collected for each segment and for the table."""
 
     def __init__(self, table: Table, segments: Sequence[Generated], findings: Findings) -> None:
         self._table = table

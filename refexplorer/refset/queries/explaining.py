@@ -1,4 +1,4 @@
-"""Explains a key of an opened set, by the segment that holds it."""
+"""The derivation of a key of an opened set, by the segment that holds it."""
 
 from __future__ import annotations
 

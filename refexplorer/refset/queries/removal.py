@@ -1,4 +1,4 @@
-"""Which keys of one set another one no longer has; generated ones by arithmetic if it tells."""
+"""The keys of one set that another one no longer has; generated ones by arithmetic if possible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INTERSECTED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Keys that are gone.
+    """Keys that were removed.
 
     Attributes
     ----------

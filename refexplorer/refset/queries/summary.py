@@ -1,4 +1,4 @@
-"""Counts of a set, or of what is below a path."""
+"""Counts of a set, or of the keys below a path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTED_KEYS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is below a path.
+    """The counts of a set, or of the keys below a path.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ _AT_ONCE = 10_000
 
 
 class KeySearch:
-    """Searches the keys of a set; what one search wrote down makes the next one faster.
+    """A search over the keys of a set; what one search writes out makes the next one faster.
 
     Parameters
     ----------

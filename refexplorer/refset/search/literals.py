@@ -1,4 +1,4 @@
-"""What must stand within one part of every key that a search finds.
+"""Literals of a search: texts that occur within one part of every key that matches.
 
 A literal has no slash and cannot match one, so where it matches a key, it matches the key's folder
 or what follows the folder. Of these a set has far fewer than keys: the chunks of all arrays are
@@ -36,7 +36,7 @@ class Literal(NamedTuple):
 
 
 class Literals(NamedTuple):
-    """What a search looks for, in parts.
+    """The literals of a search.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a search looks for, asked of whole columns of keys.
+"""Patterns of a search, matched against whole columns of keys.
 
 Regular expressions are those of RE2, whose time grows with the text and with nothing else: one
 from a stranger cannot keep a search busy for ever.
@@ -24,7 +24,7 @@ _BOUND_TO_TEXT = re.compile(r"\\[AzZ]|\(\?[A-Za-z]*-")
 
 
 class Matcher:
-    """A search text that was read.
+    """A parsed search pattern.
 
     Parameters
     ----------

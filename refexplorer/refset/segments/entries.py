@@ -22,7 +22,7 @@ _LEFT_OUT = -2
 
 @dataclass
 class _Errors:
-    """What is wrong with values, by their rows, and with URLs, by their positions."""
+    """The reasons for rejecting values, by their rows, and URLs, by their positions."""
 
     rows: dict[int, Reason] = field(default_factory=dict)
     urls: dict[int, Reason] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class _Errors:
 
 
 def table_of_entries(entries: Entries, document: Document) -> tuple[Table, Rejected]:
-    """Put entries into a table; bad ones are noted in the document and left out.
+    """Put entries into a table; bad ones are noted in the document and rejected.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Which rows of a record file hold a reference.
+    """The rows of a record file that hold a reference.
 
     Attributes
     ----------

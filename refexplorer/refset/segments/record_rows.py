@@ -1,4 +1,4 @@
-"""Turns the rows of a record file into references, and notes what is odd about them."""
+"""The references in the rows of a record file, and diagnostics of these rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys that were left out because of an error, and what is wrong with each."""
+"""The keys that an error keeps out of the set, and the reason for each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _no_keys() -> pa.LargeStringArray:
 
 @dataclass(frozen=True)
 class Rejected(PickledByFields):
-    """n explicit keys whose values cannot be used, and gen items that were refused.
+    """n explicit keys and the gen items that were rejected.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Rejected(PickledByFields):
     reasons
         What is wrong.
     items
-        Gen items that were refused; none of their keys is there.
+        Gen items that were rejected as a whole; the set has none of their keys.
     """
 
     base: str = ""
@@ -59,7 +59,7 @@ class Rejected(PickledByFields):
         return KeyIndex(self.keys)
 
     def find(self, key: str) -> Diagnostic | None:
-        """Return what is wrong with a key; None if it was not left out."""
+        """Return why a key was rejected; None if it was not."""
         row = self._index.find(key) if len(self.keys) else None
         if row is None:
             found = (_refusal(item, key) for item in self.items if key.startswith(item.folder))
@@ -100,7 +100,7 @@ def _may_make(item: GenItem, path: str) -> bool:
 
 
 def _refusal(item: GenItem, key: str) -> Diagnostic | None:
-    """Return why an item was refused that would make a key."""
+    """Return why the item that would generate a key was rejected."""
     try:
         number = item.find(key)
     except LimitError:

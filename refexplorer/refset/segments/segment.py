@@ -1,4 +1,4 @@
-"""A set is a row of segments: explicit references, gen items, parquet arrays; the last one wins."""
+"""The segments of a set: explicit references, gen items, parquet arrays; later ones override."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def warn_of_failing(part: Segment, count: int) -> None:
 
 @dataclass(frozen=True)
 class Generated:
-    """The keys of a gen item, less those that fail or that a later item makes again.
+    """The keys of a gen item, without those that fail or that a later item overrides.
 
     Attributes
     ----------
     item
         The gen item.
     overridden
-        The numbers of the keys that are left out, sorted.
+        The numbers of the keys that a later item overrides, sorted.
     """
 
     item: GenItem

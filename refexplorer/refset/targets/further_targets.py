@@ -18,7 +18,7 @@ _BLOCK = 4_096
 
 @dataclass(frozen=True)
 class FurtherTargets:
-    """Targets that only generated keys name which were not evaluated.
+    """Targets of generated keys that were not evaluated.
 
     Attributes
     ----------

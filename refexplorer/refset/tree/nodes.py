@@ -1,4 +1,4 @@
-"""What a row of the tree is."""
+"""The type of a row of the tree."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class InOrder(NamedTuple):
 
 
 class ChunkOrder:
-    """Takes the references of a set, and gives those of each array in the order of its chunks.
+    """A sorter of the references of a set by array and chunk.
 
     Those of chunks wait in a file, so that no more are held than a record file has, or a few
     small ones.

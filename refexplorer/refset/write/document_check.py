@@ -1,4 +1,4 @@
-"""Reads a document that was just written, a line at a time, and holds it against its source.
+"""The check of a document that was just written, line by line, against its source.
 
 What is written has a block of references a line, so that each line is an object but for its
 braces. It goes through the same reading as any other document.

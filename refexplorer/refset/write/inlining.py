@@ -65,7 +65,7 @@ class Inlining:
 
 
 class Outlining:
-    """Takes the data of chunks out of the set, into a file; metadata stays.
+    """The removal of inline data of chunks from a set to a file; metadata stays.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reads a parquet store that was just written, file by file, and holds it against its source."""
+"""The check of a parquet store that was just written, file by file, against its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was written, held against what was to be written; whatever differs is refused."""
+"""The comparison of what was written with its source; a difference is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all rooms of the specification share: references, diagnostics, Zarr metadata.
+"""The foundations of all rooms of the specification: references, diagnostics, Zarr metadata.
 
 Begin with `references` (the four kinds), then `catalogue` (every diagnostic code).
 """

@@ -1,4 +1,4 @@
-"""How many bytes an element of a Zarr data type takes.
+"""The size of an element of a Zarr data type, in bytes.
 
 Sources: Zarr v2 and Zarr v3 storage specifications; the v3 data types that are objects are those
 of the registry of Zarr extensions.

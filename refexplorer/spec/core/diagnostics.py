@@ -1,4 +1,4 @@
-"""What is wrong with a reference set, said so that a learner understands it."""
+"""Diagnostics of a reference set, and their collection while it is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Locator = Callable[[str], tuple[int, int] | None]
 
 
 class Problem(PickledError):
-    """What stops one value from being read, and is to be a finding.
+    """The error that keeps one value from being read; it becomes a finding.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why one value cannot be used; a finding once it is known where.
+    """The reason for rejecting one value; a finding once its pointer is known.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From a JSON value to a reference, by the rules of the specification.
+"""Parsing of JSON values as references, by the rules of the specification.
 
 Source: reference specification, "Version 0": a value is text, ``base64:`` text, a JSON object,
 ``[url]`` or ``[url, offset, length]``.

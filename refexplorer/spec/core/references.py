@@ -17,7 +17,7 @@ _BASE64_SPACE = re.compile(r"[ \t\r\n]+")
 
 
 class Kind(StrEnum):
-    """How a key holds its data."""
+    """The kind of a reference."""
 
     INLINE = "inline"
     BASE64 = "base64"

@@ -1,4 +1,4 @@
-"""Which known name a person may have meant by one that is not known."""
+"""Suggestions of known names for a name that is not known."""
 
 from __future__ import annotations
 

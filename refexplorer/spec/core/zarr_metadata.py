@@ -1,4 +1,4 @@
-"""What Zarr metadata says of an array: shape, chunks, codecs, and the names of its chunks.
+"""Zarr metadata of an array: shape, chunks, codecs, and the names of its chunks.
 
 Sources: Zarr v2 (``.zarray``, ``.zattrs``) and Zarr v3 (``zarr.json``) storage specifications.
 """

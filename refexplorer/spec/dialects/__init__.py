@@ -1,4 +1,4 @@
-"""What each reader would make of a set, by rule and with the reason; none of them is run.
+"""Verdicts of other readers about a set, by rule and with the reason; none of them is run.
 
 The rules are those of the readers' sources, named in each module. Text of a file is never
 rendered by the readers' own means: formats are parsed, templates go through the whitelist of

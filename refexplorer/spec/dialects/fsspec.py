@@ -30,7 +30,7 @@ _NOT_RENDERED = "Without `templates` nothing is rendered, and values are taken a
 
 
 class _Fsspec(ReaderRules):
-    """What both modes share."""
+    """The rules that both modes share."""
 
     def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse sections that cannot be gone through."""

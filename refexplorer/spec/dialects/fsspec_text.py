@@ -1,4 +1,4 @@
-"""How fsspec renders templates, told without rendering them: both of its ways, by rule.
+"""The rules by which fsspec renders templates, in both of its modes; nothing is rendered by it.
 
 With ``simple_templates=True`` it turns ``{{u}}`` into ``{u}`` and calls `str.format`; otherwise
 it runs jinja2's sandbox, where a name that nothing defines prints nothing. Here the text is only

@@ -28,7 +28,7 @@ _REFUSED = {
 
 
 class Gdal(ReaderRules):
-    """What GDAL makes of the set."""
+    """The rules of GDAL."""
 
     name = "GDAL"
 

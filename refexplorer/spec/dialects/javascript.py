@@ -26,7 +26,7 @@ _COUNTED = "Numbers are 64-bit floats, parsed up to the first character that is 
 
 
 class JavaScript(ReaderRules):
-    """What JavaScript makes of the set."""
+    """The rules of reference-spec-reader."""
 
     name = "reference-spec-reader, zarrita (JavaScript)"
 

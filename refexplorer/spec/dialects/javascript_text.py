@@ -1,4 +1,4 @@
-"""How reference-spec-reader renders templates and reads numbers, told by rule.
+"""The rules by which reference-spec-reader renders templates and parses numbers.
 
 A ``{{ … }}`` is a name, a call with literal arguments, or arithmetic on numbers; the rest of
 jinja2 is unknown to it. It computes with JavaScript's numbers, 64-bit floats.

@@ -1,4 +1,4 @@
-"""Holding the rules of a reader against a survey, and adding up what comes out."""
+"""The comparison of a reader's rules with the specification, and the tally of differences."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def tags(text: str) -> Iterator[tuple[int, int]]:
 
 
 class Theirs(NamedTuple):
-    """What a reader makes of one value, and why if that is another one."""
+    """A reader's value of one key, and the reason where it differs."""
 
     value: object = None
     reason: str = AS_WRITTEN
@@ -81,7 +81,7 @@ class ExplicitEntry(NamedTuple):
 
 
 class VerdictTally:
-    """Counts what differs."""
+    """The differences, counted."""
 
     def __init__(self) -> None:
         self._notes: dict[str, None] = {}
@@ -196,7 +196,7 @@ def drop_gen(survey: Survey, tally: VerdictTally, why: str) -> None:
 
 @runtime_checkable
 class GenRules(Protocol):
-    """How a reader reads ``gen``; everything here raises `Refusal`."""
+    """A reader's rules for ``gen``; everything here raises `Refusal`."""
 
     def axes(self, item: Mapping[str, object]) -> dict[str, Sequence[object]]:
         """Return the values of each dimension."""
@@ -252,7 +252,7 @@ def _compare_sample(
 
 
 class Made(NamedTuple):
-    """What a reader makes of one combination of a gen item."""
+    """A reader's key and value for one combination of a gen item."""
 
     item: WrittenItem
     values: Mapping[str, object]

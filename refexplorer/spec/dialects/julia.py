@@ -22,7 +22,7 @@ _ODD = "Only text, [url] and [url, offset, length] can be read; other values rai
 
 
 class KerchunkJl(ReaderRules):
-    """What Kerchunk.jl makes of the set."""
+    """The rules of Kerchunk.jl."""
 
     name = "Kerchunk.jl"
 

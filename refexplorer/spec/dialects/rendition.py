@@ -23,7 +23,7 @@ _NO_GEN = "`gen` is not read."
 
 
 class Rendition:
-    """What a reader makes of single keys, by the rules that its verdict is made by.
+    """A reader's values of single keys, by the rules of its verdict.
 
     Parameters
     ----------

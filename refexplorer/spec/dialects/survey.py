@@ -28,7 +28,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 
 
 class Shape(StrEnum):
-    """How a reference is written, as finely as some reader needs it."""
+    """The written form of a reference, as finely as some reader distinguishes it."""
 
     TEXT = "text"
     BASE64 = "base64"
@@ -47,7 +47,7 @@ class Shape(StrEnum):
 
 
 class Link(StrEnum):
-    """What stands in the place of a URL."""
+    """The kind of value that stands for a URL."""
 
     NONE = ""
     ABSOLUTE = "absolute"
@@ -60,7 +60,7 @@ class Link(StrEnum):
 
 
 class Form(NamedTuple):
-    """What all entries of a group share; `text` is the template or the scheme of the URL."""
+    """The properties that all entries of a group share; `text` is the URL's template or scheme."""
 
     shape: Shape
     link: Link = Link.NONE
@@ -107,7 +107,7 @@ class WrittenItem:
 
 @dataclass(frozen=True)
 class Survey:
-    """What readers look at.
+    """A document as its readers see it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a reader makes of a reference set, as data, as text and as HTML."""
+"""The verdict of a reader about a reference set, as data, as text and as HTML."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SHOWN = 200
 
 
 class Outcome(StrEnum):
-    """What becomes of the set as a whole, the worst of what happens to its keys."""
+    """The outcome for the set as a whole, the worst of those of its keys."""
 
     SAME = "same"
     """Every key as in the specification."""
     DROPPED = "dropped"
-    """Keys are missing and nobody is told."""
+    """Keys are missing without an error or a warning."""
     DIFFERENT = "different"
     """Keys refer to something else, or there are keys that the specification refuses."""
     REFUSED = "refused"
@@ -27,7 +27,7 @@ class Outcome(StrEnum):
 
 
 class State(StrEnum):
-    """What is known of a reader's value for a key."""
+    """The state of knowledge about a reader's value of a key."""
 
     VALUE = "value"
     ABSENT = "absent"
@@ -74,7 +74,7 @@ def _json(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VerdictReason:
-    """Why, in one sentence, and how many keys it is about; 0 where it is about the whole set."""
+    """One reason for a verdict, and the number of keys that it concerns; 0 for the whole set."""
 
     sentence: str
     keys: int = 0
@@ -86,7 +86,7 @@ class VerdictReason:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one reader makes of the set.
+    """The verdict of one reader about the set.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Dialects:
-    """What each reader makes of one set, the specification first."""
+    """The verdicts of all readers about one set, the specification first."""
 
     verdicts: tuple[Verdict, ...]
 

@@ -42,7 +42,7 @@ _CUT = "Only the first two segments of a key are read, so x/0/1 becomes x/0."
 
 
 class Role(StrEnum):
-    """What a key is to VirtualiZarr."""
+    """The role of a key in VirtualiZarr."""
 
     METADATA = "metadata"
     CHUNK = "chunk"
@@ -51,7 +51,7 @@ class Role(StrEnum):
 
 
 class VirtualiZarr(ReaderRules):
-    """What VirtualiZarr makes of the set."""
+    """The rules of VirtualiZarr."""
 
     name = "VirtualiZarr"
 

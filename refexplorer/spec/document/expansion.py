@@ -1,4 +1,4 @@
-"""From a document to V0, written out in full."""
+"""The expansion of a document to V0."""
 
 from __future__ import annotations
 

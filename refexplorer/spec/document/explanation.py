@@ -1,4 +1,4 @@
-"""How a key came about, step by step: from the text of the document to the V0 reference."""
+"""The derivation of a key, step by step: from the text of the document to the V0 reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the specification allows and people regret: rules for one key, one URL, one array.
+"""Lint rules for one key, one URL or one array: what the specification allows and people regret.
 
 Each rule is a pure function, so that the whole set (`refexplorer.refset.lint.linting`) and one
 document (`refexplorer.spec.document.expansion`) are held to the same ones.
@@ -16,7 +16,7 @@ from refexplorer.spec.templates.template import is_template
 
 
 class Remark(NamedTuple):
-    """A finding without its place."""
+    """A finding without its pointer."""
 
     code: str
     message: str

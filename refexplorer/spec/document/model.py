@@ -102,7 +102,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class EntryNotes:
-    """Notes findings of one entry; the pointer is written only when there is one."""
+    """The findings of one entry; its pointer is written only when there is one."""
 
     document: Document
     key: str
@@ -126,7 +126,7 @@ def _check_key(key: object) -> None:
 
 
 class UrlReader:
-    """Renders the URLs of one document, each distinct template once."""
+    """A reader of the URLs of one document that renders each distinct template once."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -342,7 +342,7 @@ def _note_calls(document: Document) -> None:
 
 
 class ArgumentNotes:
-    """Notes arguments that URLs pass and the called templates do not use, each URL once."""
+    """Findings of arguments that the called templates do not use, each URL once."""
 
     def __init__(self, document: Document) -> None:
         self._document = document

@@ -92,7 +92,7 @@ class _Unknown:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """How one of the numbers is split: what is known of it before, and what is found in it."""
+    """One number of a key: the digits that are known before, and those to be found in it."""
 
     number: int
     known: tuple[tuple[Digit, int], ...]
@@ -100,7 +100,7 @@ class _Sum:
 
 
 class Solver:
-    """Finds dimensions from sums of their digits; how is settled once, not for each key.
+    """A solver for dimensions from sums of their digits, planned once and not for each key.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which templates cannot fail, told from the least and the greatest value of each dimension.
+"""Proof that templates cannot fail, from the least and the greatest value of each dimension.
 
 Most gen items only add, multiply and divide by written numbers. For them it is known without
 trying each key that all can be made; what is not known here may still be fine.
@@ -38,7 +38,7 @@ def cannot_fail(item: GenItem) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Extents:
-    """What is known of the names that a template sees.
+    """Bounds of the names that a template sees.
 
     Attributes
     ----------

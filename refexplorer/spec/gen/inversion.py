@@ -1,4 +1,4 @@
-"""From a generated key back to its dimensions, without making the other keys.
+"""The dimensions of a generated key, found without generating other keys.
 
 The template of a key is read as text and whole numbers. Each number is a sum of digits: a
 dimension ``i``, or the parts ``i // n`` and ``i % n`` that code like ``{{t // 24}}.{{t % 24}}``
@@ -51,7 +51,7 @@ class _Listed:
 
 @dataclass(frozen=True, slots=True)
 class Inverter:
-    """Finds the dimensions of a key.
+    """The inverse of a key template: the dimensions of a key.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Reads the ``gen`` section: each item is checked by a sample of its keys, or rejected.
+"""Parsing of the ``gen`` section: each item is checked by a sample of its keys, or rejected.
 
 Source: reference specification, "Version 1", ``gen``.
 """
@@ -27,7 +27,7 @@ _READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What all items of a document share, and what looking at their keys may still cost."""
+    """The context of all items of a document, and the effort left for checking their keys."""
 
     templates: Mapping[str, Template]
     limits: Limits

@@ -1,4 +1,4 @@
-"""Looks at the keys of a gen item while it is read, as far as that costs little."""
+"""A check of the keys of a gen item while it is read, as far as that costs little."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TRUSTED_STEPS = 20
 
 @dataclass(slots=True)
 class Effort:
-    """What may still be spent on the items of a document.
+    """The effort left for checking the items of a document.
 
     Attributes
     ----------

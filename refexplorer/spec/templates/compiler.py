@@ -1,4 +1,4 @@
-"""Compiles a ``jinja-str`` from jinja2's syntax tree; jinja2 itself never runs it.
+"""The compiler of a ``jinja-str`` from jinja2's syntax tree; jinja2 itself never runs it.
 
 A whitelist walks the tree that `jinja2.Environment.parse` gives, so text from a stranger is data:
 what is not listed here is refused by its name.
@@ -71,7 +71,7 @@ def compile_expression(node: nodes.Node) -> Evaluate:
 
 
 class _Compiler:
-    """Turns jinja2's nodes into closures, keeping the names and calls that it meets."""
+    """A compiler of jinja2's nodes to closures that keeps the names and calls it meets."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()

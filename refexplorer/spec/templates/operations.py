@@ -1,4 +1,4 @@
-"""What a template may compute: jinja2's operators under the limits; see also `filters`.
+"""The operations of templates: jinja2's operators under the limits; see also `filters`.
 
 Every operation checks what its result will cost before it computes it, since a template comes
 from a stranger and Python cannot be interrupted inside one big operation.

@@ -167,7 +167,8 @@ def test_the_result_reads_well(refs: rx.ReferenceSet, server: RangeServer, tmp_p
     found = refs.check_targets(allow=grants(server, tmp_path))
     lines = str(found).splitlines()
     assert lines[0] == (
-        "dict, 6 targets: 1 with all ranges inside the file, 1 that answered, referenced as whole files, "
+        "dict, 6 targets: 1 with all ranges inside the file, "
+        "1 that answered, referenced as whole files, "
         "1 shorter than a range of it, 2 that cannot be read, "
         "1 that may not be read yet. Only sizes were compared; no data was read or decoded."
     )

@@ -57,7 +57,10 @@ def test_a_gen_item_whose_offset_forgets_a_dimension_is_told() -> None:
         "dimensions": {"i": {"stop": 3}, "j": {"stop": 5}},
     }
     assert repeats_in({"version": 1, "gen": [item]}) == []
-    said = "gen[0] generates 5 keys for each byte range: neither `url` nor `offset` nor `length` uses `j`."
+    said = (
+        "gen[0] generates 5 keys for each byte range: neither `url` nor `offset` nor `length` uses "
+        "`j`."
+    )
     assert repeats_in({"version": 1, "gen": [{**item, "url": "s3://b/f"}]}) == [(said, 12)]
     alone = {**item, "url": "s3://b/f", "dimensions": {"i": {"stop": 3}, "j": [7]}}
     assert repeats_in({"version": 1, "gen": [alone]}) == []

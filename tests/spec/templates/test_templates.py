@@ -143,12 +143,12 @@ def test_the_sandbox_renders_all_that_is_not_read_here(text: str, rendered: str)
 
 UNTRUE = [
     ("{{ u | nofilter }}", "bad-template", "No filter named 'nofilter'"),
-    ("{{ u + }}", "bad-template", "not a template"),
+    ("{{ u + }}", "bad-template", "cannot be parsed"),
     ("{% set a = f(1) %}{{ a }}", "bad-template", "must be passed by name"),
     ("{% set a = [1][5] %}{{ a }}", "undefined-name", "has no element 5"),
     ("{% set a = [1] %}{{ u.nope }}", "undefined-name", "has no attribute 'nope'"),
     ("{% set a = nope %}{{ a }}", "undefined-name", "`nope` is not defined"),
-    ("{% include 'x' %}", "bad-template", "cannot be computed"),
+    ("{% include 'x' %}", "bad-template", "cannot be evaluated"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Which chunks are decoded: of each array about as many, always the same ones."""
+"""The sample of chunks to decode: about as many of each array, always the same ones."""
 
 from __future__ import annotations
 

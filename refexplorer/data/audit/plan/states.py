@@ -1,4 +1,4 @@
-"""What an audit says of a chunk and of a target."""
+"""The states that an audit gives to chunks and targets."""
 
 from __future__ import annotations
 

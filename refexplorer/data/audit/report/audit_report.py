@@ -1,4 +1,4 @@
-"""What an audit gives back: the summary, the table, and the states of an array's chunks."""
+"""The report of an audit: the summary, the table, and the states of an array's chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit found, in short: counts, and a sentence for each problem."""
+"""The summary of an audit: counts, and a sentence for each problem."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ArrayAudit:
 
 @dataclass(frozen=True, slots=True)
 class AuditProblem:
-    """What is wrong in the same way with references to one target.
+    """References to one target with the same problem.
 
     Attributes
     ----------

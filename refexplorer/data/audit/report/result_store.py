@@ -1,4 +1,4 @@
-"""Where the results of an audit are: a folder with a parquet file for each part.
+"""The store of an audit's results: a folder with a parquet file for each part.
 
 A file appears when all of it is written, and says in its metadata what part it is of, so that an
 audit goes on after the last finished part, and never with results of another set.

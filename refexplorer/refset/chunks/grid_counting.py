@@ -46,6 +46,7 @@ def count_in_folder(keys: pa.LargeStringArray, rows: np.ndarray, array: ArrayMet
     plain names. So each key has as many slashes as that folder, and a text of several of them
     cannot be read as other keys of that folder: if all of it is chunks, each key is one.
     """
+    # each run is one text for the regular expression: short ones cost more than copying the keys
     if np.count_nonzero(np.diff(rows) != 1) > len(rows) // _WORTH_IT:
         keys, rows = keys.take(number_column(rows)), np.arange(len(rows))
     begins = _begins_of_runs(rows)

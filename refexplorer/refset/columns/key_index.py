@@ -29,6 +29,7 @@ class KeyIndex:
     def __init__(self, keys: pa.LargeStringArray) -> None:
         self._keys = keys
         self._bits = max(len(keys) - 1, 1).bit_length()
+        # the low bits hold the row, as many as the number of keys needs; the hash has the rest
         self._high = np.uint64(_MASK >> self._bits << self._bits)
         self._marks = np.empty(len(keys), np.uint64)
         for start in range(0, len(keys), BLOCK):
@@ -93,6 +94,7 @@ class KeyIndex:
 
 def hash_of(key: bytes) -> int:
     """Return the hash of a key."""
+    # the loop over words runs once for the longest key of a column, so one of 64 kB would slow all
     if len(key) > _LONG:
         return int.from_bytes(blake2b(key, digest_size=WORD).digest(), "little")
     found = len(key)

@@ -46,6 +46,7 @@ def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
     is_range[list(columns.large)] = False  # clipped, they would look like each other
     rows = np.flatnonzero(is_range).astype(np.int32)
     disorder, *found = _pairs(columns, rows)
+    # sorting is what costs here, so an order is tried only where the one before left disorder
     for order in (_order_of_places, _full_order):
         if not len(disorder):
             break

@@ -157,6 +157,7 @@ class _Overriding:
 
     def _compare_table(self, position: int, made: Generated) -> None:
         rows = np.flatnonzero(could_make(made, self._table.keys) & ~self._gone)
+        # many items on a large table would take minutes: work is counted, and stops with a finding
         self._looks -= self._table.count // _MATCHED_AT_ONCE + len(rows)
         if self._looks >= 0:
             remade = [row for row in rows.tolist() if _makes(made, self._table.key_at(row))]
@@ -170,6 +171,7 @@ class _Overriding:
         self._looks -= 1 if fewer > COMPARED_KEYS else fewer
         if self._looks < 0 or fewer > COMPARED_KEYS:
             return
+        # the shorter list is gone through, the longer one is asked by arithmetic
         if segment.count == fewer:
             rows = [row for row in range(segment.count) if _makes(made, segment.key_at(row))]
         else:
@@ -231,6 +233,7 @@ def _listed(
         return None
     chunks = [list(generated_keys(each)) for each in made]
     counts = [sum(map(len, each)) for each in chunks]
+    # keys whose templates fail are not in the columns, so numbers and rows would not agree
     if sum(counts) < total:
         return None
     keys = pa.chunked_array([keys for each in chunks for keys in each], pa.large_string())

@@ -162,6 +162,7 @@ def _shared(one: Dimension, other: Dimension) -> int | None:
         return one.size
     if isinstance(a, range) and isinstance(b, range) and a.step == b.step == 1:
         return max(0, min(a.stop, b.stop) - max(a.start, b.start))
+    # this runs at each keystroke of the editor, where a set of 10**6 values would be felt
     if max(one.size, other.size) > _INTERSECTED:
         return None
     return len(set(a) & set(b))

@@ -101,6 +101,7 @@ class KeyLines:
         lines = self._lines(start, rows) if use_lines else None
         if lines is None:
             return np.flatnonzero(matcher.matches(self.segment.keys_at(rows)))
+        # a text that matches says only that one of its lines may: these are asked again, one by one
         texts = np.flatnonzero(matcher.may_match(lines))
         positions = (texts[:, None] * LINES + np.arange(LINES)).ravel()
         positions = positions[positions < len(rows)]

@@ -91,6 +91,7 @@ def _start(text: str, mode: str) -> str:
 
 
 def _why_not(text: str, said: str) -> str:
+    # RE2 does not say which of its limits was met; Python tells a typing error from the rest
     try:
         re.compile(text)
     except re.error as error:

@@ -138,6 +138,7 @@ class Generated:
     def number(self, row: int) -> int:
         """Return the number in the gen item of a row of this segment."""
         number = row
+        # counting past overridden numbers may pass further ones, so until nothing changes
         while (passed := row + bisect_right(self.overridden, number)) != number:
             number = passed
         return number

@@ -50,6 +50,7 @@ def further_targets(
     left, unlisted = most, 0
     for part in parts:
         item = part.item
+        # dimensions that the URL does not use, such as those of the chunk, would only repeat it
         grid = DimensionProduct(
             tuple(d for d in item.varying.dimensions if d.name in item.url.names)
         )

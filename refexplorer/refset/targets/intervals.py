@@ -43,6 +43,7 @@ def merge(starts: np.ndarray, ends: np.ndarray) -> Intervals:
     starts, ends = starts[full], ends[full]
     if not len(starts):
         return Intervals(starts, ends)
+    # a long range may end after the next ones, so the furthest end so far counts
     reach = np.maximum.accumulate(ends)
     first = np.concatenate([[True], starts[1:] > reach[:-1]])
     last = np.concatenate([first[1:], [True]])

@@ -122,6 +122,7 @@ class Tree:
     def _bytes_before(self) -> np.ndarray:
         """Bytes of the rows before each folder, in the order of the walk."""
         columns = self.table.columns
+        # a cumulative sum in int64 wraps around silently; objects are exact, but slow
         if columns.total() <= LARGEST:
             return self._summed(lambda rows: columns.lengths[rows], np.int64)
         return self._summed(lambda rows: columns.select(rows).exact_lengths(), object)
@@ -218,6 +219,7 @@ def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
 def _grouped(numbers: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows in the order of their groups, and where each group begins in it."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=groups))])
+    # keys that come folder by folder need no sorting
     if np.all(numbers[1:] >= numbers[:-1]):
         return np.arange(len(numbers), dtype=np.int32), starts
     return np.argsort(numbers, kind="stable").astype(np.int32), starts

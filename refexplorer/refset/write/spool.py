@@ -39,6 +39,7 @@ class Spool:
 
     def __init__(self, folder: Path) -> None:
         with refused(folder):
+            # beside the output: /tmp is often memory, too small for the references of a large set
             self._file = TemporaryFile(dir=folder)  # noqa: SIM115  closed with the spool
         self._end = 0
         self._pieces: dict[Hashable, list[_Piece]] = {}

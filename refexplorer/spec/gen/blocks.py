@@ -75,6 +75,7 @@ def _cut(sizes: tuple[int, ...], start: int, stop: int, most: int) -> tuple[int,
     axis, inner = len(sizes) - 1, 1
     while axis:
         grown = inner * sizes[axis]
+        # a larger block must begin and end at multiples of its size, or it is no product
         if grown > most or start % grown or start + grown > stop:
             break
         axis, inner = axis - 1, grown
@@ -96,6 +97,7 @@ def values_at(grid: DimensionProduct, numbers: np.ndarray) -> Values:
 def _values_of(dimension: Dimension, positions: np.ndarray) -> np.ndarray:
     values = dimension.values
     limits = (*dimension.bounds, dimension.size)
+    # the product may pass 64 bits even where every value fits, so the bounds are checked as well
     if isinstance(values, range) and all(map(_fits, (*limits, values.step))):
         return values.start + values.step * positions.astype(np.int64)
     return as_column([values[position] for position in positions.tolist()])

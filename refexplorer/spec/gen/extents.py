@@ -151,6 +151,7 @@ class Extents:
             return None
         if type(node).__name__ in _PARTS:
             return bounds_of(type(node).__name__, left, right)
+        # a divisor of 0 fails, and a negative one would turn the bounds around
         if right[0] <= 0:
             return None
         if isinstance(node, nodes.Mod):

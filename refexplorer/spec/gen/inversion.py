@@ -105,6 +105,7 @@ def invert(
         Gives the texts of an expression for all values of the one dimension that it uses, or its
         one text if it uses none.
     """
+    # a value that is listed twice makes two combinations with one key
     if any(dimension.repeats for dimension in dimensions.values()):
         return None
     parts: list[str | Number | _Listed] = []
@@ -157,6 +158,7 @@ def _group(
     if len(used) > 1 or dimension.size > LISTED_VALUES:
         return None
     texts = dict(zip(render(part, dimension), dimension.values, strict=True))
+    # two values with the same text: the key would not tell them apart
     if len(texts) < dimension.size:
         return None
     return _Listed(dimension.name, texts)
@@ -234,6 +236,7 @@ def _divided(
         return None
     ((digit, factor),) = terms.items()
     name, divisor, modulus = digit
+    # Python rounds towards minus infinity, so i // n and i % n are digits only from 0 on
     if factor != 1 or modulus is not None or dimensions[name].bounds[0] < 0:
         return None
     return {(name, divisor, by) if modulo else (name, divisor * by, None): 1}, 0
@@ -244,6 +247,7 @@ def _solver(
 ) -> Solver | None:
     """Return what finds every dimension of a key, in the only way; None if nothing does."""
     listed = [group for group in groups if isinstance(group, _Listed)]
+    # a listed text with a letter of the literal ones could end at either of them
     if any(not literal.isdisjoint(text) for group in listed for text in group.values):
         return None
     sums = [group.terms for group in groups if isinstance(group, Number)]

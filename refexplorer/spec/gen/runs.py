@@ -104,6 +104,7 @@ def runs(
     for numbers, values, shape in _parts(item, start, stop, most):
         try:
             run = _run(item, numbers, values, shape)
+        # templates may make texts of very different lengths: only fewer at a time are sure to fit
         except TooMuchText:
             first, last = int(numbers[0]), int(numbers[-1])
             yield from runs(item, first, last + 1, most=max(1, len(numbers) // 8))

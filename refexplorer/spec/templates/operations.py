@@ -108,6 +108,7 @@ def _add(left: Value, right: Value, limits: Limits) -> Value:
 def _multiply(left: Value, right: Value, limits: Limits) -> Value:
     for sequence, times in ((left, right), (right, left)):
         if isinstance(sequence, str | list | tuple) and isinstance(times, int):
+            # weighed before it is made: Python cannot be interrupted while it repeats a text
             if (weigh(sequence, limits.template_chars) + 1) * times > limits.template_chars:
                 raise too_big(limits, "A repeated text or list")
             return sequence * times
@@ -118,6 +119,7 @@ def _multiply(left: Value, right: Value, limits: Limits) -> Value:
 
 def _power(left: Value, right: Value, limits: Limits) -> Value:
     if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
+        # 10 ** 10 ** 10 would keep Python busy for ever, and holds the GIL meanwhile
         check_bits((left.bit_length() - 1) * right, limits)
     return left**right  # type: ignore[operator]
 
@@ -138,6 +140,7 @@ def percent_format(pattern: str, values: Value, limits: Limits) -> str:
     consumed = chars = 0
     for match in _PERCENT.finditer(pattern):
         consumed += 2 if match[0] == "%%" else 1
+        # "%0999999999d" is 12 characters here and a gigabyte once it is formatted
         for digits in match.group(1, 2):
             chars += int(digits[:9]) if digits else 0
             if chars > limits.template_chars:

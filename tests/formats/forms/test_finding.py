@@ -109,7 +109,7 @@ def test_a_list_of_sets_offers_the_choice(tmp_path: Path) -> None:
     (found,) = rx.open_references(f"{path}#2").diagnostics
     assert (found.pointer, found.line) == ("/b", 1)
     assert path.read_text()[(found.column or 0) - 1 :].startswith("[1]")
-    with pytest.raises(rx.SpecError, match="no set 3"):
+    with pytest.raises(rx.SpecError, match="no number 3"):
         rx.open_references(f"{path}#3")
 
 

@@ -218,10 +218,13 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
         ({"path": None}, "lacks the column 'path'"),
         ({"path": None, "Path": ["http://h/f"]}, "lacks the column 'path'"),
         ({"path": [{"a": "http://h/f"}]}, "lacks the column 'path'"),
-        ({"path": [5]}, "has int64 in the column 'path', not text"),
-        ({"offset": pa.array([5], pa.timestamp("ms"))}, "has timestamp[ms] in the column 'offset'"),
-        ({"size": [True]}, "has bool in the column 'size', not numbers"),
-        ({"size": ["4"]}, "has string in the column 'size', not numbers"),
+        ({"path": [5]}, "has the type int64 in the column 'path', not text"),
+        (
+            {"offset": pa.array([5], pa.timestamp("ms"))},
+            "has the type timestamp[ms] in the column 'offset'",
+        ),
+        ({"size": [True]}, "has the type bool in the column 'size', not numbers"),
+        ({"size": ["4"]}, "has the type string in the column 'size', not numbers"),
     ],
 )
 def test_columns_of_another_shape_are_named(

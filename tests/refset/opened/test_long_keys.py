@@ -121,7 +121,7 @@ def test_a_key_too_long_is_left_out_and_the_others_stay(
     (found,) = (found for found in opened.diagnostics if found.severity == "error")
     assert found.code == "key-too-long"
     assert found.pointer == ("/refs" if form else "") + pointer(LONG)
-    assert found.message.startswith(f"The key has {len(LONG):,} bytes;")
+    assert found.message.startswith(f"The key has {len(LONG):,} bytes,")
     assert "Limits.key_bytes" in found.hint
     assert source != "text" or found.line == 1
     left_out = opened.left_out(LONG)

@@ -54,7 +54,7 @@ def test_a_broken_text_has_no_places() -> None:
 def test_a_key_that_is_gone_says_so() -> None:
     host = Host()
     assert "`x/9` is not a key" in host.ask("explain", key="x/9")["error"]
-    assert "no text yet" in Host("{").ask("explain", key="a")["error"]
+    assert "No valid text" in Host("{").ask("explain", key="a")["error"]
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_row_is_found_by_key_and_by_number() -> None:
     assert host.ask("seek", text="v/999999999999")["index"] == 10**12
     assert host.ask("seek", text=" 1,000,000 ")["index"] == 10**6
     assert host.ask("seek", text="7")["index"] == 0
-    assert "end at 1,000,000,000,000" in host.ask("seek", text=str(10**13))["error"]
+    assert "number is 1,000,000,000,000" in host.ask("seek", text=str(10**13))["error"]
     assert "no key `v/x`" in host.ask("seek", text="v/x")["error"]
 
 

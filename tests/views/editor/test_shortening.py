@@ -65,7 +65,7 @@ def test_a_text_that_changed_or_has_mistakes_is_left_alone() -> None:
     host = Host(TEXT)
     host.find()
     host.ask("edit", document=TEXT.replace("text", "other"))
-    assert "changed meanwhile" in host.ask("shorten.take")["error"]
+    assert "changed in the meantime" in host.ask("shorten.take")["error"]
     assert "other" in host.controller.document
     bad = {**REGULAR, "b": ["url", -1, 5]}
     assert "mend the text first" in Host(json.dumps(bad)).find()["error"]

@@ -61,7 +61,7 @@ def test_a_place_in_the_dimensions_leads_to_its_row_and_back() -> None:
 
 def test_places_that_are_not_there_say_so() -> None:
     host = Host()
-    assert "no such place" in host.ask("at", gen=0, places={"i": 3})["error"]
+    assert "no such combination" in host.ask("at", gen=0, places={"i": 3})["error"]
     assert "gen[4] generates no keys" in host.ask("at", gen=4, places={})["error"]
     odd = {**GOOD, "gen": [{**GOOD["gen"][0], "url": "{{ 1 // i }}"}]}  # type: ignore[index]
     host.ask("edit", document=json.dumps(odd))

@@ -68,7 +68,7 @@ def test_nothing_is_compared_until_a_set_is_named(tmp_path: Path) -> None:
 
 def test_visitors_of_a_page_name_no_files() -> None:
     host = Host(BEFORE, served=True)
-    assert "cannot be named" in later(host, "changes.with", source="/etc/hostname")[0]["error"]
+    assert "not allowed here" in later(host, "changes.with", source="/etc/hostname")[0]["error"]
 
 
 def test_a_widget_keeps_its_comparison_for_a_saved_notebook() -> None:

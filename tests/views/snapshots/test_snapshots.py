@@ -39,7 +39,7 @@ def still(refs: rx.ReferenceSet, part: str, selection: str = "") -> str:
     [
         ("tree", ["wind_lat", "20 children", "inline"]),
         ("key", ["sst/0.0.0", "sst_2025-07.nc", "range"]),
-        ("data", ["No values were read."]),
+        ("data", ["No values have been read."]),
         (
             "chunks",
             [

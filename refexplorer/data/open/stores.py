@@ -201,6 +201,6 @@ def _require_names(refs: Opened, paths: Iterable[str]) -> None:
             if (error := refs.left_out(f"{path}/.zattrs")) is not None:
                 raise FetchError(said_of(error))
             raise DecodeError(
-                f"{path!r} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
+                f"{path} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
                 f"refs.to_zarr()[{path!r}] reads it without them."
             )

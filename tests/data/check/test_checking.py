@@ -240,7 +240,7 @@ def test_targets_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) 
         (206, {"Content-Type": "multipart/byteranges"}, "Content-Type: multipart/byteranges"),
         (206, {}, "without a Content-Range"),
         (206, {"Content-Range": "bytes 5-5/9"}, "Content-Range: bytes 5-5/9"),
-        (206, {"Content-Range": "bytes 0-8/9"}, "its Content-Range names 9"),
+        (206, {"Content-Range": "bytes 0-8/9"}, "its Content-Range has 9"),
         (416, {"Content-Range": "bytes */9"}, "The file ends before this range (416)"),
     ],
 )

@@ -128,7 +128,7 @@ def test_what_fails_does_not_hide_the_rest(server: RangeServer, tmp_path: Path) 
     assert kinds.pop("never") is AccessError
     assert kinds.pop("broken") is DecodeError
     assert set(kinds.values()) == {FetchError}
-    assert "2 of 4 bytes came" in str(found["past"])
+    assert "2 of 4 bytes were received" in str(found["past"])
     assert str(found["gone"]).startswith("gone could not be read from")
     assert server.requests == ["/f"]
 

@@ -106,12 +106,12 @@ def test_it_asks_before_it_reads(server: RangeServer) -> None:
             "3 bytes) were decoded, but 2 elements of <i2 take 4, and 3 is not a multiple",
         ),
         (bytes(8), {}, "values", "elements of 4 bytes would fit"),
-        (b"not zlib", {"compressor": {"id": "zlib"}}, "zlib", "refuses the bytes"),
-        (b"abcd1234", {"filters": [{"id": "crc32"}]}, "crc32", "checksum is wrong"),
-        (b"abcd", {"compressor": {"id": "zfpy"}}, "zfpy", "`pip install zfpy` brings it"),
+        (b"not zlib", {"compressor": {"id": "zlib"}}, "zlib", "cannot decode the bytes"),
+        (b"abcd1234", {"filters": [{"id": "crc32"}]}, "crc32", "checksum does not match"),
+        (b"abcd", {"compressor": {"id": "zfpy"}}, "zfpy", "`pip install zfpy`"),
         (b"abcd", {"compressor": {"id": "imagecodecs_jpeg"}}, "imagecodecs_jpeg", "imagecodecs`"),
-        (b"abcd", {"dtype": "<q9"}, "values", "no data type"),
-        (b"\x02\x01\x21\x04" + bytes(4), {"compressor": {"id": "blosc"}}, "blosc", "cut off"),
+        (b"abcd", {"dtype": "<q9"}, "values", "not a valid data type"),
+        (b"\x02\x01\x21\x04" + bytes(4), {"compressor": {"id": "blosc"}}, "blosc", "truncated"),
     ],
 )
 def test_the_step_that_fails_says_why(
@@ -203,7 +203,7 @@ def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_pa
     allow = [str(tmp_path)]
     opened: Any = refs.to_zarr(allow=allow)
     for read in (lambda: opened["x"][:], refs.to_xarray(allow=allow)["x"].to_numpy):
-        with pytest.raises(rx.LimitError, match=r"x/0 could not be decoded: .* it was stopped"):
+        with pytest.raises(rx.LimitError, match=r"x/0 could not be decoded: .* was stopped"):
             read()
 
 
@@ -326,7 +326,7 @@ def test_a_missing_codec_of_zarr_3_is_named(tmp_path: Path) -> None:
     refs = written(tmp_path / "s")
     found = refs.ladder("c/0", allow=[str(tmp_path)])
     assert found.rungs[-1].name.startswith("numcodecs.pcodec")
-    assert "`pip install pcodec` brings it" in (found.message or "")
+    assert "`pip install pcodec`" in (found.message or "")
     with pytest.raises(rx.DecodeError, match="pip install pcodec"):
         refs.to_zarr()
 

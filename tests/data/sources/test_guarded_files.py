@@ -53,7 +53,9 @@ def name_inside(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_name_that_turns_out_to_lead_inside_is_not_asked(
     server: RangeServer, name_inside: None
 ) -> None:
-    with pytest.raises(AccessError, match=r"data\.example is at 127\.0\.0\.1, inside the machine"):
+    with pytest.raises(
+        AccessError, match=r"data\.example resolves to 127\.0\.0\.1, inside the machine"
+    ):
         opened(f"http://data.example:{server.port}/set.json")
     assert server.requests == []
 

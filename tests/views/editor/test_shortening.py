@@ -68,7 +68,7 @@ def test_a_text_that_changed_or_has_mistakes_is_left_alone() -> None:
     assert "changed in the meantime" in host.ask("shorten.take")["error"]
     assert "other" in host.controller.document
     bad = {**REGULAR, "b": ["url", -1, 5]}
-    assert "mend the text first" in Host(json.dumps(bad)).find()["error"]
+    assert "fix the text first" in Host(json.dumps(bad)).find()["error"]
     assert "line 1" in Host("{").find()["error"]
 
 

@@ -127,7 +127,7 @@ def test_a_server_that_stops_in_the_middle(server: RangeServer) -> None:
     headers = {"Content-Range": f"bytes 10-13/{len(BODY)}", "Content-Length": "4"}
     server.answers["/f"] = 206, headers, BODY[10:12]
     reader = targets(server.url, options=patient(0.05))
-    assert "no answer came in time" in refusal(reader, f"{server.url}/f")
+    assert "the server did not answer in time" in refusal(reader, f"{server.url}/f")
     assert len(server.requests) == 4
 
 

@@ -63,7 +63,7 @@ def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_pat
     assert {path.name.partition("-")[0] for path in folder.iterdir()} == {"part"}
     again = run(*command)
     assert (again.status, again.out) == (2, "")
-    assert "has results already" in again.err
+    assert "already has results" in again.err
     server.stalled = set()
     server.requests.clear()
     assert run(*command, "--resume").status == 0

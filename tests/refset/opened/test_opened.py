@@ -134,7 +134,7 @@ def test_search(refs: rx.ReferenceSet, pattern: str, mode: str, kind: Any, keys:
 
 
 def test_a_search_that_cannot_be_read_says_so(refs: rx.ReferenceSet) -> None:
-    with pytest.raises(rx.RefexplorerError, match="not a regular expression"):
+    with pytest.raises(rx.RefexplorerError, match="not a valid regular expression"):
         list(refs.find("(", mode="regex"))
     with pytest.raises(rx.RefexplorerError, match=r"look-ahead.*back references \(\(\?!\)"):
         list(refs.find("^(?!t/)", mode="regex"))

@@ -99,7 +99,8 @@ def test_a_cell_with_a_whole_file_has_no_known_size() -> None:
 
 def test_ranges_past_64_bits_overlap_and_are_not_taken_for_each_other() -> None:
     (found,) = (d for d in rx.open_references(QUARTERS).diagnostics if "overlap" in d.code)
-    assert found.message == "`x/2` shares 10 bytes of f.nc with `x/1`."
+    said = "The byte range of `x/2` shares 10 bytes of f.nc with that of `x/1`."
+    assert found.message == said
     apart = rx.open_references({"x/0": ["f", 2**70, 4], "x/1": ["f", 2**71, 4]})
     assert not {d.code for d in apart.diagnostics} & {"repeated-range", "overlapping-ranges"}
 

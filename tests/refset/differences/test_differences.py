@@ -177,7 +177,7 @@ def test_pages_come_in_order() -> None:
     assert [row.key for row in found.rows()] == ["x/0.0", "x/1.0", "new"]
     assert [row.key for row in found.rows(1, 2)] == ["x/1.0"]
     assert [row.key for row in found.rows(change="added")] == ["new"]
-    with pytest.raises(rx.RefexplorerError, match="no change 'lost'"):
+    with pytest.raises(rx.RefexplorerError, match="'lost' is not a kind of change"):
         found.rows(change="lost")
 
 

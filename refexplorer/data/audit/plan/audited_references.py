@@ -27,7 +27,7 @@ _INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Block:
+class AuditedBlock:
     """n references.
 
     Attributes
@@ -51,7 +51,7 @@ class Block:
     def __len__(self) -> int:
         return self.table.count
 
-    def used(self) -> Block:
+    def used(self) -> AuditedBlock:
         """Return what has a target, and the chunks that the set itself holds."""
         kinds = self.table.columns.kinds
         rows = np.flatnonzero((kinds == RANGE) | (kinds == URL) | (self.chunks >= 0))
@@ -62,7 +62,7 @@ class Block:
         )
 
 
-def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[Block]:
+def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[AuditedBlock]:
     """Yield all references of a set, some 10^5 at a time.
 
     Parameters
@@ -84,7 +84,7 @@ def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[Block]:
             yield from _of_table(opened)
 
 
-def _of_table(opened: OpenedSet) -> Iterator[Block]:
+def _of_table(opened: OpenedSet) -> Iterator[AuditedBlock]:
     table = opened.table
     arrays, chunks = _nowhere(table.count)
     for place, path in enumerate(opened.arrays.paths):
@@ -94,12 +94,12 @@ def _of_table(opened: OpenedSet) -> Iterator[Block]:
         arrays[rows], chunks[rows] = place, numbers_of_chunks(array, indices)
     for start in range(0, table.count, BLOCK):
         stop = min(start + BLOCK, table.count)
-        yield Block(block_of(table, start, stop), arrays[start:stop], chunks[start:stop])
+        yield AuditedBlock(block_of(table, start, stop), arrays[start:stop], chunks[start:stop])
 
 
 def _of_records(
     opened: OpenedSet, part: Records, store: ParquetStore, lost: LostFiles
-) -> Iterator[Block]:
+) -> Iterator[AuditedBlock]:
     place = opened.arrays.paths.index(part.array.path)
     lost.note_missing(store, part.array)
     for number in store.record_numbers(part.array):
@@ -114,10 +114,10 @@ def _of_records(
             chunks = record.start + record.held.rows_at(rows)
             table = Table(chunk_keys(part.array, chunks), record.columns.select(rows))
             arrays = np.full(len(chunks), place, np.int32)
-            yield Block(table, arrays, chunks, stop - start - len(chunks))
+            yield AuditedBlock(table, arrays, chunks, stop - start - len(chunks))
 
 
-def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[Block]:
+def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[AuditedBlock]:
     near = [
         (place, array)
         for place, path in enumerate(opened.arrays.paths)
@@ -130,7 +130,7 @@ def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[Block]:
         for place, array in near:
             rows, indices = _chunks_among(table, array)
             arrays[rows], chunks[rows] = place, numbers_of_chunks(array, indices)
-        yield Block(table, arrays, chunks, stop - start - table.count)
+        yield AuditedBlock(table, arrays, chunks, stop - start - table.count)
 
 
 def _may_meet(part: Segment, path: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.data.audit.plan.audited_references import Block
+from refexplorer.data.audit.plan.audited_references import AuditedBlock
 from refexplorer.data.audit.plan.merging import Batches, Stretch, in_order, merged
 from refexplorer.data.audit.plan.sampling import Sample
 from refexplorer.errors import SourceError
@@ -74,7 +74,7 @@ class Sorter:
         """The targets, in the order in which the set first names them."""
         return list(self._codes)
 
-    def put(self, block: Block) -> None:
+    def put(self, block: AuditedBlock) -> None:
         """Take references in."""
         self.count += len(block)
         self.left_out += block.left_out
@@ -108,7 +108,7 @@ class Sorter:
             said = (error.strerror or str(error)).lower()
             raise SourceError(f"{str(self._path)!r} cannot be written: {said}.") from None
 
-    def _rows(self, block: Block) -> pa.Table:
+    def _rows(self, block: AuditedBlock) -> pa.Table:
         columns = block.table.columns
         chosen = self._sample.chosen(block.arrays, block.chunks)
         held = (columns.kinds == INLINE) | (columns.kinds == BASE64)
@@ -126,7 +126,7 @@ class Sorter:
         return pa.Table.from_arrays(arrays, schema=SORTED)
 
 
-def _texts(block: Block, needed: np.ndarray) -> pa.Array:
+def _texts(block: AuditedBlock, needed: np.ndarray) -> pa.Array:
     """Return the texts of some rows, null for the others."""
     rows = np.flatnonzero(needed)
     if not len(rows):

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { pointerOf } from "../../../refexplorer/frontend/src/editor/pointer.ts";
-import { series } from "../../../refexplorer/frontend/src/explorer/palette.ts";
+import { pointerOf } from "../../../refexplorer/frontend/src/text/pointer.ts";
+import { series } from "../../../refexplorer/frontend/src/maps/palette.ts";
 import * as Plot from "../../../refexplorer/frontend/node_modules/@observablehq/plot/src/index.js";
 import { escaped } from "../../../refexplorer/frontend/src/shared/escaping.ts";
 import * as format from "../../../refexplorer/frontend/src/shared/format.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { extremes, layout, range, slice, thinned } from "../../../refexplorer/frontend/src/explorer/slices.ts";
+import { extremes, layout, range, slice, thinned } from "../../../refexplorer/frontend/src/preview/slices.ts";
 import type { Reading } from "../../../refexplorer/frontend/src/shared/wire.ts";
 
 function reading(shape: number[], coordinates: (number[] | null)[] = []): Reading {

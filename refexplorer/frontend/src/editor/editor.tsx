@@ -8,17 +8,17 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditReply, Fix, Help, Mark, Note, Remarks } from "../shared/wire.ts";
-import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "./code.ts";
+import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
 import { DerivationPanel } from "./derivation.tsx";
 import { Below } from "./below.tsx";
 import { Readers } from "./readers.tsx";
 import { EditorSession } from "./session.ts";
 import { ShorterPanel } from "./shorter.tsx";
 import { Table } from "./table.tsx";
-import { TaskPanel } from "./task.tsx";
+import { TaskPanel } from "../exercises/task.tsx";
 import { Trying } from "./trying.tsx";
 import { Export, GoTo } from "./toolbar.tsx";
-import { revealTraces, showTraces } from "./traces.ts";
+import { revealTraces, showTraces } from "../text/traces.ts";
 
 export function Editor({ host, root }: ViewProps) {
   const [session] = useState(() => new EditorSession(host));

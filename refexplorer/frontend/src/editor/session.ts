@@ -2,12 +2,12 @@
 
 import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
-import { RowWindow } from "../shared/window.ts";
+import { RowWindow } from "../shared/rows/window.ts";
 import { Wire } from "../shared/wire.ts";
 import type { Count, EditorRow, EditorWire, EditReply, Help, Reader, Remarks, V0Text } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
 import { Shortening } from "./shortening.ts";
-import { Tasks } from "./tasks.ts";
+import { Tasks } from "../exercises/tasks.ts";
 import { Tracing } from "./tracing.ts";
 
 export interface EditorState {

@@ -5,7 +5,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
-import { rowGoal, Rows, type RowsHandle } from "../shared/rows.tsx";
+import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditorRow } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";

@@ -2,7 +2,7 @@
 
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { RowWindow } from "../shared/window.ts";
+import type { RowWindow } from "../shared/rows/window.ts";
 import type { Derivation, EditorRow, EditorWire, Uses } from "../shared/wire.ts";
 
 export interface TracingState {

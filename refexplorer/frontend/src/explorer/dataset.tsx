@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import { Waited } from "./asking.tsx";
-import { useTheme } from "./board.tsx";
+import { Waited } from "../shared/asking.tsx";
+import { useTheme } from "../maps/board.tsx";
 import type { ExplorerSession } from "./session.ts";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";

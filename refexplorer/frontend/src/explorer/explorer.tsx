@@ -7,19 +7,19 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
-import { Chunks } from "./chunks.tsx";
-import { Data } from "./data.tsx";
+import { Chunks } from "../maps/chunks.tsx";
+import { Data } from "../preview/data.tsx";
 import { Header } from "./header.tsx";
-import { Inspector } from "./inspector.tsx";
-import { KeyField } from "./keyfield.tsx";
+import { Inspector } from "../key/inspector.tsx";
+import { KeyField } from "../key/keyfield.tsx";
 import { Overview } from "./overview.tsx";
-import { SearchBox } from "./search.tsx";
+import { SearchBox } from "../tree/search.tsx";
 import { ExplorerSession } from "./session.ts";
 import { Splitter, useShare } from "./splitter.tsx";
 import { TABS, type Part } from "./state.ts";
 import { Tabs } from "./tabs.tsx";
-import { Targets } from "./targets.tsx";
-import { Tree } from "./tree.tsx";
+import { Targets } from "../maps/targets.tsx";
+import { Tree } from "../tree/tree.tsx";
 import { followAddress } from "./whereabouts.ts";
 
 export function Explorer({ host }: ViewProps) {

@@ -6,7 +6,7 @@ import { count, counted, extent, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Facts, Hello, Note } from "../shared/wire.ts";
-import { Waited } from "./asking.tsx";
+import { Waited } from "../shared/asking.tsx";
 import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
 

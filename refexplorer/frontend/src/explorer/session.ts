@@ -2,16 +2,16 @@
 
 import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
-import { RowWindow, type RowsReply } from "../shared/window.ts";
+import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
 import type { Count, ExplorerWire, Hello, Item, Note, Row } from "../shared/wire.ts";
-import { Comparing } from "./comparing.ts";
-import { KeyDetails } from "./keydetails.ts";
+import { Comparing } from "../maps/comparing.ts";
+import { KeyDetails } from "../key/keydetails.ts";
 import { keep, kept } from "./layout.ts";
-import { Maps } from "./maps.ts";
-import { Preview } from "./preview.ts";
+import { Maps } from "../maps/maps.ts";
+import { Preview } from "../preview/preview.ts";
 import { START, TABS, type ExplorerState, type Part, type Search, type Tab } from "./state.ts";
-import { Waiting } from "./waiting.ts";
+import { Waiting } from "../shared/waiting.ts";
 
 export class ExplorerSession extends Store<ExplorerState> {
   readonly rows: RowWindow<Row>;

@@ -4,13 +4,13 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, NOT_KNOWN } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
-import { rowGoal, Rows, type RowsHandle } from "../shared/rows.tsx";
+import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { TargetRow } from "../shared/wire.ts";
-import { Failure, Working } from "./asking.tsx";
+import { Failure, Working } from "../shared/asking.tsx";
 import { targetName } from "./cells.ts";
 import type { Maps } from "./maps.ts";
-import { arrayName, percent } from "./stretches.ts";
+import { arrayName, percent } from "./intervals.ts";
 
 export function TargetTable({ maps, chosen }: { maps: Maps; chosen: string | null }) {
   const id = useId();

@@ -13,7 +13,7 @@ import { cellAt, FAILED, failures, keyOf, placeOf, presence, said, spansOf, stat
 import type { ChangePicture } from "./comparing.ts";
 import type { GridPicture, Span } from "./maps.ts";
 import { cross, fill, hatching, kindInk, series } from "./palette.ts";
-import { range } from "./slices.ts";
+import { range } from "../preview/slices.ts";
 
 const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };
 const LARGEST_CELL = 34;

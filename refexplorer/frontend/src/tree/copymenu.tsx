@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { toClipboard } from "../shared/parts.tsx";
 import type { Item } from "../shared/wire.ts";
-import type { ExplorerSession } from "./session.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
 
 /** In px from the corner of the tree. */
 export interface Place {

@@ -9,7 +9,7 @@ import { Board, type Frame } from "./board.tsx";
 import { zoomed } from "./mapparts.tsx";
 import type { Span, Strip } from "./maps.ts";
 import { fill, hatching, series } from "./palette.ts";
-import { said, stretchAt, stretchesOf, summary, type Stretch } from "./stretches.ts";
+import { said, stretchAt, stretchesOf, summary, type Stretch } from "./intervals.ts";
 
 const MARGINS = { marginLeft: 10, marginRight: 26, marginTop: 12, marginBottom: 34 };
 const HEIGHT = 44;

@@ -1,8 +1,8 @@
 /** What Python works on for longer than a moment: how far it is, and a way to stop it. */
 
-import type { Off } from "../shared/host.ts";
-import { Store } from "../shared/store.ts";
-import type { ExplorerOperations, ExplorerWire, Progress, Reply } from "../shared/wire.ts";
+import type { Off } from "./host.ts";
+import { Store } from "./store.ts";
+import type { ExplorerOperations, ExplorerWire, Progress, Reply } from "./wire.ts";
 
 /** Milliseconds before there is anything to see. */
 const MOMENT = 700;

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { inksOf, type Inks } from "./palette.ts";
-import { useWidth } from "./width.ts";
+import { useWidth } from "../shared/width.ts";
 
 /** From values to pixels of the figure. */
 export interface Frame {

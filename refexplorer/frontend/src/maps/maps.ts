@@ -3,9 +3,9 @@
 import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import { RowWindow } from "../shared/window.ts";
+import { RowWindow } from "../shared/rows/window.ts";
 import type { ExplorerWire, Grid, Layout, Progress, TargetRow } from "../shared/wire.ts";
-import { Waiting } from "./waiting.ts";
+import { Waiting } from "../shared/waiting.ts";
 
 export type Span = [number, number];
 

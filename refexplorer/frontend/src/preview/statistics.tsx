@@ -6,7 +6,7 @@ import { count, moment, value } from "../shared/format.ts";
 import type { Reading } from "../shared/wire.ts";
 import { histogram } from "./plot.ts";
 import { figures } from "./slices.ts";
-import { useWidth } from "./width.ts";
+import { useWidth } from "../shared/width.ts";
 
 interface Props {
   reading: Reading;

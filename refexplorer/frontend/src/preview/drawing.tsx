@@ -6,9 +6,9 @@ import { moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Reading } from "../shared/wire.ts";
 import { heatmap, legend, line, type Figure, type Look, type Marked, type Scheme } from "./plot.ts";
-import type { ExplorerSession } from "./session.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
 import { chunkOf, indexOf, placeOf, placesOf, type Axis } from "./slices.ts";
-import { useWidth } from "./width.ts";
+import { useWidth } from "../shared/width.ts";
 
 /** Height of the picture for its width, px. */
 const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));

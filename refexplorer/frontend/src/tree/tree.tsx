@@ -5,11 +5,11 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, NOT_KNOWN, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank } from "../shared/parts.tsx";
-import { Rows, type RowsHandle } from "../shared/rows.tsx";
+import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Row } from "../shared/wire.ts";
 import { CopyMenu, copyKey, type Place } from "./copymenu.tsx";
-import type { ExplorerSession } from "./session.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
 
 const TYPE_AHEAD_MS = 700;
 /** The origin of a chunk that has no reference. */

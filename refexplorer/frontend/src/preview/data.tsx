@@ -6,10 +6,10 @@ import { count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Item, Plan } from "../shared/wire.ts";
-import { Failure, Question, Working } from "./asking.tsx";
-import { Choice } from "./mapparts.tsx";
+import { Failure, Question, Working } from "../shared/asking.tsx";
+import { Choice } from "../maps/mapparts.tsx";
 import type { Job } from "./preview.ts";
-import type { ExplorerSession } from "./session.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
 import { Values } from "./values.tsx";
 
 export function Data({ session }: { session: ExplorerSession }) {

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { count } from "../shared/format.ts";
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import { Failure, Waited } from "./asking.tsx";
+import { Failure, Waited } from "../shared/asking.tsx";
 import { changeInk, changesShown } from "./changecells.ts";
 import type { ChangePicture, Comparing } from "./comparing.ts";
 import { Entries, type LegendEntry } from "./mapparts.tsx";

@@ -2,7 +2,7 @@
 
 import { bytes, count, milliseconds } from "../shared/format.ts";
 import type { LadderReply, Rung } from "../shared/wire.ts";
-import { Failure } from "./asking.tsx";
+import { Failure } from "../shared/asking.tsx";
 
 const SHOWN = 16;
 

@@ -9,11 +9,11 @@ import { bytes, count, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../shared/for
 import { Badge, Blank, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Count, Item } from "../shared/wire.ts";
-import { Failure, Outcome } from "./asking.tsx";
+import { Failure, Outcome } from "../shared/asking.tsx";
 import { Hex } from "./hex.tsx";
 import { BLOCK, type KeyDetails } from "./keydetails.ts";
 import { Ladder } from "./ladder.tsx";
-import type { ExplorerSession } from "./session.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
 
 export function Inspector({ session }: { session: ExplorerSession }) {
   const { selection, item, itemError } = useStore(session);

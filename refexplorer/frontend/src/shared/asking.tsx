@@ -2,10 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 
-import { Sentence } from "../shared/parts.tsx";
-import { useStore } from "../shared/store.ts";
-import type { Progress } from "../shared/wire.ts";
-import type { Asked } from "./keydetails.ts";
+import { Sentence } from "./parts.tsx";
+import { useStore } from "./store.ts";
+import type { Progress } from "./wire.ts";
+import type { Asked } from "../key/keydetails.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** What an answer says of the access that it needs. */

@@ -4,8 +4,8 @@ import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Badge } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, Kind } from "../shared/wire.ts";
-import type { ExplorerSession } from "./session.ts";
-import type { Mode } from "./state.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
+import type { Mode } from "../explorer/state.ts";
 
 const HINTS: Record<Mode, string> = {
   glob: "air/*.0",

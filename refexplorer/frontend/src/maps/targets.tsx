@@ -4,14 +4,14 @@ import { useEffect } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
-import { Waited } from "./asking.tsx";
+import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import { targetName } from "./cells.ts";
 import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import type { Span, Strip } from "./maps.ts";
 import { series } from "./palette.ts";
-import type { ExplorerSession } from "./session.ts";
-import { arrayName, summary } from "./stretches.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
+import { arrayName, summary } from "./intervals.ts";
 import { StripBoard } from "./strip.tsx";
 import { TargetCheck, TargetTable } from "./targettable.tsx";
 

@@ -1,6 +1,6 @@
 /** The rows around what is on the screen; the rest stays in Python. */
 
-import type { Count } from "./wire.ts";
+import type { Count } from "../wire.ts";
 
 export interface RowsReply<R> {
   start: Count;

@@ -1,7 +1,7 @@
 /** Where a key is named, in a widget that has no tree to choose it from. */
 
 import { useStore } from "../shared/store.ts";
-import type { ExplorerSession } from "./session.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
 
 export function KeyField({ session }: { session: ExplorerSession }) {
   const { selection } = useStore(session);

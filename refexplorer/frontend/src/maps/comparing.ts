@@ -4,7 +4,7 @@ import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import type { Changes, ExplorerWire } from "../shared/wire.ts";
 import type { GridPicture } from "./maps.ts";
-import { Waiting } from "./waiting.ts";
+import { Waiting } from "../shared/waiting.ts";
 
 export interface ChangePicture extends Changes {
   /** The picture that it belongs to. */

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { bytes, count, counted, fileName, KIND_NAMES } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
-import { Waited } from "./asking.tsx";
+import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Kind } from "../shared/wire.ts";
 import { fitting } from "./changecells.ts";
@@ -14,7 +14,7 @@ import { ChunkBoard, domainOf, ramp } from "./chunkboard.tsx";
 import { Choice, Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import type { GridPicture, Span } from "./maps.ts";
 import { kindInk, series } from "./palette.ts";
-import type { ExplorerSession } from "./session.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
 
 export function Chunks({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);

@@ -63,10 +63,11 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"wire"},
         {"maps", "preview", "text"},
         {"editor"},
-        {"exercises", "key"},
+        {"exercises", "key", "overview"},
         {"tree"},
-        {"explorer"},
         {"snapshots"},
+        {"registry"},
+        {"explorer"},
     ),
 }
 """By package, what is in it from left to right: a module imports what stands left of its own room.

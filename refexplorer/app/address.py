@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-OTHER_VIEWS = ("editor", "exercises")
-"""Views of the page beside the explorer."""
-VIEWS = ("key", "data", "chunks", "targets", *OTHER_VIEWS)
-"""What an address may name as its view; the first tab of the explorer has no name."""
+from refexplorer.views.registry import addressed
 
 
 class Address(NamedTuple):
@@ -19,7 +16,7 @@ class Address(NamedTuple):
     source
         What is open: the name of an offered set, a path or a URL; empty on the start screen.
     view
-        One of `VIEWS`; empty for the first tab.
+        A tab of the explorer or another view of the page, as `addressed`; empty for the first tab.
     key
         The key or path that is chosen.
     slice
@@ -36,7 +33,7 @@ class Address(NamedTuple):
         """Read a query; what it does not name, or what the page does not know, is left out."""
         found = parse_qs(query)
         place = cls(**{name: found[name][-1] for name in cls._fields if name in found})
-        return place if place.view in VIEWS else place._replace(view="")
+        return place if place.view in addressed() else place._replace(view="")
 
     def __str__(self) -> str:
         return urlencode({name: text for name, text in self._asdict().items() if text}, safe="/:,")

@@ -15,6 +15,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.registry import described, screens
 from refexplorer.views.wire.answering import Buffers, Message, event
 from refexplorer.views.wire.editor_messages import Explore
 from refexplorer.views.wire.messages import Done
@@ -67,10 +68,12 @@ class ExplorerView(View):
 
     selection = param.String(doc="The key or path that is chosen.")
     asked = param.Dict({"address": "", "step": 0}, doc="Where it shall go, as `go` says.")
+    parts = param.List(item_type=dict, doc="Name, label and title of each of its views.")
     here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
 
     def __init__(self, references: ReferenceSet, allow: Iterable[str] = ()) -> None:
-        super().__init__(ExplorerController(references, allow=allow, served=True))
+        controller = ExplorerController(references, allow=allow, served=True)
+        super().__init__(controller, parts=described())
 
     def go(self, address: str, step: int) -> None:
         """Go where an address says.
@@ -127,6 +130,7 @@ class Frame(JSComponent):
     _bundle = FOLDER / "page.js"
 
     view = param.String("start", doc="start, explorer, or another view of the page.")
+    screens = param.List(item_type=dict, doc="Name and label of those in the header.")
     place = param.Dict(
         {"address": "", "step": 0},
         doc="Where the person is, as the query of the address, and the last step of the history "
@@ -143,7 +147,7 @@ class Frame(JSComponent):
     def __init__(self, sets: Mapping[str, str], largest: int) -> None:
         listed = [{"title": title, "source": source} for source, title in sets.items()]
         super().__init__(  # type: ignore[no-untyped-call]
-            sets=listed, largest=largest, sizing_mode="stretch_width", margin=0
+            sets=listed, screens=screens(), largest=largest, sizing_mode="stretch_width", margin=0
         )
 
     def ask_for_piece(self, start: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import panel
 
 from refexplorer import demo
-from refexplorer.app.address import OTHER_VIEWS, Address, is_shareable
+from refexplorer.app.address import Address, is_shareable
 from refexplorer.app.components import EditorView, ExplorerView, Frame, View
 from refexplorer.app.library import Library
 from refexplorer.app.opening import OpeningWatch
@@ -20,8 +20,7 @@ from refexplorer.app.turns import Turns
 from refexplorer.app.upload import Upload
 from refexplorer.markup import escape
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.registry import EXPLORER, SCREENS
 from refexplorer.views.wire.answering import Operations, read, sentence
 from refexplorer.views.wire.page_messages import (
     BeginUpload,
@@ -45,7 +44,7 @@ OPENINGS = 4
 """Sets that one page opens at once; one that nobody waits for is stopped soon."""
 Opening = Callable[..., ReferenceSet]
 """Opens a set; takes the `OpeningWatch` of the page."""
-START, EXPLORER = "start", "explorer"
+START = "start"
 
 
 class ServedPage:
@@ -185,7 +184,7 @@ class ServedPage:
         def finish(opened: Future[ReferenceSet]) -> None:
             if self._attempt is not attempt:
                 return
-            turned = self._frame.view != begun and self._frame.view in OTHER_VIEWS
+            turned = self._frame.view != begun and self._frame.view in SCREENS
             view = self._frame.view if turned else place.view
             try:
                 self.show(opened.result(), place.source, place._replace(view=view))
@@ -200,7 +199,7 @@ class ServedPage:
 
     def _stand(self, place: Address) -> None:
         """Show the place that an address names, without another step in the history."""
-        view = place.view if place.view in OTHER_VIEWS else START
+        view = place.view if place.view in SCREENS else START
         if view == START and self._explorer and (place.source or not self._source):
             self._explorer.go(str(place), self._step)
             view = EXPLORER
@@ -210,7 +209,7 @@ class ServedPage:
     def _turn(self, *_: object) -> None:
         """Show the view that the header says; the others keep what they hold."""
         chosen = self._frame.view
-        if chosen in OTHER_VIEWS and chosen not in self._made:
+        if chosen in SCREENS and chosen not in self._made:
             self._made[chosen] = self._make(chosen)
             self._views.append(self._made[chosen])
         for name, view in self._made.items():
@@ -220,9 +219,7 @@ class ServedPage:
         self._tell()
 
     def _make(self, view: str) -> View:
-        if view == "exercises":
-            return EditorView(ExercisesController(), self._explore_edited)
-        return EditorView(EditorController(self._editable()), self._explore_edited)
+        return EditorView(SCREENS[view].controller(self._editable), self._explore_edited)
 
     def _editable(self) -> str:
         """Return the text of the set, or an example and a notice of why it is one."""
@@ -239,7 +236,7 @@ class ServedPage:
         if self._frame.opening:
             return
         view, place = self._frame.view, Address()
-        if view in OTHER_VIEWS:
+        if view in SCREENS:
             place = Address(self._source, view)
         elif view == EXPLORER and self._explorer and self._source:
             place = Address.read(self._explorer.address)._replace(source=self._source)

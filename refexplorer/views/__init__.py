@@ -1,6 +1,6 @@
-"""What is shown, without saying where: one controller for each view, frozen models.
+"""What is shown, without saying where: one record and one controller for each view, frozen models.
 
-Rooms from left to right: `wire`, then `preview`, `maps`, `text`, `editor`, `key`, `tree`,
-`exercises`, `explorer`, and `snapshots` for where no script runs. Begin with
-`explorer.explorer_controller`.
+Rooms from left to right: `wire`, then `preview`, `maps`, `text`, `editor`, `key`, `overview`,
+`tree`, `exercises`, `snapshots` for where no script runs, the `registry` of all views, and
+`explorer`. Begin with `registry`.
 """

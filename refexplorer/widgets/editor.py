@@ -10,7 +10,8 @@ from ipywidgets import widget_serialization
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.snapshots.editor_snapshot import editor_html, editor_text
+from refexplorer.views.registry import EDITOR
+from refexplorer.views.snapshots.editor_snapshot import editor_text
 from refexplorer.views.wire.editor_messages import Explore
 from refexplorer.views.wire.messages import Done
 from refexplorer.widgets.bundles import bundle_text
@@ -85,7 +86,7 @@ class TemplateEditor(StillWidget):
         return bundle_text("editor")
 
     def _still(self) -> tuple[str, str]:
-        return editor_html(self._controller), editor_text(self._controller)
+        return EDITOR.html(self._controller), editor_text(self._controller)
 
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
         for reply, attached in self._controller.handle(message, buffers):

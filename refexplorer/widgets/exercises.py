@@ -8,7 +8,8 @@ from typing import Any
 import traitlets
 
 from refexplorer.views.exercises.exercise_controller import ExercisesController
-from refexplorer.views.snapshots.editor_snapshot import editor_text, exercises_html
+from refexplorer.views.registry import EXERCISES
+from refexplorer.views.snapshots.editor_snapshot import editor_text
 from refexplorer.widgets.editor import TemplateEditor
 
 
@@ -44,7 +45,7 @@ class Exercises(TemplateEditor):
         self._host(ExercisesController(exercise, solved))
 
     def _still(self) -> tuple[str, str]:
-        return exercises_html(self._controller), editor_text(self._controller)
+        return EXERCISES.html(self._controller), editor_text(self._controller)
 
     def _take(self) -> None:
         super()._take()

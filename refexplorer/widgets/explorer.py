@@ -12,7 +12,9 @@ import traitlets
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.snapshots.explorer_snapshot import complete, still_html, still_text
+from refexplorer.views.maps.map_changes import Comparison
+from refexplorer.views.registry import EXPLORER, described, part_named, still_html, still_text
+from refexplorer.views.snapshots.explorer_snapshot import complete
 from refexplorer.views.wire.answering import event, nowhere
 from refexplorer.views.wire.explorer_messages import Greet, Opened, TreeRows
 from refexplorer.views.wire.json_form import to_wire
@@ -53,6 +55,8 @@ class ReferencesWidget(StillWidget):
         The set that is shown; setting it shows another one.
     first
         For the front end: the answers to what a view asks first, while they are true.
+    parts
+        For the front end: the name, label and title of each part.
 
     Raises
     ------
@@ -67,6 +71,15 @@ class ReferencesWidget(StillWidget):
     references = ReferencesTrait()
     part = traitlets.Unicode(read_only=True).tag(sync=True)
     first = traitlets.Dict(read_only=True).tag(sync=True)
+    parts = traitlets.List(traitlets.Dict(), read_only=True).tag(sync=True)
+
+    _part = EXPLORER
+
+    def __init_subclass__(cls, *, part: str | None = None, **options: Any) -> None:
+        """Make a widget of one part of the explorer, by its name in the registry."""
+        super().__init_subclass__(**options)
+        if part is not None:
+            cls._part = part_named(part).name
 
     def __init__(
         self,
@@ -86,6 +99,14 @@ class ReferencesWidget(StillWidget):
         self.on_msg(self._receive)
         # The browser loads the front end meanwhile, since the widget is open there already.
         self.set_trait("first", _asked_first(self._controller))
+
+    @traitlets.default("part")
+    def _own_part(self) -> str:
+        return self._part
+
+    @traitlets.default("parts")
+    def _all_parts(self) -> list[dict[str, Any]]:
+        return described()
 
     @property
     def _esm(self) -> str:
@@ -122,7 +143,7 @@ class ReferencesWidget(StillWidget):
             return
         allowed = self._controller.policy.granted
         self._controller.post = nowhere
-        other = self._controller.comparison.other
+        other = self._controller.part(Comparison).other
         self._controller = ExplorerController(change["new"], allow=allowed, compare=other)
         self._controller.post = self.send
         self.selection = ""
@@ -137,43 +158,31 @@ class Explorer(ReferencesWidget):
     Parameters, traits and errors are those of `ReferencesWidget`, as of all its parts.
     """
 
-    part = traitlets.Unicode("explorer", read_only=True).tag(sync=True)
 
-
-class KeyTree(ReferencesWidget):
+class KeyTree(ReferencesWidget, part="tree"):
     """The keys of a reference set as a tree, with a search; see `ReferencesWidget`."""
 
-    part = traitlets.Unicode("tree", read_only=True).tag(sync=True)
 
-
-class KeyInspector(ReferencesWidget):
+class KeyInspector(ReferencesWidget, part="key"):
     """All that is known of one key without a request; see `ReferencesWidget`."""
 
-    part = traitlets.Unicode("key", read_only=True).tag(sync=True)
 
-
-class ArrayPreview(ReferencesWidget):
+class ArrayPreview(ReferencesWidget, part="data"):
     """The values of an array, read part by part when asked to; see `ReferencesWidget`."""
 
-    part = traitlets.Unicode("data", read_only=True).tag(sync=True)
 
-
-class ChunkGrid(ReferencesWidget):
+class ChunkGrid(ReferencesWidget, part="chunks"):
     """The chunks of an array as a map; see `ReferencesWidget`.
 
     `refexplorer.refset.grids.chunk_grid.ChunkReferences` holds the numbers behind it.
     """
 
-    part = traitlets.Unicode("chunks", read_only=True).tag(sync=True)
 
-
-class TargetMap(ReferencesWidget):
+class TargetMap(ReferencesWidget, part="targets"):
     """The targets of a set, and the bytes of one of them as a strip; see `ReferencesWidget`.
 
     `refexplorer.refset.targets.layout.TargetLayout` holds the numbers behind it.
     """
-
-    part = traitlets.Unicode("targets", read_only=True).tag(sync=True)
 
 
 def explore(source: object, **options: Any) -> Explorer:

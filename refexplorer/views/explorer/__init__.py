@@ -1,4 +1,4 @@
-"""The explorer: one controller over tree, key, preview and maps.
+"""The explorer: `explorer_controller` makes the controllers of its parts and passes requests on.
 
-`explorer_controller` composes them; `overview` is the set as xarray shows it.
+The parts are those of `refexplorer.views.registry`.
 """

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.fetch_many import Advance, FetchProgress, fetch_many
-from refexplorer.data.fetch.target_reader import Targets, held
+from refexplorer.data.fetch.target_reader import held
 from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.ladder import ladder
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
 from refexplorer.views.editor.derivation import steps_of
+from refexplorer.views.preview.libraries import load_array_libraries
 from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import (
     BytesReply,
     Climbed,
@@ -28,13 +30,9 @@ from refexplorer.views.wire.explorer_messages import (
     ReadBytes,
     WriteCode,
 )
-from refexplorer.views.wire.jobs import Answer, Jobs, Report
-from refexplorer.views.wire.libraries import load_array_libraries
+from refexplorer.views.wire.jobs import Answer, Report
 from refexplorer.views.wire.messages import Request
 from refexplorer.views.wire.models import BytesPage, LadderReply, Rung
-
-if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
 
 PAGE = 2**16
 """Most bytes of a page."""
@@ -45,22 +43,12 @@ Ask = Callable[[Any, Advance], Answer]
 
 
 class KeyDetails:
-    """Answers questions about one key, each in a thread of its own.
+    """Answers questions about one key, each in a thread of its own."""
 
-    Parameters
-    ----------
-    refs
-        The opened set.
-    targets
-        Reads the bytes.
-    jobs
-        Runs what is asked, and tells how far a reading is.
-    """
-
-    def __init__(self, refs: ReferenceSet, targets: Targets, jobs: Jobs) -> None:
-        self._refs = refs
-        self._targets = targets
-        self._jobs = jobs
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._targets = context.targets
+        self._jobs = context.jobs
 
     @property
     def operations(self) -> Operations:

@@ -13,15 +13,14 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
 from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences
 from refexplorer.refset.grids.grid_view import GridView, reduce
-from refexplorer.views.wire.answering import Buffers, floats
+from refexplorer.views.wire.answering import Buffers, Operations, floats
+from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import GridMap, ShowGrid
-from refexplorer.views.wire.failure_log import Outcomes
 from refexplorer.views.wire.jobs import Report, go_on, unheard
 from refexplorer.views.wire.map_models import Grid, MapTarget
 
 if TYPE_CHECKING:
     from refexplorer.data.audit.report.audit_report import Audit
-    from refexplorer.referenceset import ReferenceSet
 
 CELLS = 120
 """Most rows and most columns of a picture."""
@@ -32,22 +31,16 @@ _STEPS = 3
 class ChunkMap:
     """Answers what a map of chunks asks; keeps the grid of the last array.
 
-    Parameters
-    ----------
-    refs
-        The opened set.
-    outcomes
-        Which chunks failed in this session.
-
     Attributes
     ----------
     last
         The last answer, for a host that shows it without a front end.
     """
 
-    def __init__(self, refs: ReferenceSet, outcomes: Outcomes) -> None:
-        self._refs = refs
-        self._outcomes = outcomes
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._outcomes = context.outcomes
+        self.operations: Operations = {ShowGrid: context.jobs.in_turn(self.show)}
         self.last: tuple[Grid, Buffers] | None = None
         self._kept: tuple[str, ChunkReferences] | None = None
         self._audit: tuple[Audit, str, np.ndarray] | None = None

@@ -15,8 +15,9 @@ from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.differences.comparing import CHANGES
 from refexplorer.spec.core.references import Reference
 from refexplorer.views.wire.answering import Operations, floats
+from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import Compared, CompareWith, ShowChanges
-from refexplorer.views.wire.jobs import Answer, Jobs, Report, go_on
+from refexplorer.views.wire.jobs import Answer, Report, go_on
 from refexplorer.views.wire.map_models import ChangeKind, ChangeRow, Changes
 from refexplorer.views.wire.messages import Done
 
@@ -36,27 +37,13 @@ _TEXT = 200
 
 
 class Comparison:
-    """Answers how the set of an explorer differs from another one.
+    """Answers how the set of an explorer differs from another one."""
 
-    Parameters
-    ----------
-    refs
-        The set that is shown.
-    other
-        What it is compared with: the set as it was before; None for nothing yet.
-    jobs
-        Runs what takes long.
-    named_here
-        Whether the person may name the other set; its source is opened as any other.
-    """
-
-    def __init__(
-        self, refs: ReferenceSet, other: ReferenceSet | None, jobs: Jobs, *, named_here: bool
-    ) -> None:
-        self._refs = refs
-        self._other = other
-        self._jobs = jobs
-        self._named_here = named_here
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._other = context.compare
+        self._jobs = context.jobs
+        self._named_here = context.compare_here
         self._lock = threading.Lock()
         self._found: Difference | None = None
         self._kept: tuple[str, np.ndarray] | None = None

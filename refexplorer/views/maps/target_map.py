@@ -10,14 +10,16 @@ from msgspec import UNSET
 from refexplorer.data.check.check_results import TargetCheck
 from refexplorer.data.check.checking import check_targets
 from refexplorer.data.check.journal import Journal
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.targets.layout import TargetLayout, TargetRange, TargetSummary
-from refexplorer.views.wire.answering import Buffers, floats
+from refexplorer.views.wire.answering import Buffers, Operations, floats
+from refexplorer.views.wire.code import code_of_check
+from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import (
     Checked,
+    CheckTargets,
     ShowTarget,
     TargetPage,
     TargetReply,
@@ -28,7 +30,6 @@ from refexplorer.views.wire.map_models import Layout, MapArray, MapRange, Target
 
 if TYPE_CHECKING:
     from refexplorer.data.audit.report.audit_report import Audit
-    from refexplorer.referenceset import ReferenceSet
 
 ROWS = 1000
 """Most rows that one answer carries."""
@@ -56,9 +57,16 @@ class TargetMapView:
         The last answer, for a host that shows it without a front end.
     """
 
-    def __init__(self, refs: ReferenceSet, targets: Targets) -> None:
-        self._refs = refs
-        self._targets = targets
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._targets = context.targets
+        self._jobs = context.jobs
+        self._did = context.did
+        self.operations: Operations = {
+            TargetRows: self._jobs.in_turn(self.rows),
+            ShowTarget: self._jobs.in_turn(self.show),
+            CheckTargets: self._check,
+        }
         self._checked: dict[str | None, TargetCheck] = {}
         self._audit: tuple[Audit, dict[str | None, Known]] | None = None
         self.last: tuple[Layout, Buffers] | None = None
@@ -95,8 +103,12 @@ class TargetMapView:
             self._audit = audit, dict(zip(urls, map(Known, *facts), strict=True))
         return {} if self._audit is None else self._audit[1]
 
-    def check(self, report: Report) -> tuple[Checked, Buffers]:
-        """Answer ``targets.check``: ask each target that may be read for its size."""
+    def _check(self, request: CheckTargets) -> None:
+        self._did(code_of_check(self._targets.policy.granted))
+        self._jobs.start(request, self._ask_all)
+
+    def _ask_all(self, report: Report) -> tuple[Checked, Buffers]:
+        """Ask each target that may be read for its size."""
 
         def checked(done: int, of: int) -> bool:
             return report(done, of, f"{done:,} of {of:,} targets")

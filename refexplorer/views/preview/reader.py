@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import RefexplorerError
+from refexplorer.views.preview.libraries import load_array_libraries
 from refexplorer.views.preview.preview import plan, preview
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import Region, first_look, of_chunk, parse, slices, whole
 from refexplorer.views.preview.values import Decoding
+from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.code import code_of_slices
+from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import Planned, PlanSlice, ReadChunk, WasRead
-from refexplorer.views.wire.failure_log import Outcomes
-from refexplorer.views.wire.jobs import Answer, Jobs, Report
-from refexplorer.views.wire.libraries import load_array_libraries
+from refexplorer.views.wire.jobs import Answer, Report
 from refexplorer.views.wire.models import Reading
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
@@ -32,16 +32,16 @@ class PreviewReader:
         The last reading with its values, for a host that shows it without a front end.
     """
 
-    def __init__(
-        self, refs: ReferenceSet, targets: Targets, jobs: Jobs, outcomes: Outcomes
-    ) -> None:
-        self._refs = refs
-        self._jobs = jobs
-        self.chunks = DecodedChunks(refs, targets, outcomes)
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._policy = context.targets.policy
+        self._jobs = context.jobs
+        self._did = context.did
+        self.chunks = DecodedChunks(self._refs, context.targets, context.outcomes)
         self.last: tuple[Reading, bytes | None] | None = None
+        self.operations: Operations = {PlanSlice: self._plan, ReadChunk: self._read}
 
-    def plan(self, request: PlanSlice) -> Planned:
-        """Answer ``slice.plan``."""
+    def _plan(self, request: PlanSlice) -> Planned:
         array = self._array(request.array)
         if request.index is None and request.slices is None:
             places = first_look(array)
@@ -49,13 +49,10 @@ class PreviewReader:
             places = _places(array, request)
         return Planned(plan(self._refs, array, places, self.chunks))
 
-    def named(self, request: ReadChunk) -> tuple[str, tuple[str, ...]]:
-        """Return the array and the slices that a request to read names."""
+    def _read(self, request: ReadChunk) -> None:
         array = self._array(request.array)
-        return array.path, slices(array, _places(array, request))
-
-    def read(self, request: ReadChunk) -> None:
-        """Answer ``chunk.read`` later."""
+        named = slices(array, _places(array, request))
+        self._did(code_of_slices(self._refs, array.path, named, self._policy.granted))
         self._jobs.start(request, lambda report: self._reading(request, report))
 
     def _reading(self, request: ReadChunk, report: Report) -> Answer:

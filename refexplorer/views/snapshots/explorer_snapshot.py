@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,13 +23,20 @@ from refexplorer.markup import (
     table,
 )
 from refexplorer.views.key.inspector import item
+from refexplorer.views.maps.chunk_map import ChunkMap
+from refexplorer.views.maps.map_changes import Comparison
+from refexplorer.views.maps.target_map import TargetMapView
+from refexplorer.views.preview.reader import PreviewReader
 from refexplorer.views.snapshots import pictures
+from refexplorer.views.tree.tree_controller import TreeController
+from refexplorer.views.wire.context import PartController
 from refexplorer.views.wire.explorer_messages import ShowGrid, ShowTarget
 from refexplorer.views.wire.models import Reading, Row
 from refexplorer.views.wire.notes import SOON, known
 
 if TYPE_CHECKING:
-    from refexplorer.views.explorer.explorer_controller import ExplorerController
+    from refexplorer.data.access.policy import AccessPolicy
+    from refexplorer.referenceset import ReferenceSet
 
 LONGEST = 300_000
 """Most characters of the HTML of one widget."""
@@ -38,65 +45,84 @@ _TARGETS = 20
 _NAME = 160
 _TEXT = 2_000
 
-Section = Callable[["ExplorerController"], str]
+C = TypeVar("C", bound=PartController)
 
 
-def still_html(controller: ExplorerController, part: str) -> str:
-    """Return a view as it is now; at most `LONGEST` characters, no script, no style needed.
+class Shown(Protocol):
+    """An explorer of which a snapshot is made: its set, what is chosen, and its controllers."""
 
-    Parameters
-    ----------
-    controller
-        Holds the state.
-    part
-        ``"explorer"``, or the name of one of its parts: tree, key, data, chunks, targets.
-    """
-    html = _title(controller)
-    for section in _PARTS[part]:
+    @property
+    def references(self) -> ReferenceSet:
+        """The set that is shown."""
+        ...
+
+    @property
+    def policy(self) -> AccessPolicy:
+        """What may be read."""
+        ...
+
+    @property
+    def selection(self) -> str:
+        """The path that is chosen."""
+        ...
+
+    def part(self, kind: type[C]) -> C:
+        """Return the controller of a part."""
+        ...
+
+
+Section = Callable[[Shown], str]
+
+
+def html(controller: Shown, sections: Iterable[Section]) -> str:
+    """Return sections as one document; at most `LONGEST` characters, no script, no style needed."""
+    document = _title(controller)
+    for section in sections:
         try:
             more = section(controller)
         except RefexplorerError as error:
             more = f"<p>{shown(str(error))}</p>"
-        if len(html) + len(more) < LONGEST - 100:
-            html += more
-    return f'<div class="refexplorer">{html}</div>'
+        if len(document) + len(more) < LONGEST - 100:
+            document += more
+    return f'<div class="refexplorer">{document}</div>'
 
 
-def still_text(controller: ExplorerController, part: str) -> str:
-    """Return a view as one line of text."""
+def text(controller: Shown, name: str) -> str:
+    """Return what is shown as one line of text; `name` is what it is."""
     refs = controller.references
     chosen = f", {controller.selection} chosen" if controller.selection else ""
-    name = "explorer" if part == "explorer" else f"{part} view"
     return escape(f"{name} of {refs.source.name}: {facts_text(refs.summary())}{chosen}")
 
 
-def _title(controller: ExplorerController) -> str:
+def _title(controller: Shown) -> str:
     refs = controller.references
     facts = shown(facts_text(refs.summary()))
     return f"<p><b>{shown(refs.source.name, _NAME)}</b> ({refs.source.form}): {facts}</p>"
 
 
-def complete(controller: ExplorerController) -> None:
-    """Find what `still_html` leaves out of a large set, which would hold up its first look."""
+def complete(controller: Shown) -> None:
+    """Find what the sections leave out of a large set, which would hold up its first look."""
     refs = controller.references
     _ = refs.diagnostics
     with suppress(RefexplorerError):
-        controller.comparison.difference()
+        controller.part(Comparison).difference()
     with suppress(RefexplorerError):
         _draw_chunks(controller)
     with suppress(RefexplorerError):
-        controller.target_map.show(ShowTarget())
+        controller.part(TargetMapView).show(ShowTarget())
 
 
-def _notes(controller: ExplorerController) -> str:
+def notes_section(controller: Shown) -> str:
+    """Return what is odd about the set, if that is known."""
     found = known(controller.references)
     if found is None:
         return "<p>This set was not checked for errors yet.</p>"
     return notes_html(found)
 
 
-def _tree(controller: ExplorerController) -> str:
-    rows, total = controller.window(0, ROWS)
+def tree_section(controller: Shown) -> str:
+    """Return the first rows of the tree, or of the search."""
+    rows, total = controller.part(TreeController).window(0, ROWS)
     cells = [_row_cells(row) for row in rows]
     if total > len(rows):
         cells.append([f"… {total - len(rows):,} more", "", "", "", ""])
@@ -116,7 +142,8 @@ def _row_cells(row: Row) -> list[str]:
     ]
 
 
-def _key(controller: ExplorerController) -> str:
+def key_section(controller: Shown) -> str:
+    """Return what is known of the key that is chosen."""
     path = controller.selection
     if not path:
         return ""
@@ -138,10 +165,11 @@ def _key(controller: ExplorerController) -> str:
     return table(("", "Selected"), [fact for fact in facts if fact[1]]) + text
 
 
-def _data(controller: ExplorerController) -> str:
-    if controller.reader.last is None:
+def data_section(controller: Shown) -> str:
+    """Return the last values that were read."""
+    if (last := controller.part(PreviewReader).last) is None:
         return "<p>No values have been read.</p>"
-    reading, buffer = controller.reader.last
+    reading, buffer = last
     parts = [_caption(reading)]
     if buffer is not None and reading.minimum is not None and reading.maximum is not None:
         values = np.frombuffer(buffer, "<f8").reshape(reading.shape)
@@ -204,12 +232,13 @@ def _value(value: float, is_time: bool) -> str:
     return moment_text(value) if is_time else number_text(value)
 
 
-def _chunks(controller: ExplorerController) -> str:
-    if controller.chunk_map.last is None and controller.references.count <= SOON:
+def chunks_section(controller: Shown) -> str:
+    """Return the map of chunks that was drawn last; of a small set one is drawn."""
+    if controller.part(ChunkMap).last is None and controller.references.count <= SOON:
         _draw_chunks(controller)
-    if controller.chunk_map.last is None:
+    if (last := controller.part(ChunkMap).last) is None:
         return ""
-    grid, buffers = controller.chunk_map.last
+    grid, buffers = last
     states = [f"{n:,} {state}" for state, n in zip(grid.states, grid.counts, strict=True) if n]
     size = " \N{MULTIPLICATION SIGN} ".join(f"{n:,}" for n in grid.grid) or "1"
     words = f"{size} chunks of {grid.array or '/'}: {', '.join(states)}"
@@ -225,12 +254,12 @@ def _chunks(controller: ExplorerController) -> str:
     return f"<p>{shown(words)}{down}<br>{picture}<br>{'<br>'.join(legend)}</p>"
 
 
-def _draw_chunks(controller: ExplorerController) -> None:
+def _draw_chunks(controller: Shown) -> None:
     array = _array_of(controller)
-    controller.chunk_map.show(ShowGrid(array=array))
+    controller.part(ChunkMap).show(ShowGrid(array=array))
 
 
-def _array_of(controller: ExplorerController) -> str | None:
+def _array_of(controller: Shown) -> str | None:
     """Return the array that the selection is or belongs to."""
     refs, path = controller.references, controller.selection
     if path in refs.arrays():
@@ -239,15 +268,17 @@ def _array_of(controller: ExplorerController) -> str | None:
     return None if owner is None else owner[0]
 
 
-def _changes(controller: ExplorerController) -> str:
-    comparison, count = controller.comparison, controller.references.count
+def changes_section(controller: Shown) -> str:
+    """Return what changed since the set that it is compared with."""
+    comparison, count = controller.part(Comparison), controller.references.count
     found = comparison.difference() if count <= SOON else comparison.found
     return "" if found is None else difference_html(found)
 
 
-def _targets(controller: ExplorerController) -> str:
+def targets_section(controller: Shown) -> str:
+    """Return the first targets, and the bytes of the one that was shown last."""
     refs = controller.references
-    if refs.count > SOON and controller.target_map.last is None:
+    if refs.count > SOON and controller.part(TargetMapView).last is None:
         return ""
     found = refs.targets(0, _TARGETS)
     rows = [
@@ -264,12 +295,13 @@ def _targets(controller: ExplorerController) -> str:
     return table(("Target", "Ranges", "Referenced", "Share"), rows) + _strip(controller)
 
 
-def _strip(controller: ExplorerController) -> str:
-    if controller.target_map.last is None:
-        controller.target_map.show(ShowTarget())
-    if controller.target_map.last is None:
+def _strip(controller: Shown) -> str:
+    target_map = controller.part(TargetMapView)
+    if target_map.last is None:
+        target_map.show(ShowTarget())
+    if target_map.last is None:
         return ""
-    layout, buffers = controller.target_map.last
+    layout, buffers = target_map.last
     if not layout.ranges:
         return ""
     overlaps = f", {counted(layout.shared, 'overlap')}" if layout.shared else ""
@@ -285,13 +317,3 @@ def _strip(controller: ExplorerController) -> str:
 
 def _shape(sizes: tuple[int, ...]) -> str:
     return " \N{MULTIPLICATION SIGN} ".join(f"{size:,}" for size in sizes) or "one value"
-
-
-_PARTS: dict[str, tuple[Section, ...]] = {
-    "explorer": (_notes, _tree, _key, _data, _chunks, _changes, _targets),
-    "tree": (_tree,),
-    "key": (_key,),
-    "data": (_data,),
-    "chunks": (_chunks, _changes),
-    "targets": (_targets,),
-}

@@ -1,4 +1,5 @@
 """The tree as rows on a screen, and a search that may be stopped.
 
-`visible_rows` finds the rows by arithmetic, `timed_search` those that match.
+`tree_controller` answers, `visible_rows` finds the rows by arithmetic, `timed_search` those that
+match.
 """

@@ -1,4 +1,4 @@
-"""The Python that does what a click did."""
+"""The Python that does what a person did: choosing a key, searching, reading, checking."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.refset.queries.internals import internals
+from refexplorer.spec.core.references import Kind
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -40,6 +41,24 @@ def _code_of_absent(refs: ReferenceSet, key: str, granted: Sequence[str]) -> str
         return f"refs.left_out({key!r})"
     arguments = [repr(owner[0]), repr(owner[1]), *filter(None, [allowing(granted)])]
     return f"refs.chunk({', '.join(arguments)})"
+
+
+def code_of_search(pattern: str, mode: str, kinds: Sequence[Kind]) -> str:
+    """Return the search of a pattern in the set, which is called ``refs``."""
+    kind = f", kind={[str(each) for each in kinds]!r}" if kinds else ""
+    return f"list(refs.find({pattern!r}, mode={mode!r}{kind}))"
+
+
+def code_of_slices(
+    refs: ReferenceSet, path: str, slices: Sequence[str], granted: Sequence[str] = ()
+) -> str:
+    """Return the reading of a part of an array, as `views.preview.regions` writes it."""
+    return f"{code(refs, path, granted)}[{', '.join(slices) or '()'}]"
+
+
+def code_of_check(granted: Sequence[str]) -> str:
+    """Return the question to all targets whether they are what the references say."""
+    return f"refs.check_targets({allowing(granted)})"
 
 
 def allowing(granted: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ Answer = tuple[Struct, Buffers]
 """A reply, and what travels beside it."""
 Watched = Callable[[Report], Answer]
 """Answers a request, and reports on the way."""
+Draw = Callable[[Any, Report], Answer]
 
 
 STOPPED = "It was stopped."
@@ -73,6 +75,14 @@ class Jobs:
                 self._turn.release()
 
         self.start(request, in_turn)
+
+    def in_turn(self, draw: Draw) -> Callable[[Request], None]:
+        """Return the operation that runs `draw` in turn."""
+
+        def start(request: Request) -> None:
+            self.start_in_turn(request, lambda report: draw(request, report))
+
+        return start
 
     def cancel(self, request: Cancel) -> Done:
         """Answer ``cancel``, and what is stopped: nobody waits until it has come to a halt."""

@@ -13,6 +13,7 @@ from refexplorer.data.audit.plan import audit_parts
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
+from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import ShowGrid, TargetRows
 from refexplorer.views.wire.failure_log import Outcomes
 
@@ -22,6 +23,10 @@ WHOLE = ShowGrid(array="sst")
 @pytest.fixture
 def refs(demo: Path) -> rx.ReferenceSet:
     return rx.open_references(demo / "broken.json")
+
+
+def targets_of(refs: rx.ReferenceSet) -> Targets:
+    return Targets(AccessPolicy(), None, refs.limits)
 
 
 def counts(chunk_map: ChunkMap) -> dict[str, int]:
@@ -35,7 +40,7 @@ def counts(chunk_map: ChunkMap) -> dict[str, int]:
 
 def test_chunks_that_an_audit_found_wanting_are_failed(refs: rx.ReferenceSet) -> None:
     outcomes = Outcomes()
-    chunk_map = ChunkMap(refs, outcomes)
+    chunk_map = ChunkMap(ViewContext(refs, targets_of(refs), outcomes))
     assert counts(chunk_map) == {"absent": 1, "range": 13, "failed": 4}
     refs.audit(decode="all")
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
@@ -49,7 +54,7 @@ def test_targets_have_the_states_of_an_audit(
     refs: rx.ReferenceSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit_parts, "PART_COST", 400)  # a target has several parts
-    target_map = TargetMapView(refs, Targets(AccessPolicy(), None, refs.limits))
+    target_map = TargetMapView(ViewContext(refs, targets_of(refs)))
     audit = refs.audit(decode="all")
     answer, _ = target_map.rows(TargetRows(start=0, n=10))
     rows = answer.rows

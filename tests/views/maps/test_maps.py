@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refexplorer.views.snapshots.explorer_snapshot import still_html
+from refexplorer.views.registry import still_html
 from tests.helpers.explorer import Host, later, show
 from tests.helpers.sets import DEMO, metadata, raw_set
 

@@ -8,7 +8,8 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.snapshots.explorer_snapshot import LONGEST, still_html, still_text
+from refexplorer.views.registry import still_html, still_text
+from refexplorer.views.snapshots.explorer_snapshot import LONGEST
 from tests.helpers.explorer import Host
 from tests.helpers.sets import DEMO, GEN, HOSTILE
 

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.snapshots.explorer_snapshot import complete, still_html
+from refexplorer.views.registry import still_html
+from refexplorer.views.snapshots.explorer_snapshot import complete
 from refexplorer.views.wire.explorer_messages import Code, WriteCode
 from refexplorer.views.wire.notes import SOON
 from tests.helpers.explorer import Host

@@ -1,25 +1,17 @@
 /** The explorer: header, tree and details side by side, code below; or one part by itself. */
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
-import { Chunks } from "../maps/chunks.tsx";
-import { Data } from "../preview/data.tsx";
 import { Header } from "./header.tsx";
-import { Inspector } from "../key/inspector.tsx";
-import { KeyField } from "../key/keyfield.tsx";
-import { Overview } from "./overview.tsx";
-import { SearchBox } from "../tree/search.tsx";
+import { Keys, PARTS, type PartProps } from "./parts.tsx";
 import { ExplorerSession } from "./session.ts";
 import { Splitter, useShare } from "./splitter.tsx";
-import { TABS, type Part } from "./state.ts";
+import { WHOLE } from "./state.ts";
 import { Tabs } from "./tabs.tsx";
-import { Targets } from "../maps/targets.tsx";
-import { Tree } from "../tree/tree.tsx";
 import { followAddress } from "./whereabouts.ts";
 
 export function Explorer({ host }: ViewProps) {
@@ -29,7 +21,7 @@ export function Explorer({ host }: ViewProps) {
   const { hello, failure } = useStore(session);
   if (failure !== null) return <Blank sentence={failure} retry={() => session.open()} />;
   if (hello === null) return <Blank sentence="Opening the reference set …" />;
-  if (session.part !== "explorer") return <Alone session={session} part={session.part} hello={hello} />;
+  if (session.part !== WHOLE) return <Alone session={session} hello={hello} />;
   return <Whole session={session} hello={hello} />;
 }
 
@@ -41,22 +33,16 @@ interface ShownProps {
 function Whole({ session, hello }: ShownProps) {
   const { tab, code } = useStore(session);
   const [share, setShare] = useShare();
-  const panes = {
-    overview: <Overview session={session} hello={hello} />,
-    key: <Inspector session={session} />,
-    data: <Data session={session} />,
-    chunks: <Chunks session={session} />,
-    targets: <Targets session={session} />,
-  };
+  const tabs = Object.fromEntries(session.tabs.map(({ name, label }) => [name, label]));
   return (
     <section class="view explorer" aria-label={`Reference set ${hello.title}`}>
       <Header hello={hello} showNotes={() => session.show("overview")} />
       <div class="main" style={{ "--tree": `${share}%` }}>
-        <Keys session={session} hello={hello} />
+        <Keys session={session} hello={hello} alone={false} />
         <Splitter share={share} move={setShare} />
         <div class="right">
-          <Tabs names={TABS} chosen={tab} choose={(next) => session.show(next)}>
-            {panes[tab]}
+          <Tabs names={tabs} chosen={tab} choose={(next) => session.show(next)}>
+            <Part name={tab} session={session} hello={hello} alone={false} />
           </Tabs>
         </div>
       </div>
@@ -68,37 +54,21 @@ function Whole({ session, hello }: ShownProps) {
   );
 }
 
-function Keys({ session, hello }: ShownProps) {
-  return (
-    <div class="left">
-      <SearchBox session={session} kinds={hello.facts.kinds} />
-      <Tree session={session} label={`Keys of ${hello.title}`} />
-    </div>
-  );
-}
-
-const NAMES: Record<Exclude<Part, "explorer">, string> = {
-  tree: "Keys",
-  key: "One key",
-  data: "Values",
-  chunks: "Chunks",
-  targets: "Targets",
-};
-
 /** One part in a widget of its own. */
-function Alone({ session, part, hello }: ShownProps & { part: Exclude<Part, "explorer"> }) {
+function Alone({ session, hello }: ShownProps) {
   const { trouble } = useStore(session);
-  const panes: Record<typeof part, ComponentChildren> = {
-    tree: <Keys session={session} hello={hello} />,
-    key: <><KeyField session={session} /><Inspector session={session} /></>,
-    data: <Data session={session} />,
-    chunks: <Chunks session={session} />,
-    targets: <Targets session={session} />,
-  };
+  const { part } = session;
+  const shown = <Part name={part} session={session} hello={hello} alone />;
   return (
-    <section class={`view part ${part}`} aria-label={`${NAMES[part]} of ${hello.title}`}>
-      {part === "tree" ? panes.tree : <div class="pane">{panes[part]}</div>}
+    <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>
+      {part === "tree" ? shown : <div class="pane">{shown}</div>}
       {part !== "tree" && trouble !== null && <p class="failed" role="alert">{trouble}</p>}
     </section>
   );
+}
+
+/** The part that Python names; another version of Python may name one that is not here. */
+function Part({ name, ...props }: PartProps & { name: string }) {
+  const Shown = PARTS[name];
+  return Shown ? <Shown {...props} /> : <Blank sentence={`This front end has no view \`${name}\`.`} />;
 }

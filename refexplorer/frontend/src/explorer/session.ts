@@ -10,7 +10,7 @@ import { KeyDetails } from "../key/keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
-import { START, TABS, type ExplorerState, type Part, type Search, type Tab } from "./state.ts";
+import { START, WHOLE, type ExplorerState, type PartRecord, type Search } from "./state.ts";
 import { Waiting } from "../shared/waiting.ts";
 
 export class ExplorerSession extends Store<ExplorerState> {
@@ -24,7 +24,9 @@ export class ExplorerSession extends Store<ExplorerState> {
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking: Waiting;
   readonly describing: Waiting;
-  readonly part: Part;
+  /** What this widget shows: the explorer, or one part of it by itself. */
+  readonly part: string;
+  private readonly parts: PartRecord[];
   /** Settles when the set is here, or was refused. */
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
@@ -37,10 +39,11 @@ export class ExplorerSession extends Store<ExplorerState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    const { tab } = kept();
-    super({ ...START, tab: tab in TABS ? (tab as Tab) : START.tab });
+    super(START);
     this.host = host;
-    this.part = (host.get("part") as Part | undefined) || "explorer";
+    this.parts = host.get("parts") as PartRecord[];
+    this.state = { ...START, tab: this.tabNamed(kept().tab) };
+    this.part = (host.get("part") as string | undefined) || WHOLE;
     this.wire = new Wire(host);
     this.maps = new Maps(this.wire);
     this.preview = new Preview(this.wire);
@@ -82,7 +85,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       if (first?.["tree.rows"]) this.begin(first["tree.rows"]);
       // The tree has at least one row, or says that it has none.
       else this.rows.reset(1);
-      if (this.part === "explorer" || this.part === "key") void this.seekNotes();
+      if (this.part === WHOLE || this.part === "key") void this.seekNotes();
       const selection = String(this.host.get("selection") ?? "");
       if (selection === "") return;
       this.mark(selection);
@@ -110,7 +113,7 @@ export class ExplorerSession extends Store<ExplorerState> {
 
   /** Asks what is odd about the set, unless that is known. */
   async seekNotes(): Promise<void> {
-    if (this.part === "explorer") await this.first.opened;
+    if (this.part === WHOLE) await this.first.opened;
     const { hello } = this.state;
     if (hello === null || hello.notes !== null) return;
     this.set({ notesError: null });
@@ -149,9 +152,23 @@ export class ExplorerSession extends Store<ExplorerState> {
   }
 
   /** Shows a tab, and remembers it for the next explorer. */
-  show(tab: Tab): void {
+  show(tab: string): void {
     this.set({ tab });
-    if (this.part === "explorer") keep({ tab });
+    if (this.part === WHOLE) keep({ tab });
+  }
+
+  get tabs(): PartRecord[] {
+    return this.parts.filter((each) => each.tab);
+  }
+
+  /** The name of a tab, if there is one of that name, or of the first. */
+  tabNamed(name: string): string {
+    return this.tabs.some((each) => each.name === name) ? name : START.tab;
+  }
+
+  /** What a part is called where it stands by itself. */
+  titleOf(part: string): string {
+    return this.parts.find((each) => each.name === part)?.title ?? part;
   }
 
   /** Lets an action go on by itself; if it fails, its sentence is shown. */

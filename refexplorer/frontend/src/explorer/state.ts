@@ -1,11 +1,17 @@
-/** What the explorer shows, in the words of its tabs, its search and its state. */
+/** What the explorer shows, in the words of its views, its search and its state. */
 
 import type { DatasetView, Hello, Item, Kind } from "../shared/wire.ts";
 
-export const TABS = { overview: "Overview", key: "Key", data: "Data", chunks: "Chunks", targets: "Targets" };
-export type Tab = keyof typeof TABS;
-/** What a widget shows: the explorer, or one part of it by itself. */
-export type Part = "explorer" | "tree" | Exclude<Tab, "overview">;
+/** A part of the explorer, as Python's registry describes it. */
+export interface PartRecord {
+  name: string;
+  label: string;
+  title: string;
+  tab: boolean;
+}
+
+/** The part that is all of them. */
+export const WHOLE = "explorer";
 export type Mode = "glob" | "substring" | "regex";
 
 export interface Search {
@@ -17,7 +23,8 @@ export interface Search {
 export interface ExplorerState {
   hello: Hello | null;
   failure: string | null;
-  tab: Tab;
+  /** The name of the part that is shown beside the tree. */
+  tab: string;
   selection: string;
   item: Item | null;
   itemError: string | null;

@@ -2,8 +2,8 @@
 
 import type { Host, Off } from "../shared/host.ts";
 import type { Place } from "../shared/place.ts";
-import { type ExplorerSession } from "./session.ts";
-import { TABS, type ExplorerState, type Tab } from "./state.ts";
+import type { ExplorerSession } from "./session.ts";
+import { START, type ExplorerState } from "./state.ts";
 
 /** Goes where Python asks, and tells it where the explorer is; a notebook has no address. */
 export function followAddress(host: Host, session: ExplorerSession): Off {
@@ -24,14 +24,16 @@ export function followAddress(host: Host, session: ExplorerSession): Off {
   };
   void go();
   const offs = [session.watch(tell), host.onChange("asked", () => void go())];
-  return () => offs.forEach((off) => off());
+  return () => {
+    for (const off of offs) off();
+  };
 }
 
 function goTo(session: ExplorerSession, asked: URLSearchParams): void {
   const [key, tab] = [asked.get("key") ?? "", asked.get("view") ?? ""];
   if (key !== session.state.selection) session.run(session.reveal(key));
   const steps = (asked.get("slice") ?? "").split(",").map(Number);
-  session.set({ tab: tab in TABS ? (tab as Tab) : "overview", steps: steps.every(isIndex) ? steps : [] });
+  session.set({ tab: session.tabNamed(tab), steps: steps.every(isIndex) ? steps : [] });
 }
 
 function isIndex(step: number): boolean {
@@ -40,6 +42,6 @@ function isIndex(step: number): boolean {
 
 function textOf({ tab, selection, steps }: ExplorerState): string {
   const slice = steps.some((step) => step !== 0) ? steps.join(",") : "";
-  const parts = { view: tab === "overview" ? "" : tab, key: selection, slice };
+  const parts = { view: tab === START.tab ? "" : tab, key: selection, slice };
   return `${new URLSearchParams(Object.entries(parts).filter(([, text]) => text !== ""))}`;
 }

@@ -11,11 +11,8 @@ import { useLost } from "./connection.ts";
 import { useShared } from "./shared.ts";
 import { Opening, Start } from "./start.tsx";
 
-const VIEWS = { explorer: "Explorer", editor: "Template editor", exercises: "Exercises" };
-type View = keyof typeof VIEWS | "start";
-
 export function Page({ host }: ViewProps) {
-  const view = useShared<View>(host, "view");
+  const view = useShared<string>(host, "view");
   const notice = useShared<string>(host, "notice");
   useEffect(() => followAddress(host), [host]);
   return (
@@ -26,14 +23,14 @@ export function Page({ host }: ViewProps) {
         <span class="space" />
         {view !== "start" && <Opening host={host} />}
         {view !== "start" && (
-          <button class="button" onClick={() => host.send({ op: "turn", view: "start" })}>Open another set</button>
+          <button type="button" class="button" onClick={() => host.send({ op: "turn", view: "start" })}>Open another set</button>
         )}
         <ThemeButton />
       </header>
       {useLost() && (
         <p class="lost" role="alert">
           The page has lost its server: nothing that you do arrives any more.{" "}
-          <button class="button" onClick={() => location.reload()}>Load it again</button>
+          <button type="button" class="button" onClick={() => location.reload()}>Load it again</button>
         </p>
       )}
       {notice !== "" && <p class="notice" role="status"><Sentence text={notice} /></p>}
@@ -43,21 +40,22 @@ export function Page({ host }: ViewProps) {
 }
 
 /** The views of the page, always in the same places; there is something to explore once a set is open. */
-function Navigation({ host, view }: { host: Host; view: View }) {
+function Navigation({ host, view }: { host: Host; view: string }) {
   const title = useShared<string>(host, "title");
-  const names = Object.keys(VIEWS) as (keyof typeof VIEWS)[];
+  const screens = useShared<{ name: string; label: string }[]>(host, "screens");
   return (
     <nav aria-label="Views">
-      {names.map((name) => (
+      {screens.map(({ name, label }) => (
         <button
+          type="button"
           key={name}
           class="nav"
-          data-name={VIEWS[name]}
+          data-name={label}
           aria-current={view === name ? "page" : undefined}
           disabled={name === "explorer" && title === ""}
           onClick={() => host.send({ op: "turn", view: name })}
         >
-          {VIEWS[name]}
+          {label}
         </button>
       ))}
     </nav>
@@ -78,7 +76,7 @@ function ThemeButton() {
     document.documentElement.dataset["theme"] = other;
   };
   return (
-    <button class="button theme" onClick={flip} aria-label={`Use ${other} colours`}>
+    <button type="button" class="button theme" onClick={flip} aria-label={`Use ${other} colours`}>
       {theme === "light" ? "◐" : "◑"} <span>{theme === "light" ? "Dark" : "Light"}</span>
     </button>
   );

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
-from refexplorer.views.wire.answering import sentence
-from refexplorer.views.wire.explorer_messages import DatasetView
+from refexplorer.views.preview.libraries import load_array_libraries
+from refexplorer.views.wire.answering import Operations, sentence
+from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.explorer_messages import DatasetView, Describe
 from refexplorer.views.wire.jobs import Report, go_on, unheard
-from refexplorer.views.wire.libraries import load_array_libraries
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 LONGEST = 300_000
 """Most characters of HTML that are shown."""
 _ARRAYS = 500
+
+
+class Overview:
+    """Answers what the first tab of the explorer asks."""
+
+    def __init__(self, context: ViewContext) -> None:
+        def opened(request: Describe) -> None:
+            context.jobs.start(request, lambda report: (overview(context.references, report), []))
+
+        self.operations: Operations = {Describe: opened}
 
 
 def overview(refs: ReferenceSet, report: Report = unheard) -> DatasetView:

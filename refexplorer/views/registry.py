@@ -1,0 +1,145 @@
+"""All views, one record each: widgets, tabs, addresses and static HTML follow from it.
+
+A view of the explorer is an `ExplorerPart`: a controller here and a component of the same name in
+`frontend/src/explorer/parts.tsx` make it. What stands beside the explorer is a `Screen`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.key.key_details import KeyDetails
+from refexplorer.views.maps.chunk_map import ChunkMap
+from refexplorer.views.maps.map_changes import Comparison
+from refexplorer.views.maps.target_map import TargetMapView
+from refexplorer.views.overview import Overview
+from refexplorer.views.preview.reader import PreviewReader
+from refexplorer.views.snapshots import explorer_snapshot as snapshot
+from refexplorer.views.snapshots.editor_snapshot import editor_html, exercises_html
+from refexplorer.views.tree.tree_controller import TreeController
+from refexplorer.views.wire.context import PartController, ViewContext
+
+C = TypeVar("C", bound=EditorController)
+
+
+@dataclass(frozen=True)
+class ExplorerPart:
+    """A view of the explorer, which is also a widget and a place in an address.
+
+    Attributes
+    ----------
+    name
+        What addresses, the trait `part` of widgets and the front end call it.
+    label
+        Of its tab.
+    title
+        Of the widget that shows it alone, before "of" and the name of the set.
+    controllers
+        Make what answers its requests.
+    static
+        What is shown of it where no script runs.
+    tab
+        Whether it is a tab of the explorer; the tree stands beside the tabs.
+    alone
+        Whether a widget can show it alone.
+    """
+
+    name: str
+    label: str
+    title: str
+    controllers: tuple[Callable[[ViewContext], PartController], ...]
+    static: tuple[snapshot.Section, ...]
+    tab: bool = True
+    alone: bool = True
+
+
+@dataclass(frozen=True)
+class Screen(Generic[C]):
+    """A view that has the page to itself, and a widget.
+
+    Attributes
+    ----------
+    name
+        What addresses and the front end call it.
+    label
+        Of its button in the header of the page.
+    controller
+        Makes what answers its requests; takes what returns the text of the set that is open.
+    html
+        Returns what is shown of it where no script runs.
+    """
+
+    name: str
+    label: str
+    controller: Callable[[Callable[[], str]], C]
+    html: Callable[[C], str]
+
+
+EXPLORER = "explorer"
+"""The part that is all of them."""
+PARTS: list[ExplorerPart] = [
+    ExplorerPart(
+        "overview", "Overview", "Overview", (Overview,), (snapshot.notes_section,), alone=False
+    ),
+    ExplorerPart("tree", "Keys", "Keys", (TreeController,), (snapshot.tree_section,), tab=False),
+    ExplorerPart("key", "Key", "One key", (KeyDetails,), (snapshot.key_section,)),
+    ExplorerPart("data", "Data", "Values", (PreviewReader,), (snapshot.data_section,)),
+    ExplorerPart(
+        "chunks", "Chunks", "Chunks",
+        (ChunkMap, Comparison), (snapshot.chunks_section, snapshot.changes_section),
+    ),
+    ExplorerPart("targets", "Targets", "Targets", (TargetMapView,), (snapshot.targets_section,)),
+]  # fmt: skip
+"""In the order of the tabs; the first one has no name in an address."""
+EDITOR = Screen("editor", "Template editor", lambda text: EditorController(text()), editor_html)
+EXERCISES = Screen("exercises", "Exercises", lambda text: ExercisesController(), exercises_html)
+SCREENS: dict[str, Screen[Any]] = {screen.name: screen for screen in (EDITOR, EXERCISES)}
+"""Beside the explorer."""
+
+
+def part_named(name: str) -> ExplorerPart:
+    """Return the record of a part that a widget can show alone.
+
+    Raises
+    ------
+    KeyError
+        If there is none of that name.
+    """
+    return {part.name: part for part in PARTS if part.alone}[name]
+
+
+def described() -> list[dict[str, object]]:
+    """Return what the front end has to know of each part to offer it."""
+    return [
+        {"name": part.name, "label": part.label, "title": part.title, "tab": part.tab}
+        for part in PARTS
+    ]
+
+
+def screens() -> list[dict[str, object]]:
+    """Return name and label of what the header of the page leads to."""
+    names = {EXPLORER: "Explorer"} | {each.name: each.label for each in SCREENS.values()}
+    return [{"name": name, "label": label} for name, label in names.items()]
+
+
+def addressed() -> tuple[str, ...]:
+    """Return what an address may name as its view; the first tab has no name."""
+    return (*[part.name for part in PARTS if part.tab][1:], *SCREENS)
+
+
+def still_html(controller: snapshot.Shown, name: str) -> str:
+    """Return the explorer, or the part of that name, as it is now.
+
+    At most `LONGEST` characters; no script, no style needed.
+    """
+    parts = PARTS if name == EXPLORER else [part_named(name)]
+    return snapshot.html(controller, [section for part in parts for section in part.static])
+
+
+def still_text(controller: snapshot.Shown, name: str) -> str:
+    """Return the explorer, or the part of that name, as one line of text."""
+    return snapshot.text(controller, EXPLORER if name == EXPLORER else f"{name} view")

@@ -1,10 +1,10 @@
-/** The stretches of a strip, which the cursor moves over: single ranges, or bins of many. */
+/** The intervals of a strip, which the cursor moves over: single ranges, or bins of many. */
 
 import { bytes, count, counted, rounded } from "../shared/format.ts";
 import type { Count } from "../shared/wire.ts";
 import type { Strip } from "./maps.ts";
 
-export interface Stretch {
+export interface Interval {
   from: number;
   to: number;
   /** Place in `arrays`, or -1. */
@@ -17,7 +17,7 @@ export interface Stretch {
   share: number;
 }
 
-export function stretchesOf(strip: Strip): Stretch[] {
+export function intervalsOf(strip: Strip): Interval[] {
   if (strip.shown !== null) {
     return strip.shown.map(({ key, array, offset, length }) => ({
       from: Number(offset),
@@ -34,15 +34,15 @@ export function stretchesOf(strip: Strip): Stretch[] {
   });
 }
 
-/** The stretch under a byte: of several the last one, which is drawn on top; -1 for none. */
-export function stretchAt(stretches: Stretch[], at: number, slack: number): number {
-  const inside = stretches.findLastIndex(({ from, to }) => at >= from && at < to);
+/** The interval under a byte: of several the last one, which is drawn on top; -1 for none. */
+export function intervalAt(intervals: Interval[], at: number, slack: number): number {
+  const inside = intervals.findLastIndex(({ from, to }) => at >= from && at < to);
   if (inside >= 0) return inside;
-  return stretches.findLastIndex(({ from, to }) => at >= from - slack && at < to + slack);
+  return intervals.findLastIndex(({ from, to }) => at >= from - slack && at < to + slack);
 }
 
-/** A stretch in words. */
-export function said(strip: Strip, { from, to, array, key, range, share }: Stretch, index: number): string {
+/** An interval in words. */
+export function said(strip: Strip, { from, to, array, key, range, share }: Interval, index: number): string {
   const place = range === null ? `${rounded(from)} + ${rounded(to - from)} bytes` : `${count(range[0])} + ${count(range[1])} bytes`;
   const name = arrayName(strip.arrays[array]?.path ?? null);
   if (key !== null) return `${key} · ${place} · ${name}`;

@@ -9,11 +9,11 @@ import { Board, type Frame } from "./board.tsx";
 import { zoomed } from "./mapparts.tsx";
 import type { Span, Strip } from "./maps.ts";
 import { fill, hatching, series } from "./palette.ts";
-import { said, stretchAt, stretchesOf, summary, type Stretch } from "./intervals.ts";
+import { said, intervalAt, intervalsOf, summary, type Interval } from "./intervals.ts";
 
 const MARGINS = { marginLeft: 10, marginRight: 26, marginTop: 12, marginBottom: 34 };
 const HEIGHT = 44;
-/** How near the pointer must come to a stretch that is thinner than this, px. */
+/** How near the pointer must come to an interval that is thinner than this, px. */
 const NEAR = 4;
 const OVERLAP = 5;
 
@@ -27,38 +27,38 @@ interface Props {
 }
 
 export function StripBoard({ strip, name, selected, select, show }: Props) {
-  const stretches = useMemo(() => stretchesOf(strip), [strip]);
+  const intervals = useMemo(() => intervalsOf(strip), [strip]);
   const [cursor, setCursor] = useState<number | null>(null);
-  const shown = cursor !== null && cursor < stretches.length ? cursor : null;
+  const shown = cursor !== null && cursor < intervals.length ? cursor : null;
   const options = useMemo(() => (width: number) => frameOf(strip, width), [strip]);
   const paint = useMemo(
     () => (context: CanvasRenderingContext2D, frame: Frame) => {
-      paintStrip(context, frame, strip, stretches);
+      paintStrip(context, frame, strip, intervals);
       if (selected) outline(context, frame, strip, selected, { line: 2.5, colour: frame.inks.ink });
-      if (shown !== null) outline(context, frame, strip, spanOf(stretches[shown]!), { line: 2, colour: frame.inks.accent });
+      if (shown !== null) outline(context, frame, strip, spanOf(intervals[shown]!), { line: 2, colour: frame.inks.accent });
     },
-    [strip, stretches, shown, selected?.join()],
+    [strip, intervals, shown, selected?.join()],
   );
   const pick = (at: number | null) => {
     if (at === null) return;
-    const { key, from, to } = stretches[at]!;
+    const { key, from, to } = intervals[at]!;
     if (key !== null) select(key);
     else show(zoomed([strip.start, strip.stop], 1 / 16, (from + to) / 2, strip.end));
   };
   const move = (by: number) => {
-    const from = shown ?? (selected ? stretchAt(stretches, selected[0], 0) - by : by > 0 ? -1 : stretches.length);
+    const from = shown ?? (selected ? intervalAt(intervals, selected[0], 0) - by : by > 0 ? -1 : intervals.length);
     const to = from + by;
-    if (to >= 0 && to < stretches.length) setCursor(to);
+    if (to >= 0 && to < intervals.length) setCursor(to);
     else pan(strip, by, show);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const centre = shown === null ? (strip.start + strip.stop) / 2 : stretches[shown]!.from;
+    const centre = shown === null ? (strip.start + strip.stop) / 2 : intervals[shown]!.from;
     const zoom = (by: number) => show(zoomed([strip.start, strip.stop], by, centre, strip.end));
     const actions: Record<string, () => void> = {
       ArrowLeft: () => move(-1),
       ArrowRight: () => move(1),
       Home: () => setCursor(0),
-      End: () => setCursor(stretches.length - 1),
+      End: () => setCursor(intervals.length - 1),
       Enter: () => pick(shown),
       " ": () => pick(shown),
       "+": () => zoom(0.5),
@@ -69,15 +69,15 @@ export function StripBoard({ strip, name, selected, select, show }: Props) {
     event.preventDefault();
     action();
   };
-  const nearest = (at: number) => stretchAt(stretches, at, ((strip.stop - strip.start) * NEAR) / 600);
+  const nearest = (at: number) => intervalAt(intervals, at, ((strip.stop - strip.start) * NEAR) / 600);
   const point = (at: [number, number] | null) => {
     const found = at === null ? -1 : nearest(at[0]);
     setCursor(found < 0 ? null : found);
   };
-  const own = selected ? stretches.findIndex(({ from, to, key }) => key && from === selected[0] && to === selected[1]) : -1;
+  const own = selected ? intervals.findIndex(({ from, to, key }) => key && from === selected[0] && to === selected[1]) : -1;
   const hint =
     own >= 0
-      ? `Selected: ${said(strip, stretches[own]!, own)}`
+      ? `Selected: ${said(strip, intervals[own]!, own)}`
       : `Point at a place, or move with the arrow keys; a click or Enter ${strip.shown ? "selects the range" : "looks closer"}.`;
   return (
     <Board
@@ -87,7 +87,7 @@ export function StripBoard({ strip, name, selected, select, show }: Props) {
       point={point}
       pick={() => pick(shown)}
       onKeyDown={onKeyDown}
-      readout={shown === null ? hint : said(strip, stretches[shown]!, shown)}
+      readout={shown === null ? hint : said(strip, intervals[shown]!, shown)}
     />
   );
 }
@@ -97,7 +97,7 @@ interface Outline {
   colour: string;
 }
 
-function spanOf({ from, to }: Stretch): Span {
+function spanOf({ from, to }: Interval): Span {
   return [from, to];
 }
 
@@ -124,7 +124,7 @@ function frameOf({ start, stop }: Strip, width: number): PlotOptions {
   };
 }
 
-function paintStrip(context: CanvasRenderingContext2D, frame: Frame, strip: Strip, stretches: Stretch[]): void {
+function paintStrip(context: CanvasRenderingContext2D, frame: Frame, strip: Strip, intervals: Interval[]): void {
   const { x, y, inks } = frame;
   const [top, bottom] = [y(1), y(0)];
   // Bins lie side by side on whole pixels, or seams would show between them.
@@ -133,7 +133,7 @@ function paintStrip(context: CanvasRenderingContext2D, frame: Frame, strip: Stri
   context.fillStyle = hatching(context, inks);
   context.fillRect(x(strip.start), top, x(strip.stop) - x(strip.start), bottom - top);
   const fills = strip.arrays.map(({ number }) => fill(context, series(number), inks));
-  for (const { from, to, array, share } of stretches) {
+  for (const { from, to, array, share } of intervals) {
     if (array < 0 || share === 0) continue;
     const [left, right] = [clip(from), clip(to)];
     // A thin line of the ground parts neighbours, where there is room for it.

@@ -90,7 +90,7 @@ export function thinned(values: Float64Array, width: number, height: number, cel
   return { values: result, width: columns, height: rows, every: Math.max(stepX, stepY) };
 }
 
-/** Indices to draw of a long line: the lowest and the highest of each of `buckets` stretches. */
+/** Indices to draw of a long line: the lowest and the highest of each of `buckets` intervals. */
 export function extremes(values: Float64Array, buckets = 1500): number[] {
   if (values.length <= 2 * buckets) return Array.from(values, (_, i) => i);
   const indices: number[] = [];

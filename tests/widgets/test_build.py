@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 from pathlib import Path
@@ -73,6 +74,15 @@ def test_what_is_missing_is_built(hook: ModuleType, tree: Path, made: str) -> No
     (tree / "refexplorer" / made).unlink()
     with pytest.raises(SystemExit, match="not built"):
         hook.build(tree)
+
+
+def test_the_lock_file_has_what_every_system_needs() -> None:
+    """`npm ci` refuses a lock file without the binaries of a system that is not at hand."""
+    text = (ROOT / "refexplorer" / "frontend" / "package-lock.json").read_text()
+    packages = json.loads(text)["packages"]
+    wanted = {name for each in packages.values() for name in each.get("optionalDependencies", {})}
+    assert "@biomejs/cli-darwin-arm64" in wanted
+    assert {f"node_modules/{name}" for name in wanted} <= packages.keys()
 
 
 def test_the_lock_file_names_no_registry() -> None:

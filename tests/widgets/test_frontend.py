@@ -1,7 +1,9 @@
-"""The TypeScript of the front end: its types, and its modules that need no browser."""
+"""The TypeScript of the front end: its rooms, what the linter says, its types, and the
+modules that need no browser."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,29 @@ def run(*arguments: str) -> str:
     said = f"{finished.stdout}\n{finished.stderr}"
     assert finished.returncode == 0, said
     return said
+
+
+MOST = 15
+"""Modules of a folder, as in the rooms of Python."""
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = [FRONTEND / "src", *(path for path in FRONTEND.glob("src/**/") if path.is_dir())]
+    counts = {folder.name: sum(path.is_file() for path in folder.iterdir()) for folder in folders}
+    assert len(counts) > 8
+    assert {name: count for name, count in counts.items() if count > MOST} == {}
+
+
+def test_what_is_shared_imports_from_no_view() -> None:
+    for path in (FRONTEND / "src" / "shared").glob("**/*.ts*"):
+        found = re.findall(r'from "([^"]+)"', path.read_text(encoding="utf-8"))
+        places = [(path.parent / name).resolve() for name in found if name.startswith(".")]
+        rooms = {"/".join(place.relative_to(FRONTEND).parts[:2]) for place in places}
+        assert rooms <= {"src/shared", "src/styles", "generated/protocol.ts"}, path
+
+
+def test_lint() -> None:
+    run("node_modules/@biomejs/biome/bin/biome", "lint", "--error-on-warnings", ".")
 
 
 def test_types() -> None:

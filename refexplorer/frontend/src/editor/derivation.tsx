@@ -18,7 +18,7 @@ export function DerivationPanel({ tracing, jump }: Props) {
   return (
     <section class="derivation" aria-label="How this key came about">
       {derivation === null ? <Blank sentence={trouble!} /> : <Steps derivation={derivation} jump={jump} />}
-      <button class="button close" aria-label="Close" onClick={() => tracing.close()}>✕</button>
+      <button type="button" class="button close" aria-label="Close" onClick={() => tracing.close()}>✕</button>
     </section>
   );
 }

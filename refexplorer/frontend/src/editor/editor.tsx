@@ -45,17 +45,17 @@ export function Editor({ host, root }: ViewProps) {
       <header class="bar head">
         <b class="title">{isTask ? "Exercises" : "Template editor"}</b>
         <span class="chip">V1 → V0</span>
-        <button class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>Try values</button>
-        <button class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
+        <button type="button" class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>Try values</button>
+        <button type="button" class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
           As others read it
         </button>
         {!isTask && (
-          <button class="button" aria-pressed={side === "shorter"} onClick={() => show("shorter")}>
+          <button type="button" class="button" aria-pressed={side === "shorter"} onClick={() => show("shorter")}>
             Find a shorter V1
           </button>
         )}
-        {!isTask && <button class="button" onClick={() => session.explore()}>Open in explorer</button>}
-        {reply?.wrap && <button class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
+        {!isTask && <button type="button" class="button" onClick={() => session.explore()}>Open in explorer</button>}
+        {reply?.wrap && <button type="button" class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
         {reply && <Total reply={reply} />}
         <span class="tools">
           <GoTo session={session} />
@@ -171,7 +171,7 @@ function Footer({ reply, remarks, failure, jump, mend }: FooterProps) {
           follow={(note) => () => jump(marks.get(note)!)}
           actions={(note) =>
             marks.get(note)!.fixes.map((fix) => (
-              <button key={fix.label} class="button fix" onClick={() => mend(fix)}>{fix.label}</button>
+              <button type="button" key={fix.label} class="button fix" onClick={() => mend(fix)}>{fix.label}</button>
             ))
           }
         />

@@ -45,6 +45,7 @@ export function Readers({ session }: { session: EditorSession }) {
       <p class="chips">
         {readers.map((reader) => (
           <button
+            type="button"
             key={reader.name}
             class={`chip ${CLASSES[reader.outcome]}${reader === shown ? " on" : ""}`}
             aria-pressed={reader === shown}

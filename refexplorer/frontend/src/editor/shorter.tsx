@@ -20,7 +20,7 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
         <p class="shorter-line" role="status">
           <progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="Searching" />
           <span>{progress?.label ?? "Looking for templates and progressions …"}</span>
-          <button class="button" onClick={() => shortening.cancel()}>Cancel</button>
+          <button type="button" class="button" onClick={() => shortening.cancel()}>Cancel</button>
         </p>
       )}
       {trouble !== null && <Blank sentence={trouble} retry={() => void shortening.find()} />}
@@ -29,11 +29,11 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
         <p class="shorter-line">
           {taken ? (
             <>
-              <button class="button" onClick={() => shortening.put(false)}>Put the old text back</button>
+              <button type="button" class="button" onClick={() => shortening.put(false)}>Put the old text back</button>
               <span role="status">Replaced by a text that makes the same references.</span>
             </>
           ) : (
-            <button class="button main-button" onClick={() => shortening.put(true)}>Replace the text</button>
+            <button type="button" class="button main-button" onClick={() => shortening.put(true)}>Replace the text</button>
           )}
         </p>
       )}

@@ -51,12 +51,12 @@ export function Export({ session }: { session: EditorSession }) {
     <span class="export">
       <span class="quiet" role="status">{said !== null && <Sentence text={said} />}</span>
       {asked !== null ? (
-        <button class="button" onClick={() => take(asked, true)}>{asked} all the same</button>
+        <button type="button" class="button" onClick={() => take(asked, true)}>{asked} all the same</button>
       ) : (
         <>
-          <button class="button" onClick={() => take("Copy V0")}>Copy V0</button>
-          <button class="button" onClick={() => take("Save V0")}>Save V0</button>
-          <button class="button" onClick={() => save("references.v1.json", session.document)}>Save text</button>
+          <button type="button" class="button" onClick={() => take("Copy V0")}>Copy V0</button>
+          <button type="button" class="button" onClick={() => take("Save V0")}>Save V0</button>
+          <button type="button" class="button" onClick={() => save("references.v1.json", session.document)}>Save text</button>
         </>
       )}
     </span>

@@ -99,5 +99,5 @@ export class Tracing extends Store<TracingState> {
 
 /** Whether a row is one of those that the text at the cursor makes. */
 export function isUsed(uses: Uses | null, index: number): boolean {
-  return uses !== null && uses.ranges.some(([first, end]) => Number(first) <= index && index < Number(end));
+  return uses?.ranges.some(([first, end]) => Number(first) <= index && index < Number(end)) ?? false;
 }

@@ -53,7 +53,7 @@ function Templates({ fields, tried }: TemplatesProps) {
             value={text ?? written}
             onInput={(event) => tried({ ...given, [name]: event.currentTarget.value })}
           />
-          <button class="button" disabled={text === null} onClick={() => tried(without(name))}>As written</button>
+          <button type="button" class="button" disabled={text === null} onClick={() => tried(without(name))}>As written</button>
         </div>
       ))}
     </div>

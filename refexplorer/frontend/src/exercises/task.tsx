@@ -23,14 +23,14 @@ export function TaskPanel({ tasks, write }: Props) {
         <span class="quiet">{task.topic}, level {task.level} of 3</span>
         <span class="quiet">{solved.length} of {all.length} solved</span>
         <span class="space" />
-        <button class="button" onClick={() => tasks.restart()}>Start again</button>
+        <button type="button" class="button" onClick={() => tasks.restart()}>Start again</button>
         {task.hints.length < task.hint_count && (
-          <button class="button" onClick={() => tasks.hint()}>
+          <button type="button" class="button" onClick={() => tasks.hint()}>
             {task.hints.length === 0 ? "Hint" : "Another hint"}
           </button>
         )}
-        {solution === null && <button class="button" onClick={() => tasks.solve()}>Show a solution</button>}
-        {next && <button class="button" onClick={() => tasks.choose(next.name)}>Next</button>}
+        {solution === null && <button type="button" class="button" onClick={() => tasks.solve()}>Show a solution</button>}
+        {next && <button type="button" class="button" onClick={() => tasks.choose(next.name)}>Next</button>}
       </div>
       <p class="task-text"><Sentence text={task.task} /></p>
       <p class={result.passed ? "passed" : "quiet"} role="status">
@@ -44,8 +44,8 @@ export function TaskPanel({ tasks, write }: Props) {
       )}
       {solution !== null && (
         <div class="solution">
-          <pre aria-label="A solution">{solution}</pre>
-          <button class="button" onClick={() => write(solution)}>Put it into the editor</button>
+          <pre role="group" aria-label="A solution">{solution}</pre>
+          <button type="button" class="button" onClick={() => write(solution)}>Put it into the editor</button>
         </div>
       )}
     </section>

@@ -23,7 +23,7 @@ export function Header({ hello, showNotes }: { hello: Hello; showNotes(): void }
       )}
       <span class="space" />
       {total !== null && total > 0 && (
-        <button class={`chip ${worst}`} onClick={showNotes}>
+        <button type="button" class={`chip ${worst}`} onClick={showNotes}>
           <SeverityMark severity={worst} /> {counted(total, "note")}
         </button>
       )}

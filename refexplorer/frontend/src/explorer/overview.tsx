@@ -112,7 +112,7 @@ function Sought({ session }: { session: ExplorerSession }) {
       ) : (
         <p class="prose quiet">
           <Sentence text={notesError} />{" "}
-          <button class="button" onClick={() => session.seekNotes()}>Look for what is odd</button>
+          <button type="button" class="button" onClick={() => session.seekNotes()}>Look for what is odd</button>
         </p>
       )}
       <Waited waiting={session.seeking} />

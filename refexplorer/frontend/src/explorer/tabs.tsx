@@ -28,6 +28,7 @@ export function Tabs<T extends string>({ names, chosen, choose, children }: Prop
       <div class="tabs" role="tablist" aria-label="Details" ref={list} onKeyDown={onKeyDown}>
         {tabs.map((tab) => (
           <button
+            type="button"
             key={tab}
             id={`${id}-${tab}`}
             role="tab"

@@ -39,7 +39,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
         {item.kind ? <Badge kind={item.kind} named /> : <span class="quiet">{TYPE_NAMES[item.type]}</span>}
         <span class="space" />
         {readable && session.part === "explorer" && (
-          <button class="button main-button" onClick={() => session.show("data")}>
+          <button type="button" class="button main-button" onClick={() => session.show("data")}>
             Show data
           </button>
         )}
@@ -97,7 +97,7 @@ function isWeb(url: string): boolean {
 function Derivation({ details }: { details: KeyDetails }) {
   const { explained } = useStore(details);
   if (explained === null) {
-    return <button class="button" onClick={() => details.explain()}>How it came about</button>;
+    return <button type="button" class="button" onClick={() => details.explain()}>How it came about</button>;
   }
   if (explained.error !== null) return <Failure sentence={explained.error} />;
   if (explained.answer === null) return <p class="quiet" role="status">Looking it up …</p>;
@@ -117,7 +117,7 @@ function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
       <h3>Bytes</h3>
       {block === null ? (
         <div class="offer">
-          <button class="button" onClick={() => details.readBytes()}>Show bytes</button>
+          <button type="button" class="button" onClick={() => details.readBytes()}>Show bytes</button>
           <span class="quiet">{isHere ? "They are in the set." : `${amount(item)} from the target.`}</span>
         </div>
       ) : (
@@ -152,7 +152,7 @@ function Decoding({ details }: { details: KeyDetails }) {
       <h3>Decoding</h3>
       {ladder === null ? (
         <div class="offer">
-          <button class="button" onClick={() => details.climb()}>Decode step by step</button>
+          <button type="button" class="button" onClick={() => details.climb()}>Decode step by step</button>
           <span class="quiet">Reads all bytes of the chunk.</span>
         </div>
       ) : (

@@ -2,20 +2,13 @@
 
 import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
+import type { Asked } from "../shared/waiting.ts";
 import type { BytesPage, Explained, ExplorerOperations, ExplorerWire, LadderReply, Progress } from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
 /** A few more, so that numbers at the end of a block are whole. */
 const MORE = 8;
-
-/** Something that is read from a target: it may ask, wait, fail. */
-export interface Asked<T> {
-  id: string | null;
-  progress: Progress | null;
-  answer: T | null;
-  error: string | null;
-}
 
 /** A block of bytes, its first one at `start`. */
 export interface Block extends BytesPage {

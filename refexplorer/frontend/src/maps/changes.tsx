@@ -57,7 +57,7 @@ function CompareWith({ comparing, grid, isOn }: CompareWithProps) {
         value={source}
         onInput={(event) => setSource(event.currentTarget.value)}
       />
-      <button class="button" disabled={source.trim() === ""}>Compare</button>
+      <button type="submit" class="button" disabled={source.trim() === ""}>Compare</button>
       {isOn && <button type="button" class="button" onClick={() => void comparing.compare("", grid)}>Stop comparing</button>}
     </form>
   );

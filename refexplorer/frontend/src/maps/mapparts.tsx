@@ -22,6 +22,7 @@ function Swatch({ mark }: { mark: Mark }) {
     context.fillRect(0, 0, SWATCH, SWATCH);
   }, [appearance, JSON.stringify(mark)]);
   const side = SWATCH * devicePixelRatio;
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a canvas takes the focus only with a tabIndex, which this has not
   return <canvas class="swatch" ref={canvas} width={side} height={side} aria-hidden="true" />;
 }
 
@@ -58,9 +59,9 @@ interface ZoomProps {
 export function Zoom({ whole, zoom, reset, deepest, widest }: ZoomProps) {
   return (
     <span class="zoom" role="group" aria-label="Zoom">
-      <button class="button" aria-label="Zoom in" disabled={deepest} onClick={() => zoom(0.5)}>+</button>
-      <button class="button" aria-label="Zoom out" disabled={widest} onClick={() => zoom(2)}>−</button>
-      <button class="button" disabled={widest} onClick={reset}>{whole}</button>
+      <button type="button" class="button" aria-label="Zoom in" disabled={deepest} onClick={() => zoom(0.5)}>+</button>
+      <button type="button" class="button" aria-label="Zoom out" disabled={widest} onClick={() => zoom(2)}>−</button>
+      <button type="button" class="button" disabled={widest} onClick={reset}>{whole}</button>
     </span>
   );
 }

@@ -67,7 +67,7 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
         <>
           <div class="controls">
             {selected && (
-              <button class="button" onClick={() => show(near())}>Show the selected range</button>
+              <button type="button" class="button" onClick={() => show(near())}>Show the selected range</button>
             )}
             <span class="space" />
             <Zoom
@@ -109,7 +109,7 @@ function Whole({ strip, select }: { strip: Strip; select(key: string): void }) {
       {strip.whole_keys.map((key, i) => (
         <>
           {i > 0 && ", "}
-          <button key={key} class="link" onClick={() => select(key)}>{key}</button>
+          <button type="button" key={key} class="link" onClick={() => select(key)}>{key}</button>
         </>
       ))}
       {more > 0 && ` and ${count(more)} more`}. Its size is known when it is read.

@@ -137,12 +137,12 @@ export function TargetCheck({ maps }: { maps: Maps }) {
   if (check?.id) return <Working progress={check.progress} cancel={() => maps.stopCheck()} />;
   return (
     <div class="offer">
-      <button class="button" onClick={() => ask(null)}>
+      <button type="button" class="button" onClick={() => ask(null)}>
         {check?.summary ? "Check again" : "Check size and reachability"}
       </button>
       {check?.summary && <span class="quiet" role="status">{check.summary}</span>}
       {check?.grants.map((grant) => (
-        <button key={grant} class="button main-button" onClick={() => ask(grant)}>Allow {grant}</button>
+        <button type="button" key={grant} class="button main-button" onClick={() => ask(grant)}>Allow {grant}</button>
       ))}
       {check?.error && <Failure sentence={check.error} />}
     </div>

@@ -34,10 +34,11 @@ export function Drop({ host, largest, busy }: Props) {
     else if (!busy) take(event.dataTransfer?.files[0]);
   };
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop a file; the button in it does the same
     <section class="drop" data-over={over} onDragOver={dragged(setOver)} onDragLeave={() => setOver(false)} onDrop={onDrop}>
       {file === null ? (
         <>
-          <button class="button" disabled={busy} onClick={() => input.current!.click()}>Choose a file</button>
+          <button type="button" class="button" disabled={busy} onClick={() => input.current!.click()}>Choose a file</button>
           <p class="quiet">
             or drop one here, up to {bytes(largest)}. It stays in memory, for you alone, until you leave the page.
           </p>
@@ -45,7 +46,7 @@ export function Drop({ host, largest, busy }: Props) {
       ) : (
         <>
           <progress max={file.size} value={sent} aria-label={`Sending ${file.name}`} />
-          <button class="button" onClick={() => upload.stop()}>Cancel</button>
+          <button type="button" class="button" onClick={() => upload.stop()}>Cancel</button>
         </>
       )}
       {refusal !== null && <p class="bad" role="alert">{refusal}</p>}

@@ -32,7 +32,7 @@ export function Start({ host }: { host: Host }) {
       <Opening host={host} />
       <Offered sets={useShared<OfferedSet[]>(host, "sets")} open={open} busy={busy} />
       {title !== "" && (
-        <button class="button back" onClick={() => host.send({ op: "turn", view: "explorer" })}>Back to {title}</button>
+        <button type="button" class="button back" onClick={() => host.send({ op: "turn", view: "explorer" })}>Back to {title}</button>
       )}
     </main>
   );
@@ -51,7 +51,7 @@ export function Opening({ host }: { host: Host }) {
           <span>{bytes(done ?? 0)} of {bytes(size)}</span>
         </>
       )}
-      {opening !== "" && <button class="button" onClick={() => host.send({ op: "stop" })}>Cancel</button>}
+      {opening !== "" && <button type="button" class="button" onClick={() => host.send({ op: "stop" })}>Cancel</button>}
     </div>
   );
 }
@@ -81,7 +81,7 @@ function Typed({ open, busy }: ChoiceProps) {
           value={source}
           onInput={(event) => setSource(event.currentTarget.value)}
         />
-        <button class="button main-button" disabled={busy}>Open</button>
+        <button type="submit" class="button main-button" disabled={busy}>Open</button>
       </div>
     </form>
   );
@@ -94,7 +94,7 @@ function Offered({ sets, open, busy }: ChoiceProps & { sets: OfferedSet[] }) {
       <ul class="sets">
         {sets.map((set) => (
           <li key={set.source}>
-            <button class="set" disabled={busy} onClick={() => open(set.source)}>
+            <button type="button" class="set" disabled={busy} onClick={() => open(set.source)}>
               <span class="set-title">{set.title}</span>
               <code class="quiet">{set.source}</code>
             </button>

@@ -118,7 +118,7 @@ function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps
   ].filter(Boolean);
   return (
     <div class="offer">
-      <button class={done ? "button" : "button main-button"} disabled={busy} onClick={read}>
+      <button type="button" class={done ? "button" : "button main-button"} disabled={busy} onClick={read}>
         {done ? "Read again" : estimate.label}
       </button>
       {!done && cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}

@@ -117,7 +117,7 @@ function Modes({ modes, chosen, choose }: ModesProps) {
   return (
     <span class="zoom" role="group" aria-label="Show as">
       {Object.entries(modes).map(([mode, name]) => (
-        <button key={mode} class="button" aria-pressed={mode === chosen} onClick={() => choose(mode as Mode)}>
+        <button type="button" key={mode} class="button" aria-pressed={mode === chosen} onClick={() => choose(mode as Mode)}>
           {name}
         </button>
       ))}
@@ -140,7 +140,7 @@ function Axes({ plan: { drawn, stepped }, choose }: { plan: Layout; choose(dimen
         <Choice key={label} label={label} value={String(chosen[place])} options={options} choose={(axis) => set(place, Number(axis))} />
       ))}
       {drawn.length === 2 && (
-        <button class="button" onClick={() => choose(chosen.toReversed())}>Transpose</button>
+        <button type="button" class="button" onClick={() => choose(chosen.toReversed())}>Transpose</button>
       )}
     </>
   );

@@ -5,8 +5,7 @@ import type { ComponentChildren } from "preact";
 import { Sentence } from "./parts.tsx";
 import { useStore } from "./store.ts";
 import type { Progress } from "./wire.ts";
-import type { Asked } from "../key/keydetails.ts";
-import type { Waiting } from "./waiting.ts";
+import type { Asked, Waiting } from "./waiting.ts";
 
 /** What an answer says of the access that it needs. */
 interface Answer {
@@ -44,7 +43,7 @@ export function Question({ sentence, grant, allow }: QuestionProps) {
   return (
     <div class="ask" role="group" aria-label="Access">
       <p><Sentence text={sentence ?? "These bytes may not be read yet."} /></p>
-      <button class="button main-button" onClick={() => allow(grant)}>Allow {grant}</button>
+      <button type="button" class="button main-button" onClick={() => allow(grant)}>Allow {grant}</button>
     </div>
   );
 }
@@ -54,7 +53,7 @@ export function Working({ progress, cancel }: { progress: Progress | null; cance
     <div class="working" role="status">
       <progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="Reading" />
       <span>{progress?.label ?? "Reading …"}</span>
-      <button class="button" onClick={cancel}>Cancel</button>
+      <button type="button" class="button" onClick={cancel}>Cancel</button>
     </div>
   );
 }

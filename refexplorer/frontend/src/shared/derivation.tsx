@@ -28,7 +28,7 @@ function Step({ step, jump }: { step: Derived; jump: Props["jump"] }) {
       {jump === undefined || from === null || to === null ? (
         <span class="step-name" title={step.pointer}>{name}</span>
       ) : (
-        <button class="step-name" title="Show this in the text" onClick={() => jump({ from, to })}>{name}</button>
+        <button type="button" class="step-name" title="Show this in the text" onClick={() => jump({ from, to })}>{name}</button>
       )}
       <span class="step-body">
         <Formula step={step} />

@@ -1,6 +1,9 @@
 /** Questions of which only the newest matters. */
 
-/** Runs one at a time; of those that came meanwhile, the last one is run next and the rest never. */
+/**
+ * Runs one at a time; of those that came meanwhile, the last one is run next and the rest never.
+ * A failure is thrown to who asked first, unless it was followed by a newer question, whose end counts.
+ */
 export class Newest<A> {
   private readonly run: (asked: A) => Promise<void>;
   private busy = false;
@@ -14,11 +17,16 @@ export class Newest<A> {
     this.next = { asked };
     if (this.busy) return;
     this.busy = true;
+    let failure: { error: unknown } | null = null;
     while (this.next !== null) {
       const { asked: newest }: { asked: A } = this.next;
       this.next = null;
-      await this.run(newest);
+      failure = await this.run(newest).then(
+        () => null,
+        (error: unknown) => ({ error }),
+      );
     }
     this.busy = false;
+    if (failure !== null) throw failure.error;
   }
 }

@@ -68,7 +68,7 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
     </>
   );
   if (go === null) return <div class="note">{body}</div>;
-  return <button class="note" title={note.pointer} onClick={go}>{body}</button>;
+  return <button type="button" class="note" title={note.pointer} onClick={go}>{body}</button>;
 }
 
 /** Puts a text on the clipboard and says so. */
@@ -79,7 +79,7 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
     setTimeout(() => say(null), 1600);
   };
   return (
-    <button class="button" aria-label={said ?? label} onClick={copy} disabled={text === ""}>
+    <button type="button" class="button" aria-label={said ?? label} onClick={copy} disabled={text === ""}>
       <span role="status">{said ?? label}</span>
     </button>
   );
@@ -100,7 +100,7 @@ export function Blank({ sentence, retry }: { sentence: string; retry?: () => voi
   return (
     <div class="blank" role={retry ? "alert" : undefined}>
       <p><Sentence text={sentence} /></p>
-      {retry && <button class="button" onClick={retry}>Try again</button>}
+      {retry && <button type="button" class="button" onClick={retry}>Try again</button>}
     </div>
   );
 }

@@ -7,6 +7,14 @@ import type { ExplorerOperations, ExplorerWire, Progress, Reply } from "./wire.t
 /** Milliseconds before there is anything to see. */
 const MOMENT = 700;
 
+/** Something that is read from a target: it may ask, wait, fail. */
+export interface Asked<T> {
+  id: string | null;
+  progress: Progress | null;
+  answer: T | null;
+  error: string | null;
+}
+
 export interface WaitingState {
   /** Null while nothing is worked on, or only for a moment yet. */
   progress: Progress | null;

@@ -19,7 +19,7 @@ export function pathAt(state: EditorState, place: number): string[] {
 
 /** The JSON pointer (RFC 6901) of a path. */
 export function pointerOf(path: string[]): string {
-  return path.map((name) => "/" + name.replaceAll("~", "~0").replaceAll("/", "~1")).join("");
+  return path.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 /** The name of a property, its escapes resolved. */

@@ -67,6 +67,7 @@ export function CopyMenu({ session, place, close }: Props) {
         const found = item && text(item);
         return (
           <button
+            type="button"
             key={name}
             role="menuitem"
             aria-disabled={!found}

@@ -53,6 +53,7 @@ export function SearchBox({ session, kinds }: Props) {
       <div class="find-line">
         {KINDS.filter((kind) => Number(kinds[kind]) > 0).map((kind) => (
           <button
+            type="button"
             key={kind}
             class="filter"
             aria-pressed={search.kinds.includes(kind)}
@@ -64,6 +65,7 @@ export function SearchBox({ session, kinds }: Props) {
         ))}
         {Number(hello?.facts.arrays) > 0 && (
           <button
+            type="button"
             class="filter plain"
             aria-pressed={absent}
             title="Show also the chunks that have no reference, of arrays of up to a million chunks"

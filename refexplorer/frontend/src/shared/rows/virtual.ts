@@ -54,6 +54,6 @@ export function most({ rowHeight, height }: Geometry): number {
 export function revealed(index: number, top: number, geometry: Geometry): number {
   const above = index * geometry.rowHeight;
   const below = above + geometry.rowHeight - geometry.height;
-  const nearest = above < top ? above : below > top ? below : top;
+  const nearest = above < top ? above : Math.max(below, top);
   return Math.min(Math.max(0, nearest), farthest(geometry));
 }

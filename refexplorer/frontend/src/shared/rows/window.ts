@@ -103,7 +103,7 @@ export class RowWindow<R> {
     if (this.stale || this.rows.size > KEPT) this.rows.clear();
     this.stale = false;
     const start = Number(reply.start);
-    reply.rows.forEach((row, i) => this.rows.set(start + i, row));
+    for (const [i, row] of reply.rows.entries()) this.rows.set(start + i, row);
     // Rows that do not come although they were counted must not be asked for again and again.
     if (reply.rows.length === 0) this.total = Math.min(this.total, start);
   }

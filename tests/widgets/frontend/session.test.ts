@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { ExplorerSession } from "../../../refexplorer/frontend/src/explorer/session.ts";
+import { followAddress } from "../../../refexplorer/frontend/src/explorer/whereabouts.ts";
+import type { Host, Message } from "../../../refexplorer/frontend/src/shared/host.ts";
+
+const PARTS = [
+  { name: "overview", label: "Overview", title: "Overview", tab: true },
+  { name: "tree", label: "Keys", title: "Keys", tab: false },
+  { name: "key", label: "Key", title: "One key", tab: true },
+  { name: "census", label: "Census", title: "All heads", tab: true },
+];
+const ANSWERS: Record<string, object> = {
+  hello: { title: "a.json", code: "refs", notes: [], note_count: 0, arrays: [] },
+  "tree.rows": { start: 0, total: 1, rows: [] },
+  "tree.reveal": { total: 1, index: 0 },
+  "key.show": { item: { path: "a", notes: [] } },
+};
+
+/** A page whose Python answers at once. */
+function page(state: Record<string, unknown> = {}) {
+  const values: Record<string, unknown> = {
+    parts: PARTS, selection: "", here: { address: "", step: -1 }, asked: { address: "", step: 0 }, ...state,
+  };
+  const watchers = new Map<string, Set<(value: unknown) => void>>();
+  const listeners = new Set<(message: Message, buffers: ArrayBuffer[]) => void>();
+  const set = (name: string, value: unknown) => {
+    values[name] = value;
+    for (const watcher of watchers.get(name) ?? []) watcher(value);
+  };
+  const host: Host = {
+    place: "page",
+    get: (name) => values[name],
+    set,
+    send: ({ id, op }) =>
+      queueMicrotask(() => {
+        for (const listener of listeners) listener({ id, ...ANSWERS[String(op)] }, []);
+      }),
+    onChange: (name, callback) => {
+      watchers.set(name, (watchers.get(name) ?? new Set()).add(callback));
+      return () => watchers.get(name)!.delete(callback);
+    },
+    onMessage: (callback) => {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
+    },
+    child: () => Promise.resolve(null),
+  };
+  return { host, values, set };
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+test("the tabs and the titles are those that Python names", async () => {
+  const session = new ExplorerSession(page().host);
+  await session.opened;
+  assert.deepEqual(session.tabs.map(({ label }) => label), ["Overview", "Key", "Census"]);
+  assert.equal(session.titleOf("census"), "All heads");
+  assert.equal(session.tabNamed("census"), "census");
+  assert.equal(session.tabNamed("tree"), "overview");
+  session.close();
+});
+
+test("choosing a key turns from the overview to the key, and from no other tab", async () => {
+  const session = new ExplorerSession(page().host);
+  await session.opened;
+  await session.reveal("a");
+  assert.equal(session.state.tab, "key");
+  session.show("census");
+  await session.reveal("b");
+  assert.equal(session.state.tab, "census");
+  session.close();
+});
+
+test("the explorer goes where the address says, and tells where it is", async () => {
+  const { host, values, set } = page({ asked: { address: "view=census&key=a&slice=1%2C0", step: 3 } });
+  const session = new ExplorerSession(host);
+  const off = followAddress(host, session);
+  await settled();
+  const { tab, selection, steps } = session.state;
+  assert.deepEqual({ tab, selection, steps }, { tab: "census", selection: "a", steps: [1, 0] });
+  assert.deepEqual(values["here"], { address: "view=census&key=a&slice=1%2C0", step: 3 });
+  set("asked", { address: "view=nowhere&slice=-1", step: 4 });
+  await settled();
+  assert.deepEqual([session.state.tab, session.state.steps], ["overview", []]);
+  assert.deepEqual(values["here"], { address: "", step: 4 });
+  off();
+  session.close();
+});

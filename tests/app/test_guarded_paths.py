@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from refexplorer.app.components import ExplorerView
 from refexplorer.app.library import Library
+from refexplorer.app.opening import Openings
 from refexplorer.app.page import ServedPage
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.urls import parse
@@ -331,9 +332,12 @@ def test_nothing_of_a_copied_repository_is_left(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    Library([str(place / "open")]).open(f"{place}/open/repository")
+    openings = Openings()
+    library = Library([str(place / "open")], openings=openings)
+    library.open(f"{place}/open/repository")
     with pytest.raises(SourceError):
-        Library([str(place / "open")]).open(f"{place}/open/repository@nosuch")
+        library.open(f"{place}/open/repository@nosuch")
+    openings._confined._children.end()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -89,7 +89,7 @@ def test_the_edited_set_opens_in_an_explorer() -> None:
     assert editor.explore() is explorer
     editor.document = '{"b": "text"}'
     assert keys(editor.explore().references) == ["b"]
-    with pytest.raises(RefexplorerError, match="no text yet"):
+    with pytest.raises(RefexplorerError, match="No valid text with keys was entered yet"):
         TemplateEditor("{").explore()
 
 

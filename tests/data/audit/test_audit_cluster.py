@@ -185,7 +185,7 @@ def test_a_scheduler_that_goes_away_leaves_what_is_finished(
                 scheduler.kill()
             return next(asked, None) is not None
 
-        with pytest.raises(RefexplorerError, match=f"The scheduler at {address} went away"):
+        with pytest.raises(RefexplorerError, match=f"The scheduler at {address} does not answer"):
             refs.audit(allow=[server.url], scheduler=address, results=folder, watch=watch)
     assert "Traceback" not in capfd.readouterr().err
     server.requests.clear()

@@ -86,4 +86,4 @@ def test_a_length_that_is_claimed_is_refused_by_arithmetic(name: str, inside: bo
     ],
 )
 def test_what_gives_no_size_is_said(data_type: object) -> None:
-    assert "is not understood" in (read(data_type, b"", "").message or "")
+    assert "is not supported" in (read(data_type, b"", "").message or "")

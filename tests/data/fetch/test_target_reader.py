@@ -113,7 +113,7 @@ def test_a_name_that_leads_inside_needs_the_address_too() -> None:
         pytest.skip("this machine has no name that leads to it")
     if not is_private(str(address)):
         pytest.skip("this machine is on the internet under its name")
-    with pytest.raises(AccessError, match=f"{name} is at {address}"):
+    with pytest.raises(AccessError, match=f"{name} resolves to {address}"):
         read(f"{url}/f", 0, 4, allow=[url])
     with pytest.raises(FetchError, match="no connection"):
         read(f"{url}/f", 0, 4, allow=[url, f"http://{address}"])

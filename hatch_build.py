@@ -54,7 +54,9 @@ def build(root: Path) -> None:
 def describe_messages(root: Path) -> None:
     """Write the JSON Schema of the messages to where the front end takes its types from."""
     command = [sys.executable, "-m", "refexplorer.views.wire.schema"]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    # what the build requires may be there by PYTHONPATH alone
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     described = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
     _check(described, "the description of the messages (it needs msgspec)")
     schema = root / GENERATED / "protocol.json"

@@ -90,7 +90,7 @@ def test_goes_to_a_key_among_many_and_takes_v0_away(editor: Locator) -> None:
     chosen = editor.get_by_role("grid", name="V0 keys").locator("[aria-selected=true]")
     expect(chosen).to_contain_text("s3://bucket/987654321012.nc")
     editor.get_by_role("button", name="Copy V0").click()
-    expect(editor).to_contain_text("are not written out")
+    expect(editor).to_contain_text("at most 20,000,000 are written out")
     replace_text(editor, GOOD)
     with editor.page.expect_download() as download:
         editor.get_by_role("button", name="Save V0").click()

@@ -40,7 +40,7 @@ def test_completion_knows_fields_dimensions_and_filters(editor: Locator) -> None
 def test_hovering_says_what_the_specification_says(editor: Locator) -> None:
     replace_text(editor, GOOD)
     editor.get_by_text('"offset"').hover()
-    expect(editor.locator(".cm-tooltip")).to_contain_text("It needs length")
+    expect(editor.locator(".cm-tooltip")).to_contain_text("It requires length")
 
 
 def test_other_readers_say_why_they_differ(editor: Locator) -> None:

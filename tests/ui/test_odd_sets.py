@@ -34,6 +34,6 @@ def test_a_note_without_a_key_shows_the_text_around_it(page: Page, tmp_path: Pat
     (tmp_path / "odd.json").write_text(json.dumps(document, indent=1))
     with running_page("serve", str(tmp_path / "odd.json")) as served:
         page.goto(served.url)
-        page.get_by_role("button", name="The filter foo is not read").click()
+        page.get_by_role("button", name="The filter foo is not supported").click()
         lines = page.get_by_role("group", name="Lines around /templates/u")
         expect(lines).to_contain_text('"u": "{{x|foo}}"')

@@ -67,7 +67,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
             If it has, and its bytes cannot be read.
         """
         key = self._strip_protocol(path)
-        with guarded(key):
+        with naming_bugs(key):
             return self._bytes(key, start, end)
 
     def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
@@ -98,7 +98,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
             raise NotImplementedError("a reference set cannot be read as one file")
         if isinstance(path, str):
             return self.cat_file(path)
-        with guarded(f"{len(path):,} keys"):
+        with naming_bugs(f"{len(path):,} keys"):
             found = self._cat_many({each: self._strip_protocol(each) for each in path})
         failed = {each: data for each, data in found.items() if isinstance(data, Exception)}
         if failed and on_error == "raise":
@@ -182,7 +182,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
 
 
 @contextmanager
-def guarded(what: str) -> Iterator[None]:
+def naming_bugs(what: str) -> Iterator[None]:
     """Let an error of refexplorer's own inner parts out as what it is.
 
     Zarr and fsspec's mapper take `KeyError` and `FileNotFoundError`, whatever raised them, for

@@ -142,11 +142,16 @@ class ReferenceSet(Mapping[str, Reference]):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What is wrong or odd, errors first; found when it is first asked for."""
+        from refexplorer.data.lint.codec_rules import lint_codecs
+        from refexplorer.data.lint.value_rules import lint_values
+
         self._opened.read_all()
         findings = Findings()
         findings.extend(self._internals.findings)
         version = 1 if self.source.form == "V1" else 0
         lint(self._opened, version, self._base, findings)
+        decodable = lint_codecs(self._opened, self._base, findings)
+        lint_values(self._opened, self.limits, decodable, self._base, findings)
         return findings.freeze(locator_of(self.source))
 
     @property

@@ -54,7 +54,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"protocol", "children"},
         {"access", "decode"},
         {"fetch"},
-        {"check", "open", "sources"},
+        {"check", "lint", "open", "sources"},
         {"read"},
         {"audit"},
     ),

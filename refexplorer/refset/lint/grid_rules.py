@@ -14,7 +14,7 @@ from refexplorer.refset.tree.folders import Folder
 from refexplorer.spec.core.diagnostics import Findings, pointer
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.spec.document.expansion import note_all
-from refexplorer.spec.document.lint_rules import Remark, remark_on_chunk, remark_on_fill_value
+from refexplorer.spec.document.lint_rules import Remark, remark_on_chunk
 
 _CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
 
@@ -26,7 +26,6 @@ def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
         array = opened.arrays.get(path)
         assert array is not None
         _lint_missing(opened, array, base, findings)
-        _lint_fill_value(array, base, findings)
         _lint_chunks(opened, array, base, findings)
     _lint_orphans(opened, base, findings)
 
@@ -42,13 +41,6 @@ def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Find
             f"they read as the fill value {array.fill_value!r}.",
             key=key,
         )
-
-
-def _lint_fill_value(array: ArrayMeta, base: str, findings: Findings) -> None:
-    remark = remark_on_fill_value(array)
-    if remark is not None:
-        key = array.metadata_key
-        note_all([remark], findings, base + pointer(key), key)
 
 
 def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:

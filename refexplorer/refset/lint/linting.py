@@ -7,14 +7,16 @@ import pyarrow.compute as pc
 
 from refexplorer.formats.buffers.arrow import flags_of, text_column
 from refexplorer.refset.columns.table import Table
+from refexplorer.refset.lint.chunk_rules import lint_chunks
 from refexplorer.refset.lint.grid_rules import lint_arrays
+from refexplorer.refset.lint.metadata_rules import lint_metadata
+from refexplorer.refset.lint.neighbour_rules import lint_neighbours
 from refexplorer.refset.lint.range_rules import lint_ranges
 from refexplorer.refset.lint.url_rules import lint_urls
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.diagnostics import Findings, pointer
-from refexplorer.spec.core.references import Inline
 from refexplorer.spec.document.expansion import note_all
-from refexplorer.spec.document.lint_rules import ODD_KEY, remarks_on_key, remarks_on_metadata
+from refexplorer.spec.document.lint_rules import ODD_KEY, remarks_on_key
 
 
 def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
@@ -29,9 +31,11 @@ def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None
     """
     _lint_keys(opened.table, version, base, findings)
     _lint_folders(opened, base, findings)
-    _lint_metadata(opened.table, base, findings)
+    lint_metadata(opened, base, findings)
     lint_urls(opened, version, base, findings)
+    lint_neighbours(opened, base, findings)
     lint_arrays(opened, base, findings)
+    lint_chunks(opened, base, findings)
     lint_ranges(opened, base, findings)
 
 
@@ -58,15 +62,3 @@ def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
             f"`{path}` is both a key and the parent folder of other keys.",
             key=path,
         )
-
-
-def _lint_metadata(table: Table, base: str, findings: Findings) -> None:
-    good: set[tuple[str, str]] = set()  # many arrays have the same
-    for key, row in table.metadata.items():
-        reference, name = table.reference_at(row), key.rpartition("/")[2]
-        if not isinstance(reference, Inline) or (name, reference.text) in good:
-            continue
-        remarks = list(remarks_on_metadata(key, reference.text))
-        if not remarks:
-            good.add((name, reference.text))
-        note_all(remarks, findings, base + pointer(key), key)

@@ -35,6 +35,10 @@ def _info(meaning: str, example: str) -> Rule:
     return Rule(Severity.INFO, meaning, example)
 
 
+_ARRAY = (
+    '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "%s", '
+    '"compressor": null, "filters": null, "order": "C", "fill_value": %s}%s}'
+)
 _GEN = '{"version": 1, "gen": [{"key": "x/{{i}}", "url": "http://h/{{i}}", %s}]}'
 
 DOCUMENT = {
@@ -109,6 +113,13 @@ REFERENCES = {
     "mixed-protocols": _info(
         "The targets need more than one filesystem.",
         '{"a": ["s3://b/f"], "b": ["https://h/f"]}',
+    ),
+    "odd-url": _warning(
+        "A URL differs by one letter from that of the other chunks of an array.",
+        '{"x/.zarray": {"zarr_format": 2, "shape": [4], "chunks": [1], "dtype": "<i4", '
+        '"compressor": null, "filters": null, "order": "C", "fill_value": null}, '
+        '"x/0": ["s3://b/data.nc", 0, 4], "x/1": ["s3://b/data.nc", 4, 4], '
+        '"x/2": ["s3://b/dats.nc", 8, 4], "x/3": ["s3://b/data.nc", 12, 4]}',
     ),
     "overlapping-ranges": _warning(
         "Two byte ranges of a target overlap without being identical.",
@@ -234,6 +245,50 @@ ARRAYS = {
         "A field of the array metadata is missing or has the wrong type.",
         '{"x/.zarray": {"zarr_format": 2}}',
     ),
+    "bad-dtype": _warning(
+        "The data type of an array is missing, unknown, or has values that nothing stores.",
+        _ARRAY % ("<f9", "0", ""),
+    ),
+    "codec-not-installed": _warning(
+        "A codec of an array is unknown, or the package that brings it is not installed.",
+        '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", '
+        '"compressor": {"id": "zlibb"}, "filters": null, "order": "C", "fill_value": 0}}',
+    ),
+    "unsafe-codec": _warning(
+        "A codec of an array runs code from the data while it decodes, and is never used.",
+        '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|O", '
+        '"compressor": null, "filters": [{"id": "pickle"}], "order": "C", "fill_value": 0}}',
+    ),
+    "no-dimension-names": _info(
+        "An array has no names of dimensions, without which xarray does not open it.",
+        _ARRAY % ("<i4", "null", ""),
+    ),
+    "bad-dimension-names": _warning(
+        "The names of dimensions are not a list of texts, one for each dimension.",
+        _ARRAY % ("<i4", "null", ', "x/.zattrs": {"_ARRAY_DIMENSIONS": ["x", "y"]}'),
+    ),
+    "dimension-sizes-differ": _warning(
+        "A dimension has different lengths in arrays of one group, which xarray does not open.",
+        _ARRAY
+        % (
+            "<i4",
+            "null",
+            ', "x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, '
+            '"y/.zarray": {"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "<i4", '
+            '"compressor": null, "filters": null, "order": "C", "fill_value": null}, '
+            '"y/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}',
+        ),
+    ),
+    "bad-attribute": _warning(
+        "An attribute that xarray decodes by is not what it must be.",
+        _ARRAY
+        % ("<i4", "null", ', "x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"], "scale_factor": "0.1"}'),
+    ),
+    "metadata-copies-differ": _warning(
+        "Consolidated metadata say other than the metadata of the arrays themselves.",
+        '{".zgroup": {"zarr_format": 2}, ".zmetadata": {"zarr_consolidated_format": 1, '
+        '"metadata": {".zgroup": {"zarr_format": 3}}}}',
+    ),
     "bad-chunks": _warning(
         "The chunk shape of an array is not valid.",
         '{"x/.zarray": {"zarr_format": 2, "shape": [5], "chunks": [0], "dtype": "<f8", '
@@ -254,8 +309,41 @@ ARRAYS = {
         "A key looks like a chunk, but there is no array metadata for it.",
         '{"x/0.0": ["http://h/f"]}',
     ),
+    "chunk-length": _warning(
+        "A chunk that is not compressed has more or fewer bytes than its array says.",
+        _ARRAY % ("<i4", "null", ', "x/0": ["http://h/f", 0, 7]'),
+    ),
+    "empty-chunk": _warning(
+        "The byte range of a chunk has a length of 0, which no codec decodes.",
+        _ARRAY % ("<i4", "null", ', "x/0": ["http://h/f", 0, 0]'),
+    ),
+    "undecodable-inline": _warning(
+        "The inline data of a chunk cannot be decoded as the metadata of its array say.",
+        '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", '
+        '"compressor": {"id": "zlib"}, "filters": null, "order": "C", "fill_value": 0}, '
+        '"x/0": "abc"}',
+    ),
+    "swapped-ranges": _warning(
+        "The chunks of an array follow each other in their files, but for two that would if they "
+        "had each other's references.",
+        '{"x/.zarray": {"zarr_format": 2, "shape": [6], "chunks": [1], "dtype": "<i4", '
+        '"compressor": null, "filters": null, "order": "C", "fill_value": null}, '
+        '"x/0": ["http://h/f", 0, 4], "x/1": ["http://h/f", 16, 4], '
+        '"x/2": ["http://h/f", 8, 4], "x/3": ["http://h/f", 12, 4], '
+        '"x/4": ["http://h/f", 4, 4], "x/5": ["http://h/f", 20, 4]}',
+    ),
     "fill-value-masks": _warning(
-        "The fill value of a coordinate is a value that its data may contain; xarray masks it.",
+        "The data of an array contain its fill value, which xarray reads as missing.",
+        _ARRAY
+        % ("|u1", "0", ', "x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "x/0": "\\u0000\\u0001"'),
+    ),
+    "fill-value-ignored": _warning(
+        "`_FillValue` is not the fill value of the array, and xarray masks only the latter.",
+        _ARRAY % ("<i4", "0", ', "x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"], "_FillValue": -999}'),
+    ),
+    "fill-value-may-mask": _info(
+        "The fill value of an array is a value that its data may contain; xarray reads it as "
+        "missing.",
         '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<f8", '
         '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, '
         '"x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "x/0": ["http://h/f", 0, 16]}',

@@ -17,7 +17,19 @@ from refexplorer.pickling import PickledByFields
 from refexplorer.spec.core.datatypes import STRUCTURED, itemsize
 
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
-_DIMENSIONS = "_ARRAY_DIMENSIONS"
+DIMENSIONS = "_ARRAY_DIMENSIONS"
+"""The attribute with the names of dimensions, which xarray writes for Zarr v2."""
+_ADDED = {
+    "bytes": 0,
+    "endian": 0,
+    "transpose": 0,
+    "shuffle": 0,
+    "fletcher32": 4,
+    "crc32": 4,
+    "crc32c": 4,
+    "adler32": 4,
+}
+"""Codecs that add so many bytes to what they are given, whatever it is."""
 _INT64 = 2**63 - 1
 
 
@@ -79,6 +91,15 @@ class ArrayMeta(PickledByFields):
     def chunk_count(self) -> int:
         """Chunks of the whole array."""
         return prod(self.grid)
+
+    @property
+    def encoded_size(self) -> int | None:
+        """Bytes of every chunk as stored; None where they vary, as those of compressed chunks."""
+        names = (codec.partition("(")[0].removeprefix("numcodecs.") for codec in self.codecs)
+        added = [_ADDED.get(name) for name in names]
+        if self.itemsize is None or self.dtype == "|O" or None in added:
+            return None
+        return prod(self.chunks) * self.itemsize + sum(filter(None, added))
 
     @property
     def folder(self) -> str:
@@ -176,7 +197,7 @@ def _read_v2(
     dtype = metadata.get("dtype", "")
     filters = metadata.get("filters") or []
     codecs = [*filters, metadata.get("compressor")] if isinstance(filters, list) else []
-    names = attributes.get(_DIMENSIONS)
+    names = attributes.get(DIMENSIONS)
     separator = metadata.get("dimension_separator", ".")
     return ArrayMeta(
         path,
@@ -187,7 +208,7 @@ def _read_v2(
         metadata.get("fill_value"),
         tuple(_codec_v2(codec) for codec in codecs if isinstance(codec, Mapping)),
         _names(names, shape),
-        {name: value for name, value in attributes.items() if name != _DIMENSIONS},
+        {name: value for name, value in attributes.items() if name != DIMENSIONS},
         2,
         metadata,
         "",
@@ -247,9 +268,9 @@ def _chunks(chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
             "bad-chunks",
             f"The chunk shape has {len(chunks)} dimensions, but the array has {len(shape)}.",
         )
-    if 0 in chunks:
+    if any(chunk == 0 < length for chunk, length in zip(chunks, shape, strict=True)):
         raise BadMetadata("bad-chunks", "Chunks cannot have a length of 0.")
-    return chunks
+    return tuple(max(chunk, 1) for chunk in chunks)  # kerchunk writes 0 of an empty dimension
 
 
 def _names(value: object, shape: tuple[int, ...]) -> tuple[str, ...] | None:

@@ -10,11 +10,11 @@ from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings, Locator, pointer
 from refexplorer.spec.core.references import Inline, Range, Reference, Url, V0Value
+from refexplorer.spec.document.array_rules import remarks_on_metadata
 from refexplorer.spec.document.lint_rules import (
     Remark,
     is_metadata,
     remarks_on_key,
-    remarks_on_metadata,
     remarks_on_url,
 )
 from refexplorer.spec.document.model import Document

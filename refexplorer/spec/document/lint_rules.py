@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from refexplorer.spec.core.zarr_metadata import METADATA_NAMES, ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.core.zarr_metadata import METADATA_NAMES, ArrayMeta
 from refexplorer.spec.templates.template import is_template
 
 
@@ -36,7 +36,6 @@ URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
 
 _SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-_FAR_AWAY = 1e30
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
@@ -120,35 +119,6 @@ def parse_metadata(text: str) -> Mapping[str, object] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def remarks_on_metadata(key: str, text: str) -> Iterator[Remark]:
-    """Say what is wrong with the text of a metadata key."""
-    value = parse_metadata(text)
-    if value is None:
-        yield Remark("metadata-not-json", f"The text of `{key}` is not a JSON object.")
-        return
-    path, _, name = key.rpartition("/")
-    if name == ".zarray" or (name == "zarr.json" and value.get("node_type") == "array"):
-        try:
-            read_array(path, value)
-        except BadMetadata as bad:
-            yield Remark(bad.code, f"{bad}")
-
-
-def remark_on_fill_value(array: ArrayMeta) -> Remark | None:
-    """Say whether xarray would take values of a coordinate for missing ones."""
-    name, value = array.path.rpartition("/")[2], array.fill_value
-    if array.dimensions != (name,) or array.zarr_format != 2 or isinstance(value, bool):
-        return None
-    if not isinstance(value, int | float) or value != value or abs(value) >= _FAR_AWAY:
-        return None
-    return Remark(
-        "fill-value-masks",
-        f"xarray masks each {value:g} of the coordinate `{array.path}` as missing, since it is "
-        "the fill value.",
-        'Write "fill_value": null if the coordinate has no missing values.',
-    )
 
 
 def remark_on_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> Remark | None:

@@ -30,7 +30,7 @@ def test_the_example_of_a_code_shows_it(code: str) -> None:
 def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
     names = {
         node.value
-        for room in ("spec", "formats", "refset")
+        for room in ("spec", "formats", "refset", "data")
         for path in (PACKAGE / room).rglob("*.py")
         if path.name != "catalogue.py"
         for node in ast.walk(ast.parse(path.read_text()))

@@ -1,0 +1,4 @@
+"""The lint rules that need codecs: those that are missing, inline data, values that are masked.
+
+Begin with `codec_rules`, then `value_rules`; the rules without codecs are in `refset.lint`.
+"""

@@ -18,6 +18,7 @@ from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.queries.summary import Summary
 from refexplorer.refset.tree.nodes import Node
 from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.diagnostics import Diagnostic, grouped
 from refexplorer.spec.document.expansion import check_expandable
 
 usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
@@ -25,6 +26,7 @@ usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
 HAS_ERRORS = 1
 PAGE_ROWS = 1000
 TERMINAL_ROWS = 100
+FIRST_OF_A_GROUP = 3
 
 SourceArgument = Annotated[
     str, typer.Argument(help="A JSON file (plain, gzip, zstd), parquet folder or URL.")
@@ -168,11 +170,15 @@ def check(
     resume: Annotated[
         Path | None, typer.Option(help="File for the answers, from which the next run resumes.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="List each finding, where many are alike.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """List what is wrong or odd, with the place and what to do.
 
-    Targets are not asked without --targets, and not read with it; `refexplorer audit` decodes.
+    Of many findings of one kind the first are listed. Targets are not asked without --targets,
+    and not read with it; `refexplorer audit` decodes.
     """
     if (allow or resume) and not targets:
         raise typer.BadParameter("--allow and --resume require --targets.")
@@ -187,14 +193,27 @@ def check(
         written = (asdict(diagnostic) for diagnostic in refs.diagnostics)
         output.write_json(fields | counts, "diagnostics", written)
         return HAS_ERRORS if counts["error"] else 0
-    for diagnostic in refs.diagnostics:
-        output.write_line(str(diagnostic))
+    for line in _diagnostic_lines(refs.diagnostics, every):
+        output.write_line(line)
     found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
     output.say(
         f"{refs.source.name}: {refs.count:,} keys; {found or 'no diagnostics'}. The targets "
         "were not checked (use --targets) and no data was read."
     )
     return HAS_ERRORS if counts["error"] else 0
+
+
+def _diagnostic_lines(diagnostics: tuple[Diagnostic, ...], every: bool) -> Iterator[str]:
+    """Yield what is said of the diagnostics; of many of one code the first, unless `every`."""
+    for group in grouped(diagnostics):
+        if every or not group.is_long:
+            yield from map(str, group.diagnostics)
+            continue
+        yield group.title
+        for diagnostic in group.diagnostics[:FIRST_OF_A_GROUP]:
+            yield f"    {diagnostic.place}: {diagnostic.sentence}"
+        left = len(group.diagnostics) - FIRST_OF_A_GROUP
+        yield f"    and {left:,} more (`--all` lists them)"
 
 
 def open_set(source: str, templates: Mapping[str, str] | None = None) -> ReferenceSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text
 from refexplorer.markup import counted, shown, size_text
 from refexplorer.refset.tree.nodes import Node
-from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.spec.core.diagnostics import Diagnostic, grouped
 
 CHILDREN_SHOWN = 25
 LEVELS_SHOWN = 2
@@ -27,9 +27,15 @@ def notes_html(diagnostics: tuple[Diagnostic, ...]) -> str:
     """Return the first diagnostics as a list; nothing where there are none."""
     if not diagnostics:
         return ""
-    items = [f"<li>{_shown(str(each), 400)}</li>" for each in diagnostics[:NOTES_SHOWN]]
-    if len(diagnostics) > NOTES_SHOWN:
-        items.append(f"<li>… {len(diagnostics) - NOTES_SHOWN:,} more</li>")
+    items: list[str] = []
+    for group in grouped(diagnostics):
+        lines = [f"<li>{_shown(str(each), 400)}</li>" for each in group.diagnostics]
+        if group.is_long:
+            first, left = lines[:NOTES_SHOWN], len(lines) - NOTES_SHOWN
+            more = f"<li>… {left:,} more</li>" if left > 0 else ""
+            title = f"<summary>{_shown(group.title, 400)}</summary>"
+            lines = [f"<li><details>{title}<ul>{''.join(first)}{more}</ul></details></li>"]
+        items += lines
     title = counted(len(diagnostics), "note")
     return f"<details><summary>{title}</summary><ul>{''.join(items)}</ul></details>"
 

@@ -56,7 +56,7 @@ def test_html_shows_a_file_as_text() -> None:
 
 
 def test_models_as_json() -> None:
-    mark = Mark("c", Severity.ERROR, "m", None, "", 1, 2, 3, None, 4, 5, ())
+    mark = Mark("c", Severity.ERROR, "all", "m", None, "", 1, 2, 3, None, 4, 5, ())
     wire = to_wire(mark)
     assert (wire["from"], wire["to"]) == (4, 5)
     assert to_wire(Coordinate("x", (1.0, math.nan, math.inf))) == {

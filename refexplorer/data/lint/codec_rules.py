@@ -22,7 +22,26 @@ _KNOWN: dict[str, set[str]] = {
     "fixedscaleoffset": {"offset", "scale", "dtype", "astype"},
 }  # fmt: skip
 """Codecs that are always there, and their settings: Zarr, slow to import, is asked of others."""
-_KNOWN_TYPES = ("bool", "int", "uint", "float", "complex")
+_PLAIN_V3 = frozenset(
+    {
+        "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding",
+        "fill_value", "codecs", "attributes", "dimension_names", "consolidated_metadata",
+    }
+)  # fmt: skip
+_PLAIN_TYPES = frozenset(
+    {"bool", *(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64))}
+) - {"float8"}
+
+
+_PLAIN_ENCODINGS: list[Any] = [
+    {"name": "default"},
+    *(
+        {"name": name, "configuration": {"separator": separator}}
+        for name in ("default", "v2")
+        for separator in ("/", ".")
+    ),
+]
+_TO_BYTES = ("bytes", "vlen-utf8", "sharding_indexed")
 
 
 def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[str]:
@@ -55,13 +74,15 @@ def _array(opened: OpenedSet, path: str) -> ArrayMeta:
 
 
 def _text(array: ArrayMeta) -> str:
-    return json.dumps(array.metadata)
+    kept = {name: value for name, value in array.metadata.items() if name != "attributes"}
+    return json.dumps(kept)
 
 
 def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     """Return the code and the rest of the sentence of what is wrong; None if nothing is."""
     codecs = list(_codecs(array))
-    if all(_is_known(*codec) for codec in codecs) and _has_known_type(array):
+    is_plain = array.zarr_format == 2 or _is_plain(array)
+    if is_plain and all(_is_known(*codec) for codec in codecs):
         return None
     try:
         refuse_unsafe("array", text.encode())
@@ -101,8 +122,22 @@ def _is_known(name: str, settings: object) -> bool:
     )
 
 
-def _has_known_type(array: ArrayMeta) -> bool:
-    return array.zarr_format == 2 or array.dtype.startswith(_KNOWN_TYPES)
+def _is_plain(array: ArrayMeta) -> bool:
+    """Say whether metadata of Zarr v3 have only what the lint rules of the specification know."""
+    written: Any = array.metadata
+    encoding, codecs = written.get("chunk_key_encoding"), written.get("codecs")
+    return (
+        written.keys() <= _PLAIN_V3
+        and str(written.get("data_type")) in _PLAIN_TYPES
+        and encoding in _PLAIN_ENCODINGS
+        and isinstance(codecs, list)
+        and [_name(codec) for codec in codecs if _name(codec) in _TO_BYTES] == ["bytes"]
+        and _name(codecs[0]) in ("bytes", "transpose")
+    )
+
+
+def _name(codec: object) -> object:
+    return codec.get("name") if isinstance(codec, Mapping) else codec
 
 
 def _refusal(array: ArrayMeta) -> str | None:

@@ -85,7 +85,8 @@ def _lint_order(
     """Note two chunks that break the order of all others, and would not in each other's place."""
     columns = chunks.columns
     ranges = chunks.rows[columns.kinds[chunks.rows] == RANGE]
-    if len(ranges) < _FEWEST or not len(_falls(columns.targets[ranges], columns.offsets[ranges])):
+    files = ranks[columns.targets[ranges]]
+    if len(ranges) < _FEWEST or not len(_falls(files, columns.offsets[ranges])):
         return  # the keys are written in order, and so nothing has to be read out of them
     rows, numbers = chunks.numbers(opened)
     is_range = columns.kinds[rows] == RANGE

@@ -6,12 +6,14 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.formats.buffers.arrow import flags_of
+from refexplorer.markup import counted
 from refexplorer.refset.columns.chunk_names import in_blocks
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.grids.missing_counts import missing_counts
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.tree.folders import Folder
 from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.core.paths import prefix
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.spec.document.expansion import note_all
 from refexplorer.spec.document.lint_rules import Remark, remark_on_chunk
@@ -37,10 +39,17 @@ def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Find
         findings.add(
             "missing-chunks",
             base + pointer(key),
-            f"{missing:,} of {array.chunk_count:,} chunks of `{array.path}` have no reference; "
-            f"they read as the fill value {array.fill_value!r}.",
+            f"{missing:,} of {counted(array.chunk_count, 'chunk')} of `{array.path}` "
+            f"{'has' if missing == 1 else 'have'} no reference; {_read_as(array)}.",
             key=key,
         )
+
+
+def _read_as(array: ArrayMeta) -> str:
+    """Say what a chunk without a reference reads as."""
+    if array.fill_value is None:
+        return "as the fill value is null, Zarr reads zeros"
+    return f"Zarr reads the fill value {array.fill_value!r}"
 
 
 def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
@@ -73,11 +82,16 @@ def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
             continue
         key = table.key_at(int(rows[0]))
         where = f"`{folder.path}`" if folder.path else "the root"
+        names = (prefix(folder.path) + name for name in (".zarray", "zarr.json"))
+        unread = next((name for name in names if table.find(name) is not None), None)
         remark = Remark(
             "orphan-chunk",
             f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
             "Without .zarray or zarr.json no reader finds the array.",
         )
+        if unread is not None:
+            said = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
+            remark = Remark("orphan-chunk", said, "Mend the metadata first.")
         at = base + pointer(key)
         findings.add(remark.code, at, remark.message, remark.hint, key=key, count=len(rows))
 

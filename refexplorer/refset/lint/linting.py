@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from refexplorer.formats.buffers.arrow import flags_of, text_column
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.lint.chunk_rules import lint_chunks
+from refexplorer.refset.lint.gen_rules import lint_generated
 from refexplorer.refset.lint.grid_rules import lint_arrays
 from refexplorer.refset.lint.metadata_rules import lint_metadata
 from refexplorer.refset.lint.neighbour_rules import lint_neighbours
@@ -35,6 +36,7 @@ def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None
     lint_urls(opened, version, base, findings)
     lint_neighbours(opened, base, findings)
     lint_arrays(opened, base, findings)
+    lint_generated(opened, findings)
     lint_chunks(opened, base, findings)
     lint_ranges(opened, base, findings)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
 from refexplorer.errors import shorten
@@ -10,6 +10,10 @@ from refexplorer.pickling import PickledError
 from refexplorer.spec.core.catalogue import CATALOGUE, Severity
 
 SHOWN_PER_CODE = 20
+TOGETHER = 4
+"""Diagnostics of one code that people are shown as one group, from this number on."""
+_READABLE_COLUMN = 200
+"""Beyond it a column of the first line is no help: kerchunk writes a whole set as one line."""
 
 Hint = str | Callable[[], str]
 """What to do, or what finds it out when it is to be shown."""
@@ -81,10 +85,20 @@ class Diagnostic:
         return f"{type(self).__name__}({', '.join(said)})"
 
     def __str__(self) -> str:
-        where = f"line {self.line}:{self.column}, " if self.line is not None else ""
-        more = f" ({self.count - 1:,} more like this)" if self.count > 1 else ""
-        said = " ".join(filter(None, (self.message, self.hint)))
-        return f"{self.severity} {self.code} at {where}{shorten(self.pointer) or '/'}: {said}{more}"
+        return f"{self.severity} {self.code} at {self.place}: {self.sentence}"
+
+    @property
+    def place(self) -> str:
+        """The pointer, after line and column where these help to find it."""
+        is_one_line = self.line == 1 and (self.column or 0) > _READABLE_COLUMN
+        where = "" if self.line is None or is_one_line else f"line {self.line}:{self.column}, "
+        return f"{where}{shorten(self.pointer) or '/'}"
+
+    @property
+    def sentence(self) -> str:
+        """Message and hint, and how many more there are."""
+        more = f"({self.count - 1:,} more like this)" if self.count > 1 else ""
+        return " ".join(filter(None, (self.message, self.hint, more)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +127,47 @@ class Reason:
         hint = self.hint if isinstance(self.hint, str) else self.hint()
         severity = CATALOGUE[self.code].severity
         return Diagnostic(self.code, severity, pointer, self.message, hint, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticGroup:
+    """The diagnostics of one code, as they are shown to people.
+
+    Attributes
+    ----------
+    code, severity
+        Of all of them.
+    diagnostics
+        In order, at least one.
+    """
+
+    code: str
+    severity: Severity
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def count(self) -> int:
+        """How many findings stand behind the group."""
+        return sum(diagnostic.count for diagnostic in self.diagnostics)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether what they have in common is said once, instead of each of them."""
+        return len(self.diagnostics) >= TOGETHER
+
+    @property
+    def title(self) -> str:
+        """What they have in common, and how many there are."""
+        meaning = CATALOGUE[self.code].meaning
+        return f"{self.severity} {self.code}, {self.count:,} times: {meaning}"
+
+
+def grouped(diagnostics: Iterable[Diagnostic]) -> list[DiagnosticGroup]:
+    """Put diagnostics of one code and severity together, in the order of the first of each."""
+    found: dict[tuple[str, Severity], list[Diagnostic]] = {}
+    for diagnostic in diagnostics:
+        found.setdefault((diagnostic.code, diagnostic.severity), []).append(diagnostic)
+    return [DiagnosticGroup(code, severity, tuple(of)) for (code, severity), of in found.items()]
 
 
 class Findings:

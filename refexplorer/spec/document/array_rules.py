@@ -156,6 +156,8 @@ def _version_3(metadata: Mapping[str, object]) -> Iterator[Remark]:
         yield _bad(f"`fill_value` must be set in Zarr v3, but {_told(metadata, 'fill_value')}.")
     elif isinstance(written, str) and (dtype := _dtype_named(written)) is not None:
         yield from _fill_value(metadata, dtype, 3)
+    if not isinstance(metadata.get("attributes", {}), Mapping):
+        yield _bad(f"`attributes` must be an object, but {_told(metadata, 'attributes')}.")
     codecs = metadata.get("codecs")
     if not isinstance(codecs, list) or not codecs:
         yield _bad(f"`codecs` must be a list of codecs, but {_told(metadata, 'codecs')}.")

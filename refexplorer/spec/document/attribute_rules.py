@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from refexplorer.markup import counted
 from refexplorer.spec.core.zarr_metadata import DIMENSIONS, ArrayMeta
 from refexplorer.spec.document.lint_rules import Remark
 
@@ -78,8 +79,8 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[Remar
     if not isinstance(written, list) or len(written) != rank or not _are_texts(written):
         yield Remark(
             "bad-dimension-names",
-            f"`{field}` of `{array.path}` must be a list of {rank} names, one for each dimension, "
-            f"but it is {written!r}; xarray does not open it.",
+            f"`{field}` of `{array.path}` must be a list of {counted(rank, 'name')}, one for each "
+            f"dimension, but it is {written!r}; xarray refuses it, or names dimensions otherwise.",
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from refexplorer.errors import RefexplorerError, SpecError
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.catalogue import CATALOGUE, Severity
 from refexplorer.views.text.fixes import Edit, fixes, wrap
 from refexplorer.views.text.text_positions import Places
 from refexplorer.views.wire.editor_models import Change, Fix, Mark
@@ -27,12 +27,8 @@ def mark_of_error(places: Places, error: RefexplorerError) -> Mark:
     """Place an error that refuses the whole text: at its pointer, else at its line."""
     said, text = sentence_of(error), places.text
     if not isinstance(error, SpecError):
-        return _placed(
-            Note("not-json", Severity.ERROR, said, None, "", None, None, 1, None), places
-        )
-    refusal = Note(
-        error.code, Severity.ERROR, said, None, error.pointer, error.line, error.column, 1, None
-    )
+        return _placed(_error("not-json", said), places)
+    refusal = _error(error.code, said, error.pointer, error.line, error.column)
     if error.pointer or error.line is None or error.column is None:
         return _mark(refusal, places, error.pointer)
     lines = text.splitlines(keepends=True)
@@ -49,6 +45,13 @@ def wrapping(places: Places) -> Fix:
 def sentence_of(error: RefexplorerError) -> str:
     """Leave out the name of the source: there is only one text."""
     return str(error).removeprefix("bytes: ")
+
+
+def _error(
+    code: str, said: str, pointer: str = "", line: int | None = None, column: int | None = None
+) -> Note:
+    meaning = CATALOGUE[code].meaning
+    return Note(code, Severity.ERROR, meaning, said, None, pointer, line, column, 1, None)
 
 
 def _mark(noted: Note, places: Places, pointer: str) -> Mark:

@@ -50,6 +50,8 @@ class Note(Struct, frozen=True):
 
     Attributes
     ----------
+    meaning
+        What all diagnostics of the code have in common.
     pointer
         Into the document; cut.
     key
@@ -58,6 +60,7 @@ class Note(Struct, frozen=True):
 
     code: str
     severity: Severity
+    meaning: str
     message: str
     hint: str | None
     pointer: str

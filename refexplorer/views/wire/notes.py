@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import shorten
+from refexplorer.spec.core.catalogue import CATALOGUE
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.views.wire.models import Note
 
@@ -62,6 +63,7 @@ def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
     return Note(
         diagnostic.code,
         diagnostic.severity,
+        CATALOGUE[diagnostic.code].meaning,
         diagnostic.message,
         diagnostic.hint or None,
         shorten(diagnostic.pointer),

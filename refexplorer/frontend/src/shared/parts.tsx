@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
+import { grouped, placeOf, TOGETHER } from "./notes.ts";
 import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
 import type { Kind, Note, Severity } from "./wire.ts";
 
@@ -38,17 +39,39 @@ interface NotesProps {
   actions?(note: Note): ComponentChildren;
 }
 
-/** Notes with their place, each a button where there is somewhere to go. */
+/** Notes with their place, each a button where there is somewhere to go; many of one kind are folded. */
 export function Notes({ notes, follow, actions }: NotesProps) {
+  const lines = (shown: Note[]) =>
+    shown.map((note) => (
+      <li key={`${note.code} ${note.pointer}`}>
+        <NoteLine note={note} go={follow(note)} />
+        {actions?.(note)}
+      </li>
+    ));
   return (
     <ul class="notes">
-      {notes.map((note) => (
-        <li key={`${note.code} ${note.pointer}`}>
-          <NoteLine note={note} go={follow(note)} />
-          {actions?.(note)}
-        </li>
-      ))}
+      {grouped(notes).map((group) =>
+        group.length < TOGETHER ? lines(group) : <Group key={group[0]!.code} notes={group}>{lines(group)}</Group>,
+      )}
     </ul>
+  );
+}
+
+/** Notes of one kind: what they have in common, and each of them below it. */
+function Group({ notes, children }: { notes: Note[]; children: ComponentChildren }) {
+  const total = notes.reduce((sum, note) => sum + BigInt(note.count), 0n);
+  const { severity, meaning } = notes[0]!;
+  return (
+    <li>
+      <details class="note-group">
+        <summary class="note">
+          <SeverityMark severity={severity} />
+          <span class="note-text"><Sentence text={meaning} /></span>
+          <span class="note-place">{total.toLocaleString("en")} times</span>
+        </summary>
+        <ul class="notes">{children}</ul>
+      </details>
+    </li>
   );
 }
 
@@ -63,7 +86,7 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
         {more}
       </span>
       <span class="note-place">
-        {note.line === null ? note.pointer || "/" : `line ${note.line}:${note.column ?? 1}`}
+        {placeOf(note)}
       </span>
     </>
   );

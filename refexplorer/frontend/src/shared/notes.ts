@@ -1,0 +1,24 @@
+/** Notes as people are shown them: those of one kind together, and where each is. */
+
+import type { Note } from "./wire.ts";
+
+/** As many notes of one kind are folded; Python's `TOGETHER` is the same. */
+export const TOGETHER = 4;
+/** Beyond it a column of the first line is no help: a whole set is often written as one line. */
+const READABLE_COLUMN = 200;
+
+/** Notes of one code and severity together, in the order of the first of each. */
+export function grouped(notes: Note[]): Note[][] {
+  const groups = new Map<string, Note[]>();
+  for (const note of notes) {
+    const kind = `${note.code} ${note.severity}`;
+    groups.set(kind, [...(groups.get(kind) ?? []), note]);
+  }
+  return [...groups.values()];
+}
+
+/** Line and column where they help to find a place, else the pointer. */
+export function placeOf({ line, column, pointer }: Note): string {
+  const isOneLine = line === 1 && (column ?? 0) > READABLE_COLUMN;
+  return line === null || isOneLine ? pointer || "/" : `line ${line}:${column ?? 1}`;
+}

@@ -1,0 +1,169 @@
+"""What zarr-python or xarray refuse of an array, a check says before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import warnings
+from typing import Any
+
+import pytest
+import xarray as xr
+import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from zarr.core.buffer import default_buffer_prototype
+from zarr.storage import MemoryStore
+
+import refexplorer as rx
+
+V2: dict[str, Any] = {
+    "zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<f8", "compressor": None,
+    "filters": None, "order": "C", "fill_value": None,
+}  # fmt: skip
+V3: dict[str, Any] = {
+    "zarr_format": 3,
+    "node_type": "array",
+    "shape": [4],
+    "data_type": "float64",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+    "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+    "fill_value": 0.0,
+    "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    "attributes": {},
+    "dimension_names": ["x"],
+}
+GONE = object()
+NAMES = {"_ARRAY_DIMENSIONS": ["x"]}
+
+FIELDS_V2 = [
+    {"dtype": GONE}, {"dtype": "f8"}, {"dtype": "float64"}, {"dtype": "<f9"}, {"dtype": "|O"},
+    {"dtype": ""}, {"dtype": None}, {"dtype": 5}, {"dtype": "<M8"}, {"dtype": "=f8"},
+    {"dtype": "<i1"}, {"dtype": "|S0"}, {"dtype": "string"},
+    {"dtype": [["a", "<f4"], ["a", "<i4"]]},
+    {"order": GONE}, {"order": "A"}, {"order": None}, {"order": "c"},
+    {"fill_value": GONE}, {"fill_value": "abc"}, {"fill_value": []}, {"fill_value": {}},
+    {"dtype": "<i4", "fill_value": "NaN"}, {"dtype": "<i4", "fill_value": 1.5},
+    {"dtype": "<i4", "fill_value": 2**40}, {"dtype": "|u1", "fill_value": -1},
+    {"dtype": "|S4", "fill_value": 5}, {"dtype": "<U2", "fill_value": 0},
+    {"dtype": "<c16", "fill_value": 0}, {"dtype": "<c16", "fill_value": "NaN"},
+    {"filters": "x"}, {"filters": [{"id": "nope"}]}, {"filters": [{}]}, {"filters": ["zlib"]},
+    {"compressor": "zlib"}, {"compressor": {}}, {"compressor": {"id": "nope"}},
+    {"compressor": {"id": "zlib", "levvel": 1}}, {"dimension_separator": "x"},
+    {"dimension_separator": None}, {"zarr_format": 1}, {"zarr_format": "2"}, {"zarr_format": GONE},
+    {"zarr_format": 3}, {"chunks": [0]}, {"chunks": [2, 2]}, {"chunks": GONE}, {"shape": GONE},
+    {"shape": [4.0]}, {"shape": [-4]}, {"shape": [2**70]},
+]  # fmt: skip
+FIELDS_V3 = [
+    {"data_type": GONE}, {"data_type": "float65"}, {"data_type": 5}, {"data_type": "<f8"},
+    {"fill_value": GONE}, {"fill_value": None}, {"fill_value": "abc"}, {"fill_value": []},
+    {"data_type": "int32", "fill_value": "NaN"}, {"data_type": "int8", "fill_value": 300},
+    {"codecs": GONE}, {"codecs": []}, {"codecs": [{"name": "nope"}]}, {"codecs": ["nope"]},
+    {"codecs": [{"name": "gzip", "configuration": {"level": 5}}]},
+    {"codecs": [{"name": "bytes", "configuration": {"endian": "middle"}}]},
+    {"chunk_grid": GONE}, {"chunk_grid": {"name": "odd"}}, {"zarr_format": 2},
+    {"chunk_key_encoding": {"name": "odd"}}, {"chunk_key_encoding": GONE},
+    {"chunk_key_encoding": {"name": "default", "configuration": {"separator": "-"}}},
+    {"dimension_names": ["x", "y"]}, {"dimension_names": GONE}, {"shape": [-1]},
+    {"something": {"must_understand": True}},
+]  # fmt: skip
+ATTRIBUTES = [
+    {}, {"_ARRAY_DIMENSIONS": ["x", "y"]}, {"_ARRAY_DIMENSIONS": []}, {"_ARRAY_DIMENSIONS": "xy"},
+    {"_ARRAY_DIMENSIONS": None}, NAMES | {"scale_factor": "a"}, NAMES | {"scale_factor": [1, 2]},
+    NAMES | {"add_offset": "1"}, NAMES | {"units": "days since x"},
+    NAMES | {"units": "foo since 2000-01-01"}, NAMES | {"coordinates": 5},
+    NAMES | {"units": "days since 2000-01-01", "calendar": "foo"},
+]  # fmt: skip
+
+
+def with_fields(base: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    """Metadata with other fields; those that are `GONE` are left out."""
+    return {name: value for name, value in (base | fields).items() if value is not GONE}
+
+
+def documents(metadata: dict[str, Any], attributes: dict[str, Any] | None) -> dict[str, Any]:
+    """Text by key: a group and an array `x` of zeros, as Zarr v2 or v3."""
+    chunk = "\0" * 16
+    if attributes is None:
+        group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
+        return {"zarr.json": group, "x/zarr.json": metadata, "x/c/0": chunk, "x/c/1": chunk}
+    own = {"x/.zarray": metadata, "x/.zattrs": attributes, "x/0": chunk, "x/1": chunk}
+    return {".zgroup": {"zarr_format": 2}, **own}
+
+
+def opens_elsewhere(texts: dict[str, Any]) -> bool:
+    """Tell whether zarr-python and xarray open and read the array, without refexplorer."""
+    store = MemoryStore()
+    buffer = default_buffer_prototype().buffer
+
+    async def fill() -> None:
+        for key, value in texts.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            await store.set(key, buffer.from_bytes(text.encode()))
+
+    asyncio.run(fill())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            array = zarr.open_group(store, mode="r", use_consolidated=False)["x"]
+            assert isinstance(array, zarr.Array)
+            dataset = xr.open_zarr(store, consolidated=False)
+            _ = array[...], dataset["x"].values
+    except Exception:  # they raise what they like
+        return False
+    return True
+
+
+def codes(texts: dict[str, Any]) -> set[str]:
+    return {found.code for found in rx.open_references(texts).diagnostics}
+
+
+def test_good_arrays_are_good() -> None:
+    for texts in (documents(V2, NAMES), documents(V3, None)):
+        assert opens_elsewhere(texts)
+        assert codes(texts) == set()
+
+
+@pytest.mark.parametrize("fields", FIELDS_V2, ids=str)
+def test_metadata_of_version_2_that_zarr_refuses_is_noted(fields: dict[str, Any]) -> None:
+    texts = documents(with_fields(V2, fields), NAMES)
+    assert not opens_elsewhere(texts)
+    assert codes(texts) & {"bad-metadata", "bad-dtype", "bad-chunks", "codec-not-installed"}
+
+
+@pytest.mark.parametrize("fields", FIELDS_V3, ids=str)
+def test_metadata_of_version_3_that_zarr_refuses_is_noted(fields: dict[str, Any]) -> None:
+    texts = documents(with_fields(V3, fields), None)
+    assert not opens_elsewhere(texts)
+    assert codes(texts) - {"orphan-chunk"}
+
+
+@pytest.mark.parametrize("attributes", ATTRIBUTES, ids=str)
+def test_attributes_that_xarray_refuses_are_noted(attributes: dict[str, Any]) -> None:
+    texts = documents(V2, attributes)
+    assert not opens_elsewhere(texts)
+    assert codes(texts) & {"bad-attribute", "bad-dimension-names", "no-dimension-names"}
+
+
+WORDS = st.sampled_from(["", "C", "<i4", "NaN", "x"])
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 300) | WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(
+        st.sampled_from(["id", "name", "configuration"]), inner, max_size=2
+    ),
+    max_leaves=4,
+)  # fmt: skip
+
+
+@given(st.sampled_from(sorted(V2)), JUNK)
+@settings(deadline=None, max_examples=150)
+def test_any_field_of_version_2_that_zarr_refuses_is_noted(name: str, value: object) -> None:
+    texts = documents(with_fields(V2, {name: value}), NAMES)
+    assert opens_elsewhere(texts) or codes(texts)
+
+
+@given(st.sampled_from(sorted(set(V3) - {"node_type"})), JUNK)
+@settings(deadline=None, max_examples=150)
+def test_any_field_of_version_3_that_zarr_refuses_is_noted(name: str, value: object) -> None:
+    texts = documents(with_fields(V3, {name: value}), None)
+    assert opens_elsewhere(texts) or codes(texts)

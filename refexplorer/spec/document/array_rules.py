@@ -71,7 +71,22 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
     else:
         if any(length > _INT64 for length in array.shape):
             yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
+        if 0 in _written_chunks(metadata):
+            said = (
+                "A chunk has a length of 0, as the array has: Zarr reads it, fsspec divides by it."
+            )
+            yield Remark("bad-chunks", said, "Write 1 instead.")
     yield from rules(metadata)
+
+
+def _written_chunks(metadata: Mapping[str, object]) -> list[object]:
+    """Return the lengths of a chunk as written; none where they are no list."""
+    grid = metadata.get("chunk_grid")
+    settings = grid.get("configuration") if isinstance(grid, Mapping) else None
+    within = metadata if metadata.get("zarr_format") != 3 else settings
+    name = "chunk_shape" if metadata.get("zarr_format") == 3 else "chunks"
+    written = within.get(name) if isinstance(within, Mapping) else None
+    return written if isinstance(written, list) else []
 
 
 def _version_2(metadata: Mapping[str, object]) -> Iterator[Remark]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,14 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, name: str) -> None:
 
 
 def _has_begun(process: int, folder: Path) -> bool:
-    """Say whether a process writes a file in a folder, be it one without a name."""
-    links = Path(f"/proc/{process}/fd").iterdir()
-    return any(str(link.resolve()).startswith(str(folder)) for link in links)
+    """Say whether a process writes in a folder, be it a file without a name."""
+    if any(path.is_file() for path in folder.rglob("*")):
+        return True
+    for link in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            if link.readlink().is_relative_to(folder):
+                return True
+    return False
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -33,6 +33,8 @@ The order of the files stays: after playwright a process has a running loop, whi
 that is run in the tests before cannot have.
 """
 QUICK = ("-m", "not browser and not server and not child")
+KEEPING_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Every process of the tests would compile the package again, which is a tenth of their time."""
 
 
 def main(arguments: list[str]) -> int:
@@ -92,7 +94,7 @@ def _check(title: str, command: list[str]) -> int:
 
 
 def _run(command: list[str]) -> int:
-    return subprocess.run(command, cwd=ROOT).returncode
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **KEEPING_BYTECODE}).returncode
 
 
 def _heading(title: str) -> None:

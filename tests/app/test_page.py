@@ -179,6 +179,7 @@ def test_serving_on_a_taken_port_says_so() -> None:
             serve({"a": "text"}, port=port, open_browser=False)
 
 
+@pytest.mark.server
 def test_panel_serve_takes_the_room() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]

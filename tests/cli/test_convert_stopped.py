@@ -38,6 +38,7 @@ def generated(path: Path, chunks: int, target: str = "{{i // 100}}") -> Path:
     return path
 
 
+@pytest.mark.child
 @pytest.mark.parametrize("name", NAMES)
 def test_an_interrupt_leaves_nothing(tmp_path: Path, name: str) -> None:
     source, folder = generated(tmp_path / "source.json", 19_000_000), tmp_path / "out"
@@ -62,6 +63,7 @@ def _has_begun(process: int, folder: Path) -> bool:
     return False
 
 
+@pytest.mark.child
 @pytest.mark.parametrize("name", NAMES)
 def test_a_full_disc_leaves_nothing(tmp_path: Path, name: str) -> None:
     scattered = "{{i * 7919 % 65521}}"  # so that it stays large when it is compressed

@@ -29,6 +29,7 @@ from tests.helpers.audits import cluster_of, many, table
 from tests.helpers.servers import RangeServer
 
 distributed: Any = pytest.importorskip("distributed")
+pytestmark = pytest.mark.server
 POLLS = 1200
 """How often a watch is asked before a test gives up waiting: about a minute."""
 

@@ -13,7 +13,6 @@ from refexplorer.refset.segments.generated_columns import generated_tables
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.gen import key_check
 
-
 FAILS_IN_THE_MIDDLE = "{{(i - MIDDLE) * (i - MIDDLE) - 9}}"
 PATTERNS = [*product(["%d", "%02d", "%04d", "%5d"], ["{{i * i}}"]), ("%d", FAILS_IN_THE_MIDDLE)]
 

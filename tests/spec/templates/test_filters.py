@@ -50,7 +50,7 @@ def _compiled(expression: str) -> jinja2.Template | None:
 
 def _rendered(template: jinja2.Template | None, i: int, n: int = 0) -> str | None:
     try:
-        return template and template.render(i=i, n=n)
+        return None if template is None else template.render(i=i, n=n)
     except Exception:
         return None
 

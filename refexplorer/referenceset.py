@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from refexplorer.data.read.chunk_reader import Reading
     from refexplorer.data.read.estimates import Estimate
     from refexplorer.data.read.ladder import Ladder
+    from refexplorer.data.read.why import Why
     from refexplorer.spec.core.diagnostics import Locator
 
 
@@ -612,6 +613,38 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.data.read.chunk_reader import read_chunk
 
         return read_chunk(self, array, tuple(index), self._targets(allow, storage_options))
+
+    def why(
+        self,
+        array: str,
+        index: Sequence[int],
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Why:
+        """Find the reason for one value: no reference, failed, masked, scaled, or so in the data.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        index
+            A place for each dimension; negative ones count from the end.
+        allow, storage_options
+            As the class says.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        DecodeError
+            If the array has no such place.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.read.why import why
+
+        return why(self, array, index, self._targets(allow, storage_options))
 
     def ladder(
         self,

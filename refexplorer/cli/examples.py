@@ -20,6 +20,9 @@ EXAMPLES = {
     "explain": {
         "refexplorer explain combined.json wind/7.0.0": "each template, gen and dimension",
     },
+    "why": {
+        "refexplorer why combined.json sst 0,10,20 --allow .": "why this value is what it is",
+    },
     "expand": {
         "refexplorer expand combined.json > v0.json": "as one V0 document",
         "refexplorer expand combined.json --lines | head -3": "one key a line",

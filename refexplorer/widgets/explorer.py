@@ -16,7 +16,7 @@ from refexplorer.views.maps.map_changes import Comparison
 from refexplorer.views.registry import EXPLORER, described, part_named, still_html, still_text
 from refexplorer.views.snapshots.explorer_snapshot import complete
 from refexplorer.views.wire.answering import event, nowhere
-from refexplorer.views.wire.explorer_messages import Greet, Opened, TreeRows
+from refexplorer.views.wire.explorer_messages import GreetExplorer, SourceChanged, TreeRows
 from refexplorer.views.wire.json_form import to_wire
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.opening_bar import open_watched
@@ -149,7 +149,7 @@ class ReferencesWidget(StillWidget):
         self.selection = ""
         self.code = self._controller.code
         self.set_trait("first", {})
-        self.send(*event(Opened()))
+        self.send(*event(SourceChanged()))
 
 
 class Explorer(ReferencesWidget):
@@ -204,7 +204,7 @@ def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
 
 def _asked_first(controller: ExplorerController) -> dict[str, Any]:
     """Return the answers to what every view asks first, so that the first one need not ask."""
-    asked = map(to_wire, (Greet(), TreeRows(start=0, n=FIRST_ROWS)))
+    asked = map(to_wire, (GreetExplorer(), TreeRows(start=0, n=FIRST_ROWS)))
     answers = {message["op"]: controller.handle(message)[0][0] for message in asked}
     return {} if any("error" in answer for answer in answers.values()) else answers
 

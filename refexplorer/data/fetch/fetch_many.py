@@ -12,7 +12,7 @@ from time import monotonic
 from refexplorer.data.fetch.background import POLL, Stopped, wait_for
 from refexplorer.data.fetch.local import LocalFile
 from refexplorer.data.fetch.pieces import Pieces
-from refexplorer.data.fetch.ranges import Request, Wanted, merged
+from refexplorer.data.fetch.ranges import RangeRequest, Wanted, merged
 from refexplorer.data.fetch.target_reader import Targets, complete, explained, held
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.spec.core.references import Base64, Inline, Reference
@@ -144,7 +144,7 @@ class _FetchRun:
             return None
         return wanted
 
-    def _read_local(self, file: LocalFile, request: Request) -> None:
+    def _read_local(self, file: LocalFile, request: RangeRequest) -> None:
         try:
             data = file.read(request.start, request.end, self._targets.limit)
             self._finish(request, Pieces([data]))
@@ -176,7 +176,7 @@ class _FetchRun:
             FetchProgress(len(self.fetched), self._count, self._bytes, self._known)
         )
 
-    def _finish(self, request: Request, data: Pieces) -> None:
+    def _finish(self, request: RangeRequest, data: Pieces) -> None:
         for part in request.parts:
             try:
                 self._keep(part.key, complete(part, request.cut(data, part)))
@@ -192,7 +192,7 @@ class _FetchRun:
         self._bytes += len(data)
         self.fetched[key] = data
 
-    def _fail(self, request: Request, error: Exception) -> None:
+    def _fail(self, request: RangeRequest, error: Exception) -> None:
         for part in request.parts:
             if part.key not in self.fetched:
                 self.fetched[part.key] = explained(part, error)

@@ -8,7 +8,7 @@ from functools import partial
 
 from refexplorer.data.access.urls import Place
 from refexplorer.data.fetch.pieces import Pieces
-from refexplorer.data.fetch.ranges import Request, Wanted, merged
+from refexplorer.data.fetch.ranges import RangeRequest, Wanted, merged
 
 LINGER = 0.002
 """Seconds that a read waits for others: far less than a request takes, and enough for the threads
@@ -49,7 +49,7 @@ class Gathering:
             for future in mine:
                 future.add_done_callback(partial(_end, task, mine))
 
-    async def _answer(self, request: Request, futures: list[asyncio.Future[bytes]]) -> None:
+    async def _answer(self, request: RangeRequest, futures: list[asyncio.Future[bytes]]) -> None:
         try:
             data = await self._read(request.place, request.start, request.end)
         except Exception as error:  # each protocol has errors of its own

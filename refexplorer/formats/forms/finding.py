@@ -95,7 +95,7 @@ def read_path(
         return _of_path(name, terms)
 
 
-class _Stopped(BaseException):
+class _Raised(BaseException):
     """Carries what `progress` raised through all that turns errors into sentences."""
 
     def __init__(self, raised: BaseException) -> None:
@@ -110,7 +110,7 @@ def _terms(
     telling = None if progress is None else partial(_tell, progress)
     try:
         yield OpeningTerms(limits, files or OwnFiles(), telling)
-    except _Stopped as stopped:
+    except _Raised as stopped:
         raise stopped.raised from None
 
 
@@ -118,7 +118,7 @@ def _tell(progress: Progress, done: int, size: int) -> None:
     try:
         progress(done, size)
     except BaseException as error:
-        raise _Stopped(error) from None
+        raise _Raised(error) from None
 
 
 def _of_any(

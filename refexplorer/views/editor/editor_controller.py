@@ -48,26 +48,26 @@ from refexplorer.views.wire.editor_messages import (
     EditReply,
     EntryPage,
     Explain,
-    Greet,
+    GreetEditor,
     Help,
     Look,
-    Opened,
-    Place,
     Readers,
     Remarks,
     Replaced,
-    Rows,
+    RowIndex,
     RowsChanged,
     Seek,
-    SeekNotes,
+    SeekRemarks,
     SeekUses,
+    ShowRows,
+    SourceChanged,
     TemplatesTried,
     Traced,
     Try,
     Used,
+    V0Written,
     Welcome,
     WriteV0,
-    Written,
 )
 from refexplorer.views.wire.editor_models import EditorRow, Fix, Mark, Uses
 
@@ -117,11 +117,11 @@ class EditorController:
         self._renditions: dict[str, Rendition] = {}
         self._follow(as_text(document))
         self.operations: Operations = {
-            Greet: self._hello,
+            GreetEditor: self._hello,
             Edit: self._edit,
             Try: self._try,
-            Rows: self._rows,
-            SeekNotes: self._notes,
+            ShowRows: self._rows,
+            SeekRemarks: self._notes,
             Explain: self._explain,
             SeekUses: self._uses,
             AskReaders: self._readers,
@@ -183,7 +183,7 @@ class EditorController:
         with self._lock:
             return answer(self.operations, message)
 
-    def _hello(self, request: Greet) -> Welcome:
+    def _hello(self, request: GreetEditor) -> Welcome:
         return self._shown_as(Welcome, help=Help(PART_HELP, FILTER_HELP))
 
     def _look(self, request: Look) -> Replaced:
@@ -209,12 +209,12 @@ class EditorController:
         self._followed(self.document)
         return self._state()
 
-    def _rows(self, request: Rows) -> EntryPage:
+    def _rows(self, request: ShowRows) -> EntryPage:
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
         rows = self.window(start, start + n, request.reader)
         return EntryPage(self.version, start, self._shown, tuple(rows))
 
-    def _notes(self, request: SeekNotes) -> Remarks:
+    def _notes(self, request: SeekRemarks) -> Remarks:
         """Say what is wrong or odd, which takes longer than the rows."""
         good, marks, is_good = self._good, tuple(self._marks()), self._error is None
         count = len(good.diagnostics) if good is not None and is_good else len(marks)
@@ -238,18 +238,18 @@ class EditorController:
     def _readers(self, request: AskReaders) -> Readers:
         return Readers(self.version, readers(self._opened(), self._templates))
 
-    def _seek(self, request: Seek) -> Place:
-        return Place(self._index(seek(self._opened(), request.text)))
+    def _seek(self, request: Seek) -> RowIndex:
+        return RowIndex(self._index(seek(self._opened(), request.text)))
 
-    def _at(self, request: At) -> Place:
+    def _at(self, request: At) -> RowIndex:
         refs = self._opened()
         key = key_of(refs, request.gen, request.places)
         if key not in refs:
             raise RefexplorerError(f"`{key}` has no reference: its templates fail.")
-        return Place(self._index(refs.number(key)))
+        return RowIndex(self._index(refs.number(key)))
 
-    def _v0(self, request: WriteV0) -> Written:
-        return Written(write_v0(self._opened(), sure=request.sure))
+    def _v0(self, request: WriteV0) -> V0Written:
+        return V0Written(write_v0(self._opened(), sure=request.sure))
 
     def _opened(self) -> ReferenceSet:
         if self._good is None:
@@ -273,7 +273,7 @@ class EditorController:
         was_large = self._window is not None
         self._follow(text)
         if was_large or self._window is not None:
-            self.post(*event(Opened()))
+            self.post(*event(SourceChanged()))
         else:
             self.post(*event(DocumentChanged(text)))
         self._changed()

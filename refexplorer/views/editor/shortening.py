@@ -26,7 +26,7 @@ from refexplorer.views.wire.editor_messages import (
     Text,
 )
 from refexplorer.views.wire.editor_models import Shorter
-from refexplorer.views.wire.jobs import Answer, Jobs, Report, go_on
+from refexplorer.views.wire.jobs import JobAnswer, Jobs, Report, go_on
 
 if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController
@@ -61,7 +61,7 @@ class Shortening:
         text, references = self._editor.document, self._editor.references
         limits = DEFAULT_LIMITS if references is None else references.limits
 
-        def work(report: Report) -> Answer:
+        def work(report: Report) -> JobAnswer:
             # as bytes, since a short text could also be a path
             refs = open_references(text.encode("utf-8", "replace"), limits=limits)
             found, document = shortened(refs, text, report)

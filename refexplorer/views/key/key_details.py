@@ -30,16 +30,16 @@ from refexplorer.views.wire.explorer_messages import (
     ReadBytes,
     WriteCode,
 )
-from refexplorer.views.wire.jobs import Answer, Report
+from refexplorer.views.wire.jobs import JobAnswer, Report
 from refexplorer.views.wire.messages import Request
-from refexplorer.views.wire.models import BytesPage, LadderReply, Rung
+from refexplorer.views.wire.models import BytesPage, LadderReply, RungModel
 
 PAGE = 2**16
 """Most bytes of a page."""
 _VALUES_SHOWN = 8
 _VALUE_CHARS = 40
 
-Ask = Callable[[Any, Advance], Answer]
+Ask = Callable[[Any, Advance], JobAnswer]
 
 
 class KeyDetails:
@@ -62,7 +62,7 @@ class KeyDetails:
         return {kind: partial(self._start, ask) for kind, ask in asks.items()}
 
     def _start(self, ask: Ask, request: Request) -> None:
-        def answered(report: Report) -> Answer:
+        def answered(report: Report) -> JobAnswer:
             def advance(now: FetchProgress) -> bool:
                 return report(now.bytes, now.byte_count, _label(now))
 
@@ -70,11 +70,11 @@ class KeyDetails:
 
         self._jobs.start(request, answered)
 
-    def _explain(self, request: ExplainKey, advance: Advance) -> Answer:
+    def _explain(self, request: ExplainKey, advance: Advance) -> JobAnswer:
         explanation = self._refs.explain(self._key(request.path))
         return Explained(explanation.origin, steps_of(explanation)), []
 
-    def _code(self, request: WriteCode, advance: Advance) -> Answer:
+    def _code(self, request: WriteCode, advance: Advance) -> JobAnswer:
         policy, location = self._targets.policy, self._refs.source.location
         text = self._refs.code(request.path, allow=policy.granted)
         if policy.served and location is not None and "://" not in location:
@@ -82,7 +82,7 @@ class KeyDetails:
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return Code(text), []
 
-    def _bytes(self, request: ReadBytes, advance: Advance) -> Answer:
+    def _bytes(self, request: ReadBytes, advance: Advance) -> JobAnswer:
         key = self._key(request.path)
         start, n = max(request.start, 0), min(max(request.n, 1), PAGE)
         try:
@@ -118,7 +118,7 @@ class KeyDetails:
             )
         return size
 
-    def _ladder(self, request: ClimbLadder, advance: Advance) -> Answer:
+    def _ladder(self, request: ClimbLadder, advance: Advance) -> JobAnswer:
         load_array_libraries()
         key = request.path
         try:
@@ -129,7 +129,7 @@ class KeyDetails:
             state = "ask" if error.grant else ChunkState.FAILED
             return Climbed(LadderReply(state, (), str(error), error.grant or None)), []
         rungs = tuple(
-            Rung(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
+            RungModel(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
             for each in found.rungs
         )
         flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.spec.core.catalogue import CATALOGUE, Severity
-from refexplorer.views.text.fixes import Edit, fixes, wrap
+from refexplorer.views.text.fixes import TextEdit, fixes, wrap
 from refexplorer.views.text.text_positions import Places
 from refexplorer.views.wire.editor_models import Change, Fix, Mark
 from refexplorer.views.wire.models import Note
@@ -70,6 +70,6 @@ def _placed(noted: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
     return Mark(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
 
 
-def _change(edit: Edit, places: Places) -> Change:
+def _change(edit: TextEdit, places: Places) -> Change:
     start, end, insert = edit
     return Change(places.units(start), places.units(end), insert)

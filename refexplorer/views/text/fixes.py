@@ -15,9 +15,9 @@ from refexplorer.views.text.json_mending import mend_json
 from refexplorer.views.text.text_positions import Places
 from refexplorer.views.wire.models import Note
 
-Edit = tuple[int, int, str]
+TextEdit = tuple[int, int, str]
 """Offsets of the characters to replace, end exclusive, and what to write in their place."""
-Mend = tuple[str, list[Edit]]
+Mend = tuple[str, list[TextEdit]]
 """What a fix does, in a few words, and its edits."""
 
 _LONGEST = 1_000_000
@@ -138,7 +138,7 @@ def _inside_expressions(
             yield found.span()
 
 
-def _first_property(text: str, opening: int, name: str, value: str) -> Edit:
+def _first_property(text: str, opening: int, name: str, value: str) -> TextEdit:
     """Write a property right after an opening brace, spaced as the one that follows."""
     blank = re.compile(r"\s*").match(text, opening + 1)
     gap = blank[0] if blank else ""

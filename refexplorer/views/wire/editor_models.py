@@ -155,7 +155,7 @@ class V0Text(Struct, frozen=True):
     sentence: str | None
 
 
-class Reader(Struct, frozen=True):
+class ReaderVerdict(Struct, frozen=True):
     """What one reader makes of the text.
 
     Attributes
@@ -244,7 +244,7 @@ class Shorter(Struct, frozen=True):
     explicit_count: Count
 
 
-class Listed(Struct, frozen=True):
+class ListedExercise(Struct, frozen=True):
     """An exercise in the list of all."""
 
     name: str

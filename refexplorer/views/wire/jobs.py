@@ -11,15 +11,15 @@ from msgspec import Struct
 from refexplorer.data.fetch.background import POLL, stoppable
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
-from refexplorer.views.wire.messages import Cancel, Done, Progress, Request, tag_of
+from refexplorer.views.wire.messages import Cancel, Done, JobProgress, Request, tag_of
 
 Report = Callable[[int, int, str], bool]
 """Called with what is done, how much there is, and both in words; False stops."""
-Answer = tuple[Struct, Buffers]
+JobAnswer = tuple[Struct, Buffers]
 """A reply, and what travels beside it."""
-Watched = Callable[[Report], Answer]
+Watched = Callable[[Report], JobAnswer]
 """Answers a request, and reports on the way."""
-Draw = Callable[[Any, Report], Answer]
+Draw = Callable[[Any, Report], JobAnswer]
 
 
 STOPPED = "It was stopped."
@@ -66,7 +66,7 @@ class Jobs:
     def start_in_turn(self, request: Request, work: Watched) -> None:
         """Answer a request later, when those before it are done: they use the same memory."""
 
-        def in_turn(report: Report) -> Answer:
+        def in_turn(report: Report) -> JobAnswer:
             while not self._turn.acquire(timeout=POLL):
                 go_on(report, 0, 0, "Waiting for earlier requests")
             try:
@@ -94,7 +94,7 @@ class Jobs:
     def _run(self, request: Request, work: Watched, stop: threading.Event) -> None:
         def report(done: int, of: int, label: str) -> bool:
             if not stop.is_set():
-                self._post(*event(Progress(str(request.id), done, of, label)))
+                self._post(*event(JobProgress(str(request.id), done, of, label)))
             return not stop.is_set()
 
         try:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from refexplorer.views.wire.messages import Count, named
 
-Span = tuple[Count, Count]
+WindowSpan = tuple[Count, Count]
 """Start and stop."""
 
 
@@ -54,7 +54,7 @@ class Grid(Struct, frozen=True):
     key_start: str
     separator: str
     axes: tuple[int, ...]
-    window: tuple[Span, ...]
+    window: tuple[WindowSpan, ...]
     steps: tuple[Count, ...]
     rows: int
     columns: int
@@ -97,7 +97,7 @@ class Changes(Struct, frozen=True):
 
     title: str
     array: str
-    window: tuple[Span, ...]
+    window: tuple[WindowSpan, ...]
     kinds: tuple[ChangeKind, ...]
     sentences: tuple[str, ...]
     rows: tuple[ChangeRow, ...]

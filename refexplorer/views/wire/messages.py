@@ -82,7 +82,7 @@ class Cancel(Request, frozen=True, tag="cancel"):
     job: str
 
 
-class Progress(Event, frozen=True, tag="progress"):
+class JobProgress(Event, frozen=True, tag="progress"):
     """How far a request is that is answered later.
 
     Attributes
@@ -101,7 +101,7 @@ class Progress(Event, frozen=True, tag="progress"):
     label: str
 
 
-class Opened(Event, frozen=True, tag="opened"):
+class SourceChanged(Event, frozen=True, tag="opened"):
     """Python shows something else: everything is to be asked for again."""
 
 

@@ -176,7 +176,7 @@ def run(crew: Crew, parts: Iterator[Part], finished: Finished, keep_on: Callable
 
 
 @dataclass
-class _Try:
+class _Attempt:
     """A part that somebody does, and since when."""
 
     part: Part
@@ -189,7 +189,7 @@ class _HandedOut:
     def __init__(self, crew: Crew, finished: Finished) -> None:
         self._crew = crew
         self._finished = finished
-        self._tries: dict[Future[Any], _Try] = {}
+        self._tries: dict[Future[Any], _Attempt] = {}
         self._repeated: set[int] = set()
         self._longest = 0.0
 
@@ -223,7 +223,7 @@ class _HandedOut:
             raise RefexplorerError(
                 f"The audit cannot continue: {_first_line(error)}; finished parts are kept."
             ) from error
-        self._tries[future] = _Try(part, monotonic())
+        self._tries[future] = _Attempt(part, monotonic())
 
     def _drop(self, number: int) -> None:
         """Forget other tries of a part."""

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { count, counted, extent, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Facts, Hello, Note } from "../shared/wire.ts";
+import type { SetFacts, Hello, Note } from "../shared/wire.ts";
 import { Waited } from "../shared/asking.tsx";
 import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
@@ -47,7 +47,7 @@ export function Overview({ session, hello }: Props) {
 }
 
 /** How much there is, in a sentence or two. */
-function howMuch(facts: Facts): string {
+function howMuch(facts: SetFacts): string {
   const { keys, arrays, targets } = facts;
   if (Number(keys) === 0) return "It has no keys.";
   const what = counted(keys, "key") + (Number(arrays) > 0 ? ` of ${counted(arrays, "array")}` : "");
@@ -120,7 +120,7 @@ function Sought({ session }: { session: ExplorerSession }) {
   );
 }
 
-function KindTable({ facts }: { facts: Facts }) {
+function KindTable({ facts }: { facts: SetFacts }) {
   const all = Math.max(1, Number(facts.keys));
   return (
     <table class="kinds">

@@ -3,7 +3,7 @@
 import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import type { Asked } from "../shared/waiting.ts";
-import type { BytesPage, Explained, ExplorerOperations, ExplorerWire, LadderReply, Progress } from "../shared/wire.ts";
+import type { BytesPage, Explained, ExplorerOperations, ExplorerWire, LadderReply, JobProgress } from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
@@ -119,7 +119,7 @@ export class KeyDetails extends Store<KeyState> {
     if (asked?.id === id) this.set({ [part]: { ...asked, ...change, id: null, progress: null } });
   }
 
-  private progress(message: Progress): void {
+  private progress(message: JobProgress): void {
     for (const part of ["block", "ladder"] as const) {
       const asked = this.state[part];
       if (asked && asked.id === message.id) {

@@ -1,7 +1,7 @@
 /** The decode ladder: what each step made of the bytes, how long it took, and where it broke. */
 
 import { bytes, count, milliseconds } from "../shared/format.ts";
-import type { LadderReply, Rung } from "../shared/wire.ts";
+import type { LadderReply, RungModel } from "../shared/wire.ts";
 import { Failure } from "../shared/asking.tsx";
 
 const SHOWN = 16;
@@ -36,7 +36,7 @@ export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: 
   );
 }
 
-function Step({ rung: { name, size, seconds, head, form, message } }: { rung: Rung }) {
+function Step({ rung: { name, size, seconds, head, form, message } }: { rung: RungModel }) {
   return (
     <tr class={message === null ? "" : "broken"}>
       <th scope="row">{name}</th>

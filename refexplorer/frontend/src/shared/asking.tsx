@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 
 import { Sentence } from "./parts.tsx";
 import { useStore } from "./store.ts";
-import type { Progress } from "./wire.ts";
+import type { JobProgress } from "./wire.ts";
 import type { Asked, Waiting } from "./waiting.ts";
 
 /** What an answer says of the access that it needs. */
@@ -48,7 +48,7 @@ export function Question({ sentence, grant, allow }: QuestionProps) {
   );
 }
 
-export function Working({ progress, cancel }: { progress: Progress | null; cancel(): void }) {
+export function Working({ progress, cancel }: { progress: JobProgress | null; cancel(): void }) {
   return (
     <div class="working" role="status">
       <progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="Reading" />

@@ -15,6 +15,7 @@ from refexplorer.data.fetch.pieces import Pieces
 from refexplorer.data.fetch.ranges import RangeRequest, Wanted, merged
 from refexplorer.data.fetch.target_reader import Targets, complete, explained, held
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Base64, Inline, Reference
 
 CONCURRENCY = 24
@@ -33,14 +34,18 @@ class FetchProgress:
     chunks, chunk_count
         References done, and all of them.
     bytes, byte_count
-        Bytes that came for them, and all that are known to come: whole files count when they
-        are there.
+        Bytes that came for them, and all that will come; None where whole files are among them,
+        whose size is not known before.
     """
 
     chunks: int
     chunk_count: int
     bytes: int
-    byte_count: int
+    byte_count: int | None
+
+    def __str__(self) -> str:
+        of = "" if self.byte_count is None else f" of {size_text(self.byte_count)}"
+        return f"{size_text(self.bytes)}{of}"
 
 
 Advance = Callable[[FetchProgress], bool]
@@ -96,11 +101,11 @@ class _FetchRun:
         self._place_of = cache(targets.policy.place)
         prepared = (self._prepared(key, reference) for key, reference in references.items())
         wanted = [each for each in prepared if each is not None]
-        known = sum(each.end - each.start for each in wanted if each.end is not None)
-        self._known = self._bytes + known
-        if self._known > targets.limit:
+        known = self._bytes + sum(each.end - each.start for each in wanted if each.end is not None)
+        self._byte_count = None if any(each.end is None for each in wanted) else known
+        if known > targets.limit:
             raise LimitError(
-                f"{self._count:,} references have {self._known:,} bytes, more than the limit of "
+                f"{self._count:,} references have {known:,} bytes, more than the limit of "
                 f"{targets.limit:,} for one read (limits: fetch_bytes)."
             )
         requests = list(merged(wanted))
@@ -173,7 +178,7 @@ class _FetchRun:
     def _goes_on(self) -> bool:
         self._told = monotonic()
         return self._advance(
-            FetchProgress(len(self.fetched), self._count, self._bytes, self._known)
+            FetchProgress(len(self.fetched), self._count, self._bytes, self._byte_count)
         )
 
     def _finish(self, request: RangeRequest, data: Pieces) -> None:

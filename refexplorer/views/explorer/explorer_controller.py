@@ -174,7 +174,7 @@ class ExplorerController:
     def _notes(self, request: SeekNotes) -> None:
         def seek(report: Report) -> JobAnswer:
             references = counted(self.references.count, "reference")
-            report(0, 0, f"Checking {references}")
+            report(None, None, f"Checking {references}")
             return self._noted(), []
 
         self._jobs.start(request, seek)

@@ -14,7 +14,6 @@ from refexplorer.data.fetch.target_reader import held
 from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.ladder import ladder
 from refexplorer.errors import AccessError, RefexplorerError
-from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
 from refexplorer.views.editor.derivation import steps_of
 from refexplorer.views.preview.libraries import load_array_libraries
@@ -64,7 +63,7 @@ class KeyDetails:
     def _start(self, ask: Ask, request: Request) -> None:
         def answered(report: Report) -> JobAnswer:
             def advance(now: FetchProgress) -> bool:
-                return report(now.bytes, now.byte_count, _label(now))
+                return report(now.bytes, now.byte_count, str(now))
 
             return ask(request, advance)
 
@@ -144,9 +143,3 @@ class KeyDetails:
             what = f"The set has no key at {key!r}." if error is None else said_of(error)
             raise RefexplorerError(what) from None
         return key
-
-
-def _label(progress: FetchProgress) -> str:
-    """Say how many bytes have come; of a whole file their number is not known before."""
-    of = f" of {size_text(progress.byte_count)}" if progress.byte_count else ""
-    return f"{size_text(progress.bytes)}{of}"

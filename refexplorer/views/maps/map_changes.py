@@ -86,7 +86,7 @@ class Comparison:
         return Done(), []
 
     def _show(self, request: ShowChanges, report: Report) -> JobAnswer:
-        report(0, 0, f"Comparing {self._refs.count:,} keys")
+        report(None, None, f"Comparing {self._refs.count:,} keys")
         found = self.difference()
         if found is None:
             return ChangesMap(self._named_here, None), []

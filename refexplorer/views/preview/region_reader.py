@@ -14,7 +14,6 @@ from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.read import chunk_reader
 from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Reference
 from refexplorer.views.preview.regions import Region, chunks_touched, inside
 from refexplorer.views.preview.values import ArrayValues
@@ -94,8 +93,8 @@ class DecodedChunks:
         references = {key: found for key in keys if (found := self._refs.get(key)) is not None}
 
         def advance(now: FetchProgress) -> bool:
-            label = f"{size_text(now.bytes)} of {size_text(now.byte_count)} read"
-            return now.chunks == now.chunk_count or report(now.bytes, now.byte_count, label)
+            is_all = now.chunks == now.chunk_count
+            return is_all or report(now.bytes, now.byte_count, f"{now} read")
 
         return _Together(self._refs, self._targets, fetch_many(self._targets, references, advance))
 

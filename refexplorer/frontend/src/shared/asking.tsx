@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { Sentence } from "./parts.tsx";
 import { useStore } from "./store.ts";
 import type { JobProgress } from "./wire.ts";
-import type { Asked, Waiting } from "./waiting.ts";
+import { measured, type Asked, type Waiting } from "./waiting.ts";
 
 /** What an answer says of the access that it needs. */
 interface Answer {
@@ -51,7 +51,7 @@ export function Question({ sentence, grant, allow }: QuestionProps) {
 export function Working({ progress, cancel }: { progress: JobProgress | null; cancel(): void }) {
   return (
     <div class="working" role="status">
-      <progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="Reading" />
+      <progress {...measured(progress)} aria-label="Reading" />
       <span>{progress?.label ?? "Reading …"}</span>
       <button type="button" class="button" onClick={cancel}>Cancel</button>
     </div>

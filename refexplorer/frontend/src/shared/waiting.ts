@@ -20,7 +20,13 @@ export interface WaitingState {
   progress: JobProgress | null;
 }
 
-const BEGUN: JobProgress = { ev: "progress", id: "", done: 0, of: 0, label: "Waiting for Python …" };
+const BEGUN: JobProgress = { ev: "progress", id: "", done: null, of: null, label: "Waiting for Python …" };
+
+/** What `<progress>` takes; without a value it shows that something goes on, not how far it is. */
+export function measured(progress: JobProgress | null): { max?: number; value?: number } {
+  if (progress === null || progress.of === null || progress.done === null) return {};
+  return { max: progress.of, value: progress.done };
+}
 
 /** One piece of work at a time; a new one takes the place of what was asked before. */
 export class Waiting extends Store<WaitingState> {

@@ -8,7 +8,7 @@ export type * from "../../generated/protocol.ts";
 /** What is asked with and answered, by the name of the operation. */
 type Table<O> = { [K in keyof O]: { asks: object; reply: object } };
 /** The fields of a request, left out where it needs none. */
-type Fields<A> = object extends A ? [fields?: A] : [fields: A];
+export type Fields<A> = object extends A ? [fields?: A] : [fields: A];
 type Heard<E> = E & { [OVERHEARD]: Message };
 
 export type ExplorerWire = Wire<ExplorerOperations, ExplorerEvents>;

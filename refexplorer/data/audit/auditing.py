@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from refexplorer.data.audit.plan.audit_parts import Part, parts
 from refexplorer.data.audit.plan.audited_references import blocks
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.audit.plan.record_files import LostFiles
 from refexplorer.data.audit.plan.sampling import Decode, Sample, wanted_of
 from refexplorer.data.audit.plan.sorting import Sorter
 from refexplorer.data.audit.report.audit_report import Audit, report
 from refexplorer.data.audit.report.result_store import ResultStore
 from refexplorer.data.audit.work.auditor import Auditor
-from refexplorer.data.audit.work.running import Crew, run, threads_of, workers_of
+from refexplorer.data.audit.work.running import ClusterTerms, Crew, run, threads_of, workers_of
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
@@ -70,6 +71,8 @@ class Manner:
         Go on with the results in the folder.
     watch
         Is told how far it is.
+    sizes, terms
+        How much is done at once, and how long a cluster is waited for.
     """
 
     decode: Decode | str = "sample"
@@ -78,6 +81,8 @@ class Manner:
     results: str | os.PathLike[str] | None = None
     resume: bool = False
     watch: AuditWatch = lambda progress: True
+    sizes: PlanSizes = field(default_factory=PlanSizes)
+    terms: ClusterTerms = field(default_factory=ClusterTerms)
 
 
 def audit(
@@ -115,8 +120,8 @@ def audit(
     store = ResultStore(manner.results, manner.resume)
     arrays = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     grids = {array.path: array.grid for array in arrays}
-    sorter = Sorter(store.sorting(), Sample(arrays, wanted))
-    work = _Work(store, sorter, manner.watch)
+    sorter = Sorter(store.sorting(), Sample(arrays, wanted), manner.sizes)
+    work = _Work(store, sorter, manner)
     try:
         with _crew(auditor, manner) as crew:
             work.gather(opened)
@@ -147,19 +152,20 @@ def _left_out(opened: OpenedSet, findings: Findings) -> int:
 
 def _crew(auditor: Auditor, manner: Manner) -> AbstractContextManager[Crew]:
     if manner.scheduler is not None:
-        return workers_of(auditor, manner.scheduler)
+        return workers_of(auditor, manner.scheduler, manner.terms)
     return threads_of(auditor, max(1, manner.workers or os.cpu_count() or 1))
 
 
 class _Work:
     """One audit: what is finished, what was given up, and which record files are lost."""
 
-    def __init__(self, store: ResultStore, sorter: Sorter, watch: AuditWatch) -> None:
+    def __init__(self, store: ResultStore, sorter: Sorter, manner: Manner) -> None:
         self.given_up: list[str] = []
         self.lost = LostFiles()
         self._store = store
         self._sorter = sorter
-        self._watch = watch
+        self._watch = manner.watch
+        self._part_cost = manner.sizes.part_cost
         self._audited = 0
         self._parts = 0
 
@@ -172,7 +178,8 @@ class _Work:
 
     def do(self, crew: Crew, arrays: list[ArrayMeta]) -> None:
         """Do what is not finished."""
-        planned = parts(self._sorter.stretches(), self._sorter.urls, arrays)
+        intervals = self._sorter.intervals()
+        planned = parts(intervals, self._sorter.urls, arrays, self._part_cost)
         run(crew, self._left(planned), self._take, self._goes_on)
         self._store.drop_others(self._parts)
 

@@ -24,18 +24,27 @@ _LONG = 512
 
 
 class KeyIndex:
-    """The hashes and rows of a column of keys."""
+    """The hashes and rows of a column of keys.
 
-    def __init__(self, keys: pa.LargeStringArray) -> None:
+    Parameters
+    ----------
+    keys
+        The column.
+    block
+        Keys that are hashed and compared together.
+    """
+
+    def __init__(self, keys: pa.LargeStringArray, block: int = BLOCK) -> None:
         self._keys = keys
+        self._block = block
         self._bits = max(len(keys) - 1, 1).bit_length()
         # the low bits hold the row, as many as the number of keys needs; the hash has the rest
         self._high = np.uint64(_MASK >> self._bits << self._bits)
         self._marks = np.empty(len(keys), np.uint64)
-        for start in range(0, len(keys), BLOCK):
-            hashes = _hashes(keys.slice(start, BLOCK)) & self._high
+        for start in range(0, len(keys), block):
+            hashes = _hashes(keys.slice(start, block)) & self._high
             rows = np.arange(start, start + len(hashes), dtype=np.uint64)
-            self._marks[start : start + BLOCK] = hashes | rows
+            self._marks[start : start + block] = hashes | rows
         self._marks.sort()
 
     def __reduce__(self) -> tuple[type[KeyIndex], tuple[pa.LargeStringArray]]:
@@ -49,7 +58,7 @@ class KeyIndex:
     @property
     def unique(self) -> bool:
         """Whether no two keys are equal."""
-        pairs = [self._equal(start) for start in range(0, len(self._marks), BLOCK)]
+        pairs = [self._equal(start) for start in range(0, len(self._marks), self._block)]
         first = np.concatenate([np.zeros(0, np.int64), *pairs])
         positions = np.union1d(first, first + 1)
         if not len(positions):
@@ -59,7 +68,7 @@ class KeyIndex:
 
     def _equal(self, start: int) -> np.ndarray:
         """Return the positions in a block whose hash is that of the next position."""
-        marks = self._marks[start : start + BLOCK + 1]
+        marks = self._marks[start : start + self._block + 1]
         return start + np.flatnonzero((marks[1:] ^ marks[:-1]) & self._high == 0)
 
     def find(self, key: str) -> int | None:

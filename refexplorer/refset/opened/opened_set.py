@@ -12,7 +12,7 @@ from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.chunks.array_index import ArrayIndex
 from refexplorer.refset.columns.reference_columns import Columns
 from refexplorer.refset.columns.table import Table, build_table
-from refexplorer.refset.opened.overriding import lay_over
+from refexplorer.refset.opened.overriding import CompareEffort, lay_over
 from refexplorer.refset.segments.entries import table_of_entries
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.rejected import Rejected, rejected_of
@@ -218,13 +218,17 @@ class OpenedSet:
         return ""
 
 
-def open_document(document: Document, entries: Entries | None = None) -> OpenedSet:
+def open_document(
+    document: Document, entries: Entries | None = None, effort: CompareEffort | None = None
+) -> OpenedSet:
     """Lay out a document; its findings gain what only shows in the whole set.
 
     Parameters
     ----------
     entries
         The references, where they are in columns and not in the document.
+    effort
+        What may be done to find the keys that a later gen item overrides.
     """
     if entries is None:
         table = build_table(document.entries())
@@ -233,7 +237,7 @@ def open_document(document: Document, entries: Entries | None = None) -> OpenedS
         table, rejected = table_of_entries(entries, document)
     rejected = replace(rejected, items=document.rejected_items)
     table, segments = lay_over(
-        table, [Generated(i, i.failing) for i in document.gen], document.findings
+        table, [Generated(i, i.failing) for i in document.gen], document.findings, effort
     )
     return OpenedSet(table, [segment for segment in segments if segment.count], rejected)
 

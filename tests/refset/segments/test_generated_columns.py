@@ -11,7 +11,8 @@ import refexplorer as rx
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.segments.generated_columns import generated_tables
 from refexplorer.refset.segments.segment import Generated
-from refexplorer.spec.gen import key_check
+from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.gen.key_check import Effort, look_at_keys
 
 FAILS_IN_THE_MIDDLE = "{{(i - MIDDLE) * (i - MIDDLE) - 9}}"
 PATTERNS = [*product(["%d", "%02d", "%04d", "%5d"], ["{{i * i}}"]), ("%d", FAILS_IN_THE_MIDDLE)]
@@ -85,11 +86,13 @@ def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Pat
         refs.to_json(tmp_path / "refs.json")
 
 
-def test_trying_keys_takes_no_more_steps_than_a_document_may(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(key_check, "TRIED_STEPS", 25_000)
+def test_trying_keys_takes_no_more_steps_than_a_document_may() -> None:
     gen = [{**FAILING, "key": f"x/{n}/{{{{i}}}}"} for n in range(4)]
     refs = rx.open_references({"version": 1, "gen": gen})
-    found = [each.code for each in refs.diagnostics]
+    assert [each.code for each in refs.diagnostics] == ["bad-template"] * 4
+    effort, findings = Effort(steps=25_000), Findings()
+    for number, item in enumerate(internals(refs).generated):
+        look_at_keys(item, effort, f"/gen/{number}", findings)
+    found = [each.code for each in findings]
+    assert found == sorted(found)
     assert set(found) == {"bad-template", "gen-not-checked"}

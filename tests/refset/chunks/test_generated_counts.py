@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import refexplorer as rx
@@ -47,6 +47,8 @@ OTHERS = [
 """These may not be known."""
 
 
+# neither the first key nor the last one is padded with a zero, but the one between them is
+@example([10, 0, 11], [0], 20, 1, "x/{{'%02d' % i}}.{{j}}")
 @settings(max_examples=300)
 @given(
     ranges(),

@@ -46,7 +46,7 @@ export class Shortening extends Store<ShorteningState> {
   /** Stops the search; what it found until now is of no use. */
   cancel(): void {
     const { job } = this.state;
-    if (job !== null) void this.wire.request("cancel", { job });
+    if (job !== null) this.wire.cancel(job);
   }
 
   /** Puts the shorter text into the editor, or the one that was there before it. */

@@ -92,7 +92,7 @@ export class KeyDetails extends Store<KeyState> {
     const id = this.state[part]?.id;
     if (!id) return;
     this.set({ [part]: null });
-    this.wire.request("cancel", { job: id }).catch(() => undefined);
+    this.wire.cancel(id);
   }
 
   private async ask<P extends Part, K extends keyof Questions>(

@@ -117,7 +117,7 @@ export class Maps extends Store<MapsState> {
 
   stopCheck(): void {
     const { check } = this.state;
-    if (check?.id) void this.wire.request("cancel", { job: check.id });
+    if (check?.id) this.wire.cancel(check.id);
   }
 
   private progress(message: JobProgress): void {

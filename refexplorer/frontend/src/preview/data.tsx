@@ -128,7 +128,7 @@ function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps
 
 function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
   const { id, error, reading } = job;
-  if (id !== null) return <Working progress={job.progress} cancel={() => session.run(session.preview.cancel())} />;
+  if (id !== null) return <Working progress={job.progress} cancel={() => session.preview.cancel()} />;
   if (error !== null) return <Failure sentence={error} />;
   if (reading === null) return null;
   if (reading.state === "failed") return <Failure sentence={reading.message ?? "Reading failed."} />;

@@ -98,10 +98,10 @@ export class Preview extends Store<PreviewState> {
     }
   }
 
-  async cancel(): Promise<void> {
+  cancel(): void {
     const { job } = this.state;
     this.set({ job: null });
-    if (job?.id) await this.wire.request("cancel", { job: job.id });
+    if (job?.id) this.wire.cancel(job.id);
   }
 
   private async ask(wish: Wish): Promise<void> {

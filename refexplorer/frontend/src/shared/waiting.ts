@@ -62,7 +62,7 @@ export class Waiting extends Store<WaitingState> {
   }
 
   cancel(): void {
-    if (this.id !== null) void this.wire.request("cancel", { job: this.id });
+    if (this.id !== null) this.wire.cancel(this.id);
   }
 
   private begin(id: string): void {

@@ -187,7 +187,7 @@ def _decided(
 
 
 def _bytes_of(refs: ReferenceSet, keys: list[str], allow: Collection[str]) -> Mapping[str, bytes]:
-    """Read the bytes of keys; what cannot be read is left out."""
+    """Read the bytes of keys; what cannot be read is skipped."""
     read: dict[str, bytes] = refs.filesystem(allow=allow).cat(keys, on_error="omit") if keys else {}
     return read
 

@@ -93,7 +93,7 @@ class DecodeError(RefexplorerError):
 
 
 class LeftOutWarning(UserWarning):
-    """A reader will take keys of a set for missing: left out, or where it does not look."""
+    """A reader will take keys of a set for missing: rejected ones, or where it does not look."""
 
 
 class FormWarning(UserWarning):

@@ -19,7 +19,7 @@ class Limits:
     json_depth: int = 200
     """Nesting of a JSON document."""
     key_bytes: int = 64 * 1024
-    """Length of an explicit key; a longer one is left out. A template makes the generated ones."""
+    """Length of an explicit key; a longer one is rejected. A template makes the generated ones."""
     template_chars: int = 64 * 1024
     """Length of any text that a template makes, intermediate ones included."""
     template_steps: int = 10_000

@@ -163,7 +163,7 @@ class ReferenceSet(Mapping[str, Reference]):
         )
 
     def left_out(self, key: str) -> Diagnostic | None:
-        """Return the error because of which a key of the source is not in the set.
+        """Return the error because of which a key of the source was rejected.
 
         None if it is in the set, or the source has no such key. In a large document only the
         pointer says where.
@@ -706,7 +706,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return Targets(policy, self._options(storage_options), self.limits)
 
     def _warn_of_errors(self) -> None:
-        """Warn of left-out keys; where not even their names are known, they read as fill values."""
+        """Warn of rejected keys; where not even their names are known, they read as fill values."""
         if errors := self.error_count:
             warnings.warn(
                 f"{self.source.name} has {errors:,} errors. Reading a chunk that they reject "

@@ -127,7 +127,7 @@ def info(
     shown = facts | {"bytes": _bytes_cell(summary)}
     rows = ((name.replace("_", " "), _words(value)) for name, value in shown.items())
     output.write_rows(("", ""), rows)
-    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Left out")
+    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Rejected")
     output.write_line()
     output.write_rows(columns, (_array_row(array) for array in _arrays(refs)))
     return status_of(refs)

@@ -33,7 +33,7 @@ class Opened(Backed, Protocol):
         """Return the reference of a key; None if there is none, or if a template fails for it."""
 
     def left_out(self, key: str) -> Diagnostic | None:
-        """Return the error because of which a key of the source is not in the set, or None."""
+        """Return the error because of which a key of the source was rejected, or None."""
 
     def __contains__(self, key: object, /) -> bool:
         """Whether there is such a key."""

@@ -131,7 +131,7 @@ def addressed() -> tuple[str, ...]:
     return (*[part.name for part in PARTS if part.tab][1:], *SCREENS)
 
 
-def still_html(controller: snapshot.SnapshotExplorer, name: str) -> str:
+def snapshot_html(controller: snapshot.SnapshotExplorer, name: str) -> str:
     """Return the explorer, or the part of that name, as it is now.
 
     At most `LONGEST` characters; no script, no style needed.
@@ -140,6 +140,6 @@ def still_html(controller: snapshot.SnapshotExplorer, name: str) -> str:
     return snapshot.html(controller, [section for part in parts for section in part.static])
 
 
-def still_text(controller: snapshot.SnapshotExplorer, name: str) -> str:
+def snapshot_text(controller: snapshot.SnapshotExplorer, name: str) -> str:
     """Return the explorer, or the part of that name, as one line of text."""
     return snapshot.text(controller, EXPLORER if name == EXPLORER else f"{name} view")

@@ -130,8 +130,8 @@ def audit(
         pass
     finally:
         store.clear()
-    left_out = _left_out(opened, findings) + sorter.left_out
-    return report(source, store, sorter.count, left_out, grids, tuple(work.given_up), work.lost)
+    rejected = _rejected(opened, findings) + sorter.rejected
+    return report(source, store, sorter.count, rejected, grids, tuple(work.given_up), work.lost)
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:
@@ -142,8 +142,8 @@ def _check_count(opened: OpenedSet, limits: Limits) -> None:
         )
 
 
-def _left_out(opened: OpenedSet, findings: Findings) -> int:
-    """Count keys that opening left out; record files are read anew, and counted then."""
+def _rejected(opened: OpenedSet, findings: Findings) -> int:
+    """Count keys that opening rejected; record files are read anew, and counted then."""
     stores = [part.store for part in opened.parts if isinstance(part, Records)]
     later = frozenset[str]().union(*(store.files for store in stores))
     errors = (found for found in findings if found.severity is Severity.ERROR)

@@ -41,7 +41,7 @@ class Chunks(NamedTuple):
     urls
         The distinct URLs.
     codes
-        Places in `urls`, -1 for raw data, shape ``(n,)``.
+        TextPositions in `urls`, -1 for raw data, shape ``(n,)``.
     offsets, sizes
         In bytes, 0 for a whole file and raw data, int64, shape ``(n,)``.
     raws

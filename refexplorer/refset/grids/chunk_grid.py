@@ -27,7 +27,7 @@ from refexplorer.spec.core.paths import prefix
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 STATES = ("absent", *KINDS)
-"""What a chunk can be; a state is a position in this. What an error left out is absent, too."""
+"""What a chunk can be; a state is a position in this. A rejected one is absent, too."""
 DENSE_CHUNKS = 100_000_000
 _READ = 10**18
 _INT64 = 2**63 - 1
@@ -123,7 +123,7 @@ class ChunkReferences:
 
     @cached_property
     def left_out(self) -> ChunkColumns:
-        """The chunks inside the grid that an error left out; in `states` they are absent.
+        """The chunks inside the grid whose reference was rejected; in `states` they are absent.
 
         Those of gen items that are evaluated picture by picture are not among them.
         """

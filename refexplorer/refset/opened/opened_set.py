@@ -125,7 +125,7 @@ class OpenedSet:
         return next(filter(None, errors), None) or self.rejected.find(key)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; generated ones that fail are left out."""
+        """Yield keys and references in order; generated ones that fail are skipped."""
         for part, low, high in self.intervals(start, stop):
             yield from part.iterate(low, high)
 

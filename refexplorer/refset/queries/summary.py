@@ -37,8 +37,8 @@ class Summary:
     missing
         Chunks of arrays that have no reference and read as the fill value.
     left_out
-        Chunks of arrays that an error left out: reading them fails. Both are None where too many
-        generated keys would have to be made to count them.
+        Chunks of arrays whose reference was rejected: reading them fails. Both are None where too
+        many generated keys would have to be made to count them.
     """
 
     path: str

@@ -84,7 +84,7 @@ class Document:
         return "/refs" if self.version else ""
 
     def entries(self) -> Iterator[tuple[str, Reference]]:
-        """Yield the explicit references in order; bad ones are noted and left out."""
+        """Yield the explicit references in order; bad ones are noted and rejected."""
         urls = UrlReader(self)
         for key, value in self.refs.items():
             notes = EntryNotes(self, key)
@@ -113,7 +113,7 @@ class EntryNotes:
         self.document.findings.add(code, where, message, hint, key=self.key)
 
     def refuse(self, bad: BadReference) -> Reason:
-        """Note why this entry is left out, and return it."""
+        """Note why this entry is rejected, and return it."""
         reason = Reason.of(bad)
         self.add(reason.code, reason.message, reason.hint)
         return reason

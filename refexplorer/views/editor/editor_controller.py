@@ -23,13 +23,13 @@ from refexplorer.views.editor.shortening import Shortening
 from refexplorer.views.editor.trying import generators, key_of, template_fields
 from refexplorer.views.editor.uses import uses
 from refexplorer.views.text.editor_diagnostics import (
-    mark_of_error,
-    marks_of_set,
+    diagnostic_of_error,
+    diagnostics_of_set,
     sentence_of,
     wrapping,
 )
 from refexplorer.views.text.help import FILTER_HELP, PART_HELP
-from refexplorer.views.text.text_positions import Places
+from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.text.windows import window_of
 from refexplorer.views.wire.answering import (
     Buffers,
@@ -69,7 +69,7 @@ from refexplorer.views.wire.editor_messages import (
     Welcome,
     WriteV0,
 )
-from refexplorer.views.wire.editor_models import EditorRow, Fix, Mark, Uses
+from refexplorer.views.wire.editor_models import EditorDiagnostic, EditorRow, Fix, Uses
 
 Shown = TypeVar("Shown", bound=Replaced)
 ROWS = 1000
@@ -135,7 +135,7 @@ class EditorController:
     @property
     def document(self) -> str:
         """The text as it stands, good or not."""
-        return self._places.text
+        return self._positions.text
 
     @document.setter
     def document(self, document: str | Mapping[str, object]) -> None:
@@ -166,7 +166,7 @@ class EditorController:
         """How many keys there are and what is wrong first, or why the text cannot be read."""
         if self._error is not None:
             return sentence_of(self._error)
-        errors = [note for note in self._marks() if note.severity == "error"]
+        errors = [note for note in self._diagnostics() if note.severity == "error"]
         keys = counted(self._total, "key")
         return f"{keys}; {errors[0].message}" if errors else keys
 
@@ -216,17 +216,17 @@ class EditorController:
 
     def _notes(self, request: SeekRemarks) -> Remarks:
         """Say what is wrong or odd, which takes longer than the rows."""
-        good, marks, is_good = self._good, tuple(self._marks()), self._error is None
-        count = len(good.diagnostics) if good is not None and is_good else len(marks)
-        return Remarks(self.version, is_good, marks, count, self.sentence)
+        good, found, is_good = self._good, tuple(self._diagnostics()), self._error is None
+        count = len(good.diagnostics) if good is not None and is_good else len(found)
+        return Remarks(self.version, is_good, found, count, self.sentence)
 
     def _explain(self, request: Explain) -> Traced:
         refs, key = self._opened(), request.key
         assert self._table is not None
-        # places are those of the good text, so they fit no other
-        places = self._places if self._error is None else None
+        # positions are those of the good text, so they fit no other
+        positions = self._positions if self._error is None else None
         try:
-            return Traced(self.version, derive(refs, key, places, self._table))
+            return Traced(self.version, derive(refs, key, positions, self._table))
         except KeyError:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
 
@@ -301,8 +301,8 @@ class EditorController:
 
     def _see(self, text: str, line: int = 1) -> None:
         self._window = window_of(text, line)
-        self._places = Places(text, self._window)
-        self._found_marks: list[Mark] | None = None
+        self._positions = TextPositions(text, self._window)
+        self._found_diagnostics: list[EditorDiagnostic] | None = None
 
     def _changed(self) -> None:
         self.post(*event(RowsChanged(self.version, self._shown)))
@@ -327,23 +327,25 @@ class EditorController:
             removed_exactly=table is None or table.is_exact,
             window=self._window,
             wrap=self._wrap(),
-            templates=template_fields(self._places, self._templates),
+            templates=template_fields(self._positions, self._templates),
             generators=() if good is None else generators(good),
         )
 
     def _wrap(self) -> Fix | None:
         is_v0 = self._good is not None and self._good.source.form == "V0"
-        return wrapping(self._places) if is_v0 and self._window is None else None
+        return wrapping(self._positions) if is_v0 and self._window is None else None
 
-    def _marks(self) -> list[Mark]:
-        """Return the marks of the text; found once for each text."""
-        if self._found_marks is None:
+    def _diagnostics(self) -> list[EditorDiagnostic]:
+        """Return the diagnostics of the text; found once for each text."""
+        if self._found_diagnostics is None:
             if self._error is not None:
-                self._found_marks = [mark_of_error(self._places, self._error)]
+                self._found_diagnostics = [diagnostic_of_error(self._positions, self._error)]
             else:
                 good = self._good
-                self._found_marks = [] if good is None else marks_of_set(self._places, good)
-        return self._found_marks
+                self._found_diagnostics = (
+                    [] if good is None else diagnostics_of_set(self._positions, good)
+                )
+        return self._found_diagnostics
 
 
 def as_text(document: str | Mapping[str, object]) -> str:

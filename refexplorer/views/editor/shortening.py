@@ -108,11 +108,11 @@ def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, s
 
 
 def _told(found: Inference, better: bool, unread: int) -> Shorter:
-    left_out = f" The content of {counted(unread, 'field')} that no reader knows is omitted."
+    omitted = f" The content of {counted(unread, 'field')} that no reader knows is omitted."
     return Shorter(
         better,
         size_sentence(found),
-        parts_sentence(found) + left_out * bool(unread) if better else "",
+        parts_sentence(found) + omitted * bool(unread) if better else "",
         tuple(part_rows(found)) if better else (),
         tuple(found.explicit_keys(0, LISTED)) if better else (),
         found.kept_explicit,

@@ -33,19 +33,19 @@ from refexplorer.views.wire.explorer_messages import (
     AllowPlace,
     Cancel,
     CodeChanged,
+    FailuresChanged,
     GreetExplorer,
     Hello,
     KeyShown,
     KindCounts,
     Notes,
-    OutcomesChanged,
     SeekNotes,
     SetFacts,
     ShowKey,
     ShowSource,
     SourceLines,
 )
-from refexplorer.views.wire.failure_log import Outcomes, outcomes_of
+from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
 from refexplorer.views.wire.jobs import JobAnswer, Jobs, Report
 from refexplorer.views.wire.notes import known, notes
 
@@ -97,13 +97,13 @@ class ExplorerController:
         self._lock = threading.RLock()
         self._jobs = Jobs(lambda *posted: self.post(*posted))
         # What one visitor of a page could not read is nobody else's business.
-        outcomes = Outcomes() if served else outcomes_of(refs)
-        outcomes.watch(self._read_elsewhere)
+        failure_log = FailureLog() if served else failure_log_of(refs)
+        failure_log.watch(self._read_elsewhere)
         options = refs.storage_options if storage_options is None else storage_options
         context = ViewContext(
             refs,
             Targets(self.policy, options, refs.limits),
-            outcomes,
+            failure_log,
             self._jobs,
             self._lock,
             self._did,
@@ -191,7 +191,7 @@ class ExplorerController:
         return KeyShown(found)
 
     def _read_elsewhere(self, array: str) -> None:
-        self.post(*event(OutcomesChanged(array)))
+        self.post(*event(FailuresChanged(array)))
 
     def _allow(self, request: AllowPlace) -> Allowed:
         self.policy.grant(request.grant)

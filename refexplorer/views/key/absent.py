@@ -1,4 +1,4 @@
-"""Keys that are not in a set: chunks without a reference, and what an error left out."""
+"""Keys that are not in a set: chunks without a reference, and rejected keys."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ LISTED_CHUNKS = 1_000_000
 """Of arrays with more chunks the absent ones are not listed."""
 ORIGIN = "absent"
 """What a row of an absent chunk has in place of an origin."""
-LEFT_OUT = "left out"
-"""What a key has in its place that an error left out."""
+REJECTED = "rejected"
+"""What a rejected key has in its place."""
 
 
 class AbsentChunks:
@@ -75,11 +75,11 @@ class AbsentChunks:
 
 def origin_of(refs: ReferenceSet, key: str) -> str:
     """Return what stands in place of the origin of a key that is not in the set."""
-    return ORIGIN if refs.left_out(key) is None else LEFT_OUT
+    return ORIGIN if refs.left_out(key) is None else REJECTED
 
 
 def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:
-    """Describe a key that is not in the set: a chunk, or what an error left out; else None."""
+    """Describe a key that is not in the set: a chunk, or a rejected key; else None."""
     if refs.get(key) is not None:
         return None
     error, chunk = refs.left_out(key), _chunk_item(refs, key, policy)
@@ -89,7 +89,7 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         return None
     found = chunk or Item(key, key.rpartition("/")[2], NodeType.KEY, code(refs, key))
     notes = (note(refs, error), *(found.notes or ()))
-    return replace(found, origin=LEFT_OUT, notes=notes)
+    return replace(found, origin=REJECTED, notes=notes)
 
 
 def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:

@@ -37,7 +37,7 @@ class PreviewReader:
         self._policy = context.targets.policy
         self._jobs = context.jobs
         self._did = context.did
-        self.chunks = DecodedChunks(self._refs, context.targets, context.outcomes)
+        self.chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self.last: tuple[ReadingModel, bytes | None] | None = None
         self.operations: Operations = {PlanSlice: self._plan, ReadChunk: self._read}
 

@@ -17,7 +17,7 @@ from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.spec.core.references import Reference
 from refexplorer.views.preview.regions import Region, chunks_touched, inside
 from refexplorer.views.preview.values import ArrayValues
-from refexplorer.views.wire.failure_log import Outcomes
+from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.jobs import Report, unheard
 
 if TYPE_CHECKING:
@@ -58,16 +58,16 @@ class DecodedChunks:
         The opened set.
     targets
         Reads the bytes.
-    outcomes
+    failure_log
         Is told what failed.
     """
 
-    def __init__(self, refs: ReferenceSet, targets: Targets, outcomes: Outcomes) -> None:
+    def __init__(self, refs: ReferenceSet, targets: Targets, failure_log: FailureLog) -> None:
         self._refs = refs
         self._targets = targets
         self._kept: dict[tuple[str, Index], chunk_reader.Reading] = {}
         self._lock = threading.Lock()
-        self._outcomes = outcomes
+        self._failure_log = failure_log
 
     def holds(self, path: str, index: Index) -> bool:
         """Say whether a chunk is here already."""
@@ -85,7 +85,7 @@ class DecodedChunks:
         """Keep whether a chunk failed; say whether that was not known."""
         reason = found.message or "It could not be read."
         has_failed = found.state is ChunkState.FAILED
-        return self._outcomes.note(array.path, index, reason if has_failed else None)
+        return self._failure_log.note(array.path, index, reason if has_failed else None)
 
     def _fetch(self, array: ArrayMeta, indices: Sequence[Index], report: Report) -> Targets:
         """Fetch the bytes of chunks together: what lies side by side takes one request."""
@@ -132,7 +132,7 @@ class DecodedChunks:
                 is_news |= self._is_news(array, index, chunk)
         finally:
             if is_news:
-                self._outcomes.tell(array.path)
+                self._failure_log.tell(array.path)
         return found.reading()
 
     def _read_each(

@@ -8,11 +8,11 @@ from msgspec import UNSET, Struct, UnsetType
 
 from refexplorer.views.wire.editor_models import (
     Derivation,
+    EditorDiagnostic,
     EditorRow,
     Fix,
     Generator,
     ListedExercise,
-    Mark,
     ReaderVerdict,
     Result,
     Shorter,
@@ -140,7 +140,7 @@ class Remarks(Struct, frozen=True):
 
     version: int
     good: bool
-    notes: tuple[Mark, ...]
+    notes: tuple[EditorDiagnostic, ...]
     note_count: int
     sentence: str
 

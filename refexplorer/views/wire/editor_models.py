@@ -27,13 +27,13 @@ class Change(Struct, frozen=True, rename=SENT_AS):
 
 
 class Fix(Struct, frozen=True):
-    """A way to mend what a mark is about; all changes are of the same text."""
+    """A way to mend what a diagnostic is about; all changes are of the same text."""
 
     label: str
     changes: tuple[Change, ...]
 
 
-class Mark(Note, frozen=True, rename=SENT_AS):
+class EditorDiagnostic(Note, frozen=True, rename=SENT_AS):
     """A note with its place in the text, end exclusive."""
 
     from_: int
@@ -72,7 +72,7 @@ class EditorRow(Struct, frozen=True):
 
 
 class Piece(Struct, frozen=True, rename=SENT_AS):
-    """A stretch of the text that a step starts from.
+    """A part of the text that a step starts from.
 
     Attributes
     ----------

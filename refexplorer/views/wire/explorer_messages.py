@@ -194,7 +194,7 @@ class KeyShown(Struct, frozen=True):
 
 
 class ShowKey(Request, frozen=True, tag="key.show"):
-    """Choose a path: also a chunk without a reference, or a key that an error left out."""
+    """Choose a path: also a chunk without a reference, or a rejected key."""
 
     reply = KeyShown
 
@@ -492,7 +492,7 @@ class CodeChanged(Event, frozen=True, tag="code"):
     code: str
 
 
-class OutcomesChanged(Event, frozen=True, tag="outcomes"):
+class FailuresChanged(Event, frozen=True, tag="failures"):
     """Chunks of an array failed, or no longer do, in any view of the same set."""
 
     array: str

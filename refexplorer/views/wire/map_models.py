@@ -37,8 +37,8 @@ class Grid(Struct, frozen=True):
     steps
         Chunks in a cell, for each drawn axis.
     states
-        What a chunk can be. The last is ``failed``: in this session, in the last audit, or left out
-        by an error.
+        What a chunk can be. The last is ``failed``: in this session, in the last audit, or
+        rejected.
     counts
         Chunks of each state.
     outside
@@ -185,7 +185,7 @@ class Layout(Struct, frozen=True):
     bytes
         That are referred to, each counted once.
     shared, shared_bytes
-        Stretches that more than one range has, and their bytes.
+        Intervals that more than one range has, and their bytes.
     shown
         The ranges of the window; null where there are too many to list.
     unlisted

@@ -25,8 +25,8 @@ class Row(Struct, frozen=True):
     target
         Cut.
     origin
-        ``refs`` or the gen item; ``absent`` for a chunk without a reference, ``left out`` for what
-        an error left out.
+        ``refs`` or the gen item; ``absent`` for a chunk without a reference, ``rejected`` for
+        a rejected key.
     position
         Among its siblings, from 1.
     """
@@ -103,8 +103,8 @@ class ArrayItem(Struct, frozen=True):
         The first: each name with its value as JSON text.
     present
         Chunks with a reference; null where it is not known, as is the next.
-    left_out
-        Chunks that an error left out.
+    rejected
+        Chunks whose reference an error keeps out of the set.
     bytes
         Null where it is not known.
     small
@@ -126,7 +126,7 @@ class ArrayItem(Struct, frozen=True):
     attribute_count: int
     chunk_count: Count
     present: Count | None
-    left_out: Count | None
+    rejected: Count | None
     bytes: Count | None
     small: bool
     estimate: EstimateModel | None

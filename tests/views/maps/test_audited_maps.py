@@ -14,7 +14,7 @@ from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import ShowGrid, TargetRows
-from refexplorer.views.wire.failure_log import Outcomes
+from refexplorer.views.wire.failure_log import FailureLog
 from tests.helpers.audits import audit_in_parts
 
 WHOLE = ShowGrid(array="sst")
@@ -39,12 +39,12 @@ def counts(chunk_map: ChunkMap) -> dict[str, int]:
 
 
 def test_chunks_that_an_audit_found_wanting_are_failed(refs: rx.ReferenceSet) -> None:
-    outcomes = Outcomes()
-    chunk_map = ChunkMap(ViewContext(refs, targets_of(refs), outcomes))
+    failure_log = FailureLog()
+    chunk_map = ChunkMap(ViewContext(refs, targets_of(refs), failure_log))
     assert counts(chunk_map) == {"absent": 1, "range": 13, "failed": 4}
     refs.audit(decode="all")
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
-    outcomes.note("sst", (1, 0, 0), "it was read, too")
+    failure_log.note("sst", (1, 0, 0), "it was read, too")
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
     refs.audit(decode="none")
     assert counts(chunk_map) == {"absent": 1, "range": 11, "failed": 6}

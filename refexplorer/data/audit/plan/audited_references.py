@@ -39,14 +39,14 @@ class AuditedBlock:
         shape ``(n,)`` int32.
     chunks
         The number of the chunk in its grid, C order; -1 for none, or one outside, ``(n,)`` int64.
-    left_out
-        Keys besides these that have no reference, since their template or record fails.
+    rejected
+        Keys besides these whose template or record fails.
     """
 
     table: Table
     arrays: np.ndarray
     chunks: np.ndarray
-    left_out: int = 0
+    rejected: int = 0
 
     def __len__(self) -> int:
         return self.table.count

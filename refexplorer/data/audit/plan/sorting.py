@@ -52,13 +52,13 @@ class Sorter:
     ----------
     count
         References taken so far.
-    left_out
+    rejected
         Keys that have none, since they fail.
     """
 
     def __init__(self, folder: Path, sample: Sample, sizes: PlanSizes) -> None:
         self.count = 0
-        self.left_out = 0
+        self.rejected = 0
         self._path = folder / "references.arrow"
         self._sample = sample
         self._sizes = sizes
@@ -77,7 +77,7 @@ class Sorter:
     def put(self, block: AuditedBlock) -> None:
         """Take references in."""
         self.count += len(block)
-        self.left_out += block.left_out
+        self.rejected += block.rejected
         self._held.append(self._rows(block))
         self._held_rows += len(block)
         if self._held_rows >= self._sizes.sorted_rows:

@@ -95,7 +95,7 @@ class AuditSummary:
     references, audited
         How many the set has (chunks, and other keys with a target), and how many were audited.
     left_out
-        Keys that errors of the set leave out, so that they read as the fill value.
+        Rejected keys: an error keeps the reference of each out of the set.
     bytes
         Bytes of the audited byte ranges; what several share counts for each. None if a length does
         not fit into 64 bits.

@@ -59,7 +59,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
       this.wire.on("code", ({ code }) => this.set({ code })),
       this.wire.on("opened", () => void this.reopen()),
-      this.wire.on("outcomes", ({ array }) => this.maps.refresh(array)),
+      this.wire.on("failures", ({ array }) => this.maps.refresh(array)),
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();

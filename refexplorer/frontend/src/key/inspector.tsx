@@ -204,10 +204,9 @@ function Text({ text, total }: { text: string; total: number }) {
 }
 
 function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null }) {
-  const { present, left_out } = array;
-  const isCounted = present !== null && left_out !== null;
-  const leftOut = Number(left_out);
-  const missing = isCounted ? less(less(array.chunk_count, present).toString(), left_out) : 0;
+  const { present, rejected } = array;
+  const isCounted = present !== null && rejected !== null;
+  const missing = isCounted ? less(less(array.chunk_count, present).toString(), rejected) : 0;
   return (
     <section>
       <h3>Array {array.path || "/"}</h3>
@@ -219,7 +218,7 @@ function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null
           {by(array.chunks)}, {count(array.chunk_count)} in all
           {!isCounted && <span class="quiet">; how many have a reference is not known</span>}
           {missing > 0 && <span class="absent"> {count(missing)} without a reference</span>}
-          {leftOut > 0 && <span class="bad"> {count(leftOut)} rejected by errors</span>}
+          {Number(rejected) > 0 && <span class="bad"> {count(Number(rejected))} rejected by errors</span>}
         </Line>
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
         <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>

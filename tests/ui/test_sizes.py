@@ -52,6 +52,6 @@ def test_what_was_not_read_is_not_called_right(page: Page, tmp_path: Path) -> No
     with running_page("serve", str(tmp_path / "set.json")) as served:
         page.goto(served.url)
         panel = page.get_by_role("tabpanel", name="Overview")
-        expect(panel).to_contain_text("Nothing odd was found in the references.")
+        expect(panel).to_contain_text("No problems were found in the references.")
         expect(panel).to_contain_text("Their targets were not read.")
         expect(panel).not_to_contain_text("Nothing is wrong")

@@ -95,7 +95,7 @@ class Notes(Struct, frozen=True):
 
 
 class SeekNotes(Request, frozen=True, tag="notes"):
-    """Look for what is odd about the set."""
+    """Check the references of the set."""
 
     reply = Notes
     is_later = True

@@ -31,7 +31,7 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
           {taken ? (
             <>
               <button type="button" class="button" onClick={() => shortening.put(false)}>Put the old text back</button>
-              <span role="status">Replaced by a text that makes the same references.</span>
+              <span role="status">Replaced by a shorter text with the same references.</span>
             </>
           ) : (
             <button type="button" class="button main-button" onClick={() => shortening.put(true)}>Replace the text</button>

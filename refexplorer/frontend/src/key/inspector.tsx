@@ -97,13 +97,13 @@ function isWeb(url: string): boolean {
 function Derivation({ details }: { details: KeyDetails }) {
   const { explained } = useStore(details);
   if (explained === null) {
-    return <button type="button" class="button" onClick={() => details.explain()}>How it came about</button>;
+    return <button type="button" class="button" onClick={() => details.explain()}>Show derivation</button>;
   }
   if (explained.error !== null) return <Failure sentence={explained.error} />;
   if (explained.answer === null) return <p class="quiet" role="status">Looking it up …</p>;
   return (
-    <section class="came" aria-label="How this key came about">
-      <h3>How it came about, from {explained.answer.origin}</h3>
+    <section class="came" aria-label="Derivation of this key">
+      <h3>Derivation, from {explained.answer.origin}</h3>
       <DerivationSteps steps={explained.answer.steps} />
     </section>
   );
@@ -128,7 +128,7 @@ function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
         >
           {(answer) =>
             answer.state === "failed" ? (
-              <Failure sentence={answer.message ?? "They could not be read."} />
+              <Failure sentence={answer.message ?? "The bytes could not be read."} />
             ) : (
               <Hex block={answer} cursor={cursor} move={(next) => details.moveTo(next)} />
             )
@@ -141,7 +141,7 @@ function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
 
 /** What the first look at the bytes reads. */
 function amount({ length }: Item): string {
-  if (length === null) return `Reads the first ${bytes(BLOCK)} at most`;
+  if (length === null) return `Reads at most the first ${bytes(BLOCK)}`;
   return Number(length) > BLOCK ? `Reads ${bytes(BLOCK)} of ${bytes(length)}` : `Reads ${bytes(length)}`;
 }
 
@@ -175,10 +175,10 @@ function Code({ details }: { details: KeyDetails }) {
   return (
     <section>
       <div class="section-head">
-        <h3>Python that opens it</h3>
+        <h3>Python code that opens it</h3>
         <Copy text={text} label="Copy Python" />
       </div>
-      {code?.error ? <Failure sentence={code.error} /> : <pre class="text" tabIndex={0} role="region" aria-label="Python that opens it">{text}</pre>}
+      {code?.error ? <Failure sentence={code.error} /> : <pre class="text" tabIndex={0} role="region" aria-label="Python code that opens it">{text}</pre>}
     </section>
   );
 }

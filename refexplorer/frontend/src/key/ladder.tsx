@@ -7,7 +7,7 @@ import { Failure } from "../shared/asking.tsx";
 const SHOWN = 16;
 
 export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: LadderReply }) {
-  if (rungs.length === 0) return <Failure sentence={message ?? "It could not be read."} />;
+  if (rungs.length === 0) return <Failure sentence={message ?? "The chunk could not be read."} />;
   return (
     <>
       <table class="ladder">

@@ -30,8 +30,8 @@ export function Page({ host }: ViewProps) {
       </header>
       {useLost() && (
         <p class="lost" role="alert">
-          The page has lost its server: nothing that you do arrives any more.{" "}
-          <button type="button" class="button" onClick={() => location.reload()}>Load it again</button>
+          The connection to the server was lost, so nothing that you do here takes effect.{" "}
+          <button type="button" class="button" onClick={() => location.reload()}>Reload the page</button>
         </p>
       )}
       {notice !== "" && <p class="notice" role="status"><Sentence text={notice} /></p>}

@@ -17,10 +17,10 @@ export function Start({ host }: { host: Host }) {
   const busy = opening !== "";
   return (
     <main class="start">
-      <h1>Look into a reference set</h1>
+      <h1>Explore a reference set</h1>
       <p class="quiet lead">
-        A reference set maps Zarr keys to bytes that lie elsewhere. Choose one to browse its keys, see where
-        each leads, draw its data, and edit its templates. Opening reads only the set itself.
+        A reference set maps Zarr keys to bytes in other files. Open one to browse its keys, see what each
+        refers to, plot its data and edit its templates. Opening it reads only the set itself.
       </p>
       <Typed open={open} busy={busy} />
       <Drop host={host} largest={useShared(host, "largest")} busy={busy} />
@@ -86,7 +86,7 @@ function Typed({ open, busy }: ChoiceProps) {
 function Offered({ sets, open, busy }: ChoiceProps & { sets: OfferedSet[] }) {
   return (
     <section aria-labelledby="examples">
-      <h2 id="examples">On this page already</h2>
+      <h2 id="examples">Sets offered on this page</h2>
       <ul class="sets">
         {sets.map((set) => (
           <li key={set.source}>

@@ -57,7 +57,7 @@ export function Data({ session }: { session: ExplorerSession }) {
 function nothing(item: Item | null): string {
   return item === null
     ? "Select an array or a chunk in the tree to read its values."
-    : `${item.path || "/"} belongs to no array: there is nothing to decode. Select an array or a chunk.`;
+    : `${item.path || "/"} is not part of an array, so there is nothing to decode. Select an array or a chunk.`;
 }
 
 function isDone(job: Job | null, plan: Plan): boolean {
@@ -140,7 +140,7 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
       {reading.state === "fill" ? (
         <p class="fill-said">
           <span aria-hidden="true" class="hatch" />
-          {reading.message ?? "No reference for this part: it reads as the fill value."}
+          {reading.message ?? "There is no reference for this part, which reads as the fill value."}
         </p>
       ) : (
         reading.message !== null && <p class="caption"><Sentence text={reading.message} /></p>

@@ -79,7 +79,7 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
       <p class="readout" role="status">
         {cursor
           ? said(reading, axes, cursor, places(cursor), values)
-          : figure.current?.omitted || "Point at the picture to read a value; a click selects its chunk."}
+          : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
     </div>
   );

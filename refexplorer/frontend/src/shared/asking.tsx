@@ -42,7 +42,7 @@ interface QuestionProps {
 export function Question({ sentence, grant, allow }: QuestionProps) {
   return (
     <div class="ask" role="group" aria-label="Access">
-      <p><Sentence text={sentence ?? "These bytes may not be read yet."} /></p>
+      <p><Sentence text={sentence ?? "Access to these bytes has not been allowed yet."} /></p>
       <button type="button" class="button main-button" onClick={() => allow(grant)}>Allow {grant}</button>
     </div>
   );

@@ -21,7 +21,7 @@ const CHOICES: { name: string; text(item: Item): string | null }[] = [
 /** Puts the key of the active row on the clipboard. */
 export async function copyKey(session: ExplorerSession): Promise<void> {
   const row = await session.activeRow();
-  if (row && !(await toClipboard(row.path))) throw new Error("The browser did not let it be copied.");
+  if (row && !(await toClipboard(row.path))) throw new Error("The browser refused to copy the text.");
 }
 
 interface Props {
@@ -41,7 +41,7 @@ export function CopyMenu({ session, place, close }: Props) {
   }, []);
   const copy = async (text: string) => {
     close();
-    if (!(await toClipboard(text))) throw new Error("The browser did not let it be copied.");
+    if (!(await toClipboard(text))) throw new Error("The browser refused to copy the text.");
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const buttons = [...list.current!.querySelectorAll("button")];

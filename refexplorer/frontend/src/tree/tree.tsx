@@ -181,7 +181,7 @@ function unsized(row: Row): string {
 
 function inside(row: Row): string {
   if (row.origin === ABSENT) return "no reference";
-  if (row.origin === REJECTED) return "failed: its reference cannot be used";
+  if (row.origin === REJECTED) return "rejected: its reference cannot be used";
   return row.type === "key" ? "" : `${count(row.children)} inside`;
 }
 

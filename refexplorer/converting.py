@@ -292,7 +292,7 @@ def _place_of(refs: ReferenceSet) -> Path:
 
 
 def _places(refs: ReferenceSet, target: Path, how: Conversion) -> Iterator[Callable[[str], str]]:
-    """Yield what makes URLs absolute or relative."""
+    """Yield the changes that make URLs absolute or relative."""
     if how.absolute and refs.source.location is not None:
         yield partial(resolve, location=refs.source.location)
     if how.relative:

@@ -23,7 +23,7 @@ from refexplorer.spec.core.references import Base64, Inline
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between two sets: the summary, and pages of details.
+    """The differences between two sets: the summary, and pages of details.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Difference:
         return tuple(dict.fromkeys([*self.before.arrays(), *self.after.arrays()]))
 
     def grid(self, path: str) -> np.ndarray:
-        """Return what became of each chunk of the array at a path.
+        """Return the change of each chunk of the array at a path.
 
         Returns
         -------

@@ -105,7 +105,7 @@ class LimitError(RefexplorerError):
 
 
 class InternalError(RefexplorerError):
-    """What was read contradicts itself, so nothing is given: a bug of refexplorer.
+    """Data contradicts itself, so nothing is returned: a bug of refexplorer.
 
     It exists because Zarr takes `KeyError` and `FileNotFoundError` for "no such chunk" and goes on
     with fill values, which would hide a bug behind values that look like data.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one reference set may cost; pass as ``limits=`` to raise a single bound.
+    """The limits of one reference set; pass as ``limits=`` to raise a single bound.
 
     Sizes are in bytes.
     """
@@ -46,7 +46,7 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What the visitors of a page may take of the machine that serves it.
+    """The limits of the visitors of a page, on the machine that serves it.
 
     Attributes
     ----------

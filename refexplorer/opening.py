@@ -185,7 +185,7 @@ def expand(
 def dialects(
     source: object, *, templates: Mapping[str, str] | None = None, run: bool = False
 ) -> Dialects:
-    """Tell what each reader makes of a set, by rule and with the reason.
+    """Predict how each reader reads a set, by rule and with the reason.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def dialects(
 def renditions(
     document: bytes, *, templates: Mapping[str, str] | None = None
 ) -> dict[str, Rendition]:
-    """Return what each reader makes of single keys of a JSON document, by the reader's name.
+    """Return single keys of a JSON document as each reader has them, by the reader's name.
 
     Raises
     ------

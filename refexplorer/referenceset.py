@@ -142,7 +142,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong or odd, errors first; found when it is first asked for."""
+        """The diagnostics, errors first; found when they are first asked for."""
         from refexplorer.data.lint.codec_rules import lint_codecs
         from refexplorer.data.lint.value_rules import lint_values
 
@@ -290,7 +290,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return None if found is None else (found[0].path, found[1])
 
     def chunk_grid(self, path: str) -> ChunkReferences:
-        """Return what each chunk of the array at a path refers to, on the grid of its chunks.
+        """Return the references of the array at a path, on the grid of its chunks.
 
         Raises
         ------
@@ -682,12 +682,12 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @cached_property
     def _locate(self) -> Locator | None:
-        """What finds a pointer in the text; what it walked through it does not walk again."""
+        """A function that finds a pointer in the text, and walks through no part of it twice."""
         return locator_of(self.source)
 
     @property
     def _base(self) -> str:
-        """What the pointer of an explicit key starts with."""
+        """The start of the pointer of an explicit key."""
         return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
 
     @cached_property

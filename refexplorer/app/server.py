@@ -186,7 +186,7 @@ def _free_port(address: str) -> int:
 
 
 def _own_names(address: str) -> list[str]:
-    """Return what browsers may call this server; any other name could be somebody's trap."""
+    """Return the names of this server for browsers; any other could be somebody's trap."""
     names = ["localhost", "127.0.0.1"]
     if address not in _LOOPBACK:
         names += [address, socket.gethostname(), socket.getfqdn()]

@@ -287,7 +287,7 @@ def status_of(refs: ReferenceSet) -> int:
 
 
 def size_cell(size: int | None) -> int | str:
-    """Return what a table says of a size in bytes."""
+    """Return a size in bytes as the cell of a table."""
     return "not known" if size is None else size
 
 

@@ -24,7 +24,7 @@ class Opened(Backed, Protocol):
 
     @property
     def limits(self) -> Limits:
-        """What reading it may cost."""
+        """The limits of reading it."""
 
     def __getitem__(self, key: str, /) -> Reference:
         """Return the reference of a key; KeyError if there is none."""

@@ -16,7 +16,7 @@ _LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 
 
 def locator_of(source: Source) -> Locator | None:
-    """Return what finds a pointer in the text of a source, which is read when it is needed."""
+    """Return a function that finds a pointer in the text of a source, read when it is needed."""
     if source.content is None:
         return None
     content, walked, asked = source.content, list[Positions](), count()

@@ -95,7 +95,7 @@ class Source:
         return None if text is None or len(text) > chars else text
 
     def portable(self) -> Source:
-        """Return what of it goes to other processes: no large document that is held in memory.
+        """Return the part that goes to other processes: no large document that is held in memory.
 
         Without its document a set tells pointers, but no lines, and no references as written.
         """

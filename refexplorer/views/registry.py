@@ -113,7 +113,7 @@ def part_named(name: str) -> ExplorerPart:
 
 
 def described() -> list[dict[str, object]]:
-    """Return what the front end has to know of each part to offer it."""
+    """Describe each part as the front end needs it to offer it."""
     return [
         {"name": part.name, "label": part.label, "title": part.title, "tab": part.tab}
         for part in PARTS
@@ -127,7 +127,7 @@ def screens() -> list[dict[str, object]]:
 
 
 def addressed() -> tuple[str, ...]:
-    """Return what an address may name as its view; the first tab has no name."""
+    """Return the views that an address may name; the first tab has no name."""
     return (*[part.name for part in PARTS if part.tab][1:], *SCREENS)
 
 

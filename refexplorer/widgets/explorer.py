@@ -29,7 +29,7 @@ FIRST_ROWS = 60
 
 
 class ReferencesWidget(SnapshotWidget):
-    """What the explorer and its parts have in common: a set, a selection, and Python for it.
+    """The common base of the explorer and its parts: a set, a selection, and Python for it.
 
     Parameters
     ----------

@@ -192,7 +192,7 @@ def _covering(said: str, start: int, end: int | None) -> ContentRange:
 
 
 def _span(said: str) -> ContentRange | None:
-    """Return what a Content-Range says; None if it cannot be read."""
+    """Parse a Content-Range; None if it cannot be read."""
     found = _SPAN.fullmatch(said.strip())
     if found is None:
         return None

@@ -97,7 +97,7 @@ def _connection(error: BaseException, place: Place) -> str | None:
 
 
 def _tls(error: BaseException) -> str:
-    """Return what OpenSSL says, such as ``"self-signed certificate"``."""
+    """Return the reason that OpenSSL gives, such as ``"self-signed certificate"``."""
     inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
     said = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
     return str(said).replace("_", " ").lower().splitlines()[0]

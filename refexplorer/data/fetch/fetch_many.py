@@ -135,7 +135,7 @@ class _FetchRun:
             raise Stopped
 
     def _prepared(self, key: str, reference: Reference) -> Wanted | None:
-        """Return what has to be read; what needs no reading, or cannot be read, is done."""
+        """Return the range to read; what needs no reading, or cannot be read, is done."""
         try:
             if isinstance(reference, Inline | Base64):
                 self._keep(key, held(key, reference))

@@ -101,7 +101,7 @@ class HttpReader:
         return await _patiently(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:
-        """Return what the server says of a file; one byte is asked for, as some refuse HEAD.
+        """Return the facts of a file; one byte is requested, as some servers refuse HEAD.
 
         Raises
         ------
@@ -234,7 +234,7 @@ def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> Cont
 
 
 def _facts(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
-    """Return what the headers say of a file of which one byte was asked for."""
+    """Return the facts in the headers of an answer with one byte."""
     tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
     return Facts(span.size, *tags, ranges=response.status == 206)
 

@@ -62,7 +62,7 @@ class RemoteReader:
         return Pieces([data])
 
     async def facts(self, place: Place) -> Facts:
-        """Return what the store says of a file."""
+        """Return the facts of a file."""
         return await versioned.facts(await self.filesystem(place), place.url)
 
     async def filesystem(self, place: Place) -> Any:

@@ -144,7 +144,7 @@ class Targets:
         return self._reader(place).read(place, start, end, self.limit)
 
     async def facts(self, place: Place) -> Facts:
-        """Return what is known of a target without its bytes; runs on fsspec's event loop."""
+        """Return the facts of a target without reading it; runs on fsspec's event loop."""
         if place.protocol == "file":
             return await asyncio.to_thread(self.local.facts, place)
         return await self._reader(place).facts(place)

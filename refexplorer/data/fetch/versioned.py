@@ -45,7 +45,7 @@ async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
 
 
 async def facts(filesystem: Any, url: str) -> Facts:
-    """Return what the store says of an object.
+    """Return the facts of an object.
 
     Raises
     ------

@@ -168,7 +168,7 @@ def to_datatree(
 
 
 def _lazy(coordinates: bool) -> dict[str, Any]:
-    """Return what keeps xarray from reading coordinates when it opens a store."""
+    """Return the options that keep xarray from reading coordinates when it opens a store."""
     return {
         "consolidated": False,
         "create_default_indexes": coordinates,

@@ -23,7 +23,7 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 class Readable(Protocol):
-    """What bytes are read from."""
+    """A source of bytes."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return at most so many bytes, none at the end."""

@@ -240,7 +240,7 @@ class _Manifest:
             raise self.refusal(f"uses field {field} of {name}, which refexplorer does not know")
 
     def refusal(self, what: str) -> SourceError:
-        """Say what is wrong, with the version that was found."""
+        """Return the error, with the version that was found."""
         return SourceError(
             f"The manifest {str(self.file)!r} (Icechunk specification {self.version}, written by "
             f"{escape(self.writer)}) {what}."

@@ -126,7 +126,7 @@ def _fill(buffer: bytearray, size: int, stream: Readable) -> bool:
 
 
 def _blocks(first: bytes, stream: Readable) -> Iterator[bytes]:
-    """Yield what was read already and the rest of a stream, a block at a time."""
+    """Yield the bytes that were read already and the rest of a stream, a block at a time."""
     for at in range(0, len(first), BLOCK):
         yield first[at : at + BLOCK]
     while more := stream.read(BLOCK):

@@ -28,7 +28,7 @@ class BadRecords(Exception):
 
 
 class Footer(NamedTuple):
-    """What is known of a record file before its columns are read.
+    """The facts of a record file before its columns are read.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def _is_good(told: Any) -> bool:
 
 
 def _wrong_columns(file: pq.ParquetFile) -> str:
-    """Say what is wrong with the columns; an empty text if nothing is."""
+    """Return the fault of the columns; an empty text if there is none."""
     leaves = [file.metadata.schema.column(n) for n in range(file.metadata.num_columns)]
     names = [leaf.path for leaf in leaves if leaf.max_repetition_level == 0]
     lacking = [column for column in COLUMNS if column not in names]

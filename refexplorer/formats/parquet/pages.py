@@ -33,7 +33,7 @@ class BadPages(Exception):
 
 
 def most_unpacked(chunk: Any) -> float:
-    """Return what the pages of a column chunk unpack to at most, by what they take in the file."""
+    """Return the most bytes that pages of a column chunk unpack to, by their size in the file."""
     return float(chunk.total_compressed_size * _MOST_TIMES.get(chunk.compression, inf))
 
 

@@ -72,7 +72,7 @@ def in_natural_order(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> 
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """Return what a name is compared by: its numbers as numbers."""
+    """Return the sort key of a name: its numbers as numbers."""
     parts = _NATURAL.split(name)
     return [
         (0, int(part), "") if position % 2 and len(part) < 4000 else (1, 0, part)

@@ -311,7 +311,7 @@ def _segments_of(opened: OpenedSet, array: ArrayMeta) -> list[Segment]:
 
 
 def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
-    """Return what is read as a whole, and the gen items that are too large for it."""
+    """Return the segments that are read as a whole, and the gen items that are too large for it."""
     listed: list[Segment] = []
     unlisted: list[Segment] = []
     left = EVALUATED_KEYS

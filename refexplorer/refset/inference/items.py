@@ -56,7 +56,7 @@ class _AxisTerms:
 
     @property
     def shifts(self) -> np.ndarray:
-        """What is to be added to each field besides."""
+        """The constants to add to each field."""
         none = np.zeros(len(self.share), np.int64)
         return none if self.growth is None else -self.growth * self.numbers[0]
 

@@ -119,7 +119,7 @@ class OpenedSet:
         return self._error_of(key) if self.lookup(key) is None else None
 
     def _error_of(self, key: str) -> Diagnostic | None:
-        """Return what is wrong with a key that is known not to be there."""
+        """Return the error of a key that is known not to be there."""
         parts = (part for part in self.segments if isinstance(part, Generated | Records))
         errors = (part.rejection(key) for part in parts if key.startswith(part.folder))
         return next(filter(None, errors), None) or self.rejected.find(key)
@@ -155,7 +155,7 @@ class OpenedSet:
                     yield key, reference.to_v0()
 
     def _level(self, folder: Folder) -> Level:
-        """Return what is directly in a folder; it is kept in order from then on."""
+        """Return the children of a folder; they are kept in order from then on."""
         level = self._levels.get(folder.number)
         if level is None:
             level = self._levels[folder.number] = Level(self.tree, folder)

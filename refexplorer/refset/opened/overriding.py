@@ -136,7 +136,7 @@ class _Overriding:
             self._note_remade(self._segments[position], key, count)
 
     def left(self) -> tuple[Table, list[Generated]]:
-        """Return what counts."""
+        """Return the table and the segments without overridden keys."""
         table = self._table.select(np.flatnonzero(~self._gone)) if self._gone.any() else self._table
         return table, [
             segment.without(self._overridden[position].tolist())

@@ -40,7 +40,7 @@ def _keys_of(run: Run) -> pa.LargeStringArray:
 
 
 def columns_of(run: Run) -> Columns:
-    """Return what the keys of a run refer to."""
+    """Return the references of the keys of a run."""
     count = len(run)
     if run.offsets is None or run.lengths is None:
         none = np.zeros(count, np.int64)

@@ -115,7 +115,7 @@ class VerdictTally:
         self._reasons[reason] = self._reasons.get(reason, 0) + count
 
     def verdict(self, reader: str) -> Verdict:
-        """Return what came out."""
+        """Return the verdict."""
         outcome = next((o for o, count in self._counts.items() if count), Outcome.SAME)
         return Verdict(
             reader,
@@ -147,7 +147,7 @@ class ReaderRules(ABC):
     name: str
 
     def judge(self, survey: Survey) -> Verdict:
-        """Return what the reader makes of a document."""
+        """Return the verdict of the reader on a document."""
         tally = VerdictTally()
         try:
             self.open(survey, tally)

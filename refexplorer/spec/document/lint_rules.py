@@ -40,7 +40,7 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
-    """Say what is odd about a key."""
+    """Yield remarks on a key."""
     if _SEGMENT.search(key):
         yield Remark(
             "suspicious-key",

@@ -150,7 +150,7 @@ class EditorController:
 
     @property
     def templates(self) -> dict[str, str]:
-        """What is tried in place of templates of the text."""
+        """The texts that are tried in place of templates."""
         return dict(self._templates)
 
     @templates.setter
@@ -260,7 +260,7 @@ class EditorController:
         return number if self._table is None else self._table.index(number)
 
     def _rendition(self, reader: str) -> Rendition | None:
-        """Return what a reader makes of the last good text; None for the specification."""
+        """Return the last good text as a reader has it; None for the specification."""
         if not reader or self._good is None:
             return None
         if not self._renditions:
@@ -316,7 +316,7 @@ class EditorController:
         return 0 if self._table is None else self._table.total
 
     def _state(self) -> EditReply:
-        """Return what is known before anything is looked at more closely: rows come first."""
+        """Return the state without a closer look at anything: rows come first."""
         good, table = self._good, self._table
         return EditReply(
             version=self.version,

@@ -72,7 +72,7 @@ class ExercisesController(EditorController):
 
     @property
     def task(self) -> Task:
-        """What is to be done, with the hints that were asked for."""
+        """The task, with the hints that were asked for."""
         one = self._exercise
         shown = one.hints[: self._hints]
         return Task(one.name, one.title, one.topic, one.level, one.task, shown, len(one.hints))

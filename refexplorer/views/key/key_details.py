@@ -51,7 +51,7 @@ class KeyDetails:
 
     @property
     def operations(self) -> Operations:
-        """What answers each request."""
+        """The method that answers each request."""
         asks: dict[type[Request], Ask] = {
             ExplainKey: self._explain,
             ReadBytes: self._bytes,

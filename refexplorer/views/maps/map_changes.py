@@ -58,16 +58,16 @@ class Comparison:
 
     @property
     def other(self) -> ReferenceSet | None:
-        """What the set is compared with."""
+        """The set to compare with."""
         return self._other
 
     @property
     def found(self) -> Difference | None:
-        """What differs, if it was looked for already."""
+        """The difference, if it was looked for already."""
         return self._found
 
     def difference(self) -> Difference | None:
-        """Return what differs; None if there is nothing to compare with."""
+        """Return the difference; None if there is nothing to compare with."""
         with self._lock:
             if self._found is None and self._other is not None:
                 self._found = diff(self._other, self._refs)

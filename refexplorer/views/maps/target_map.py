@@ -41,7 +41,7 @@ _GRANTS_NAMED = 8
 
 
 class Known(NamedTuple):
-    """What a check or an audit found of a target."""
+    """The result of a check or an audit of a target."""
 
     size: int | None
     state: str
@@ -95,7 +95,7 @@ class TargetMapView:
         )
 
     def _audited(self) -> Mapping[str | None, Known]:
-        """Return what the last audit found of each target."""
+        """Return the result of the last audit for each target."""
         audit = self._refs.audited
         if audit is not None and (self._audit is None or self._audit[0] is not audit):
             columns = ("target", "target_size", "state", "message")

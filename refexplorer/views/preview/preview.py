@@ -45,13 +45,13 @@ _FORGOTTEN = EstimateModel(0, 0, (), "Show what was read before")
 
 
 def estimate(refs: ReferenceSet, array: ArrayMeta, index: Index | None = None) -> EstimateModel:
-    """Say what a chunk or the whole array takes to read, with the coordinates along its sides."""
+    """Estimate the cost of reading a chunk or the whole array, with its coordinates."""
     places = whole(array) if index is None else of_chunk(array, index)
     return _estimate(refs, dict.fromkeys(_keys(refs, array, places)))
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
-    """Say what reading a part of an array takes, besides what is here already.
+    """Estimate the cost of reading a part of an array, without the chunks that are here already.
 
     Raises
     ------

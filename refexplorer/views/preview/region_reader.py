@@ -40,7 +40,7 @@ class _Together(Targets):
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
     ) -> bytes:
-        """Return what was fetched, or raise why it was not; read what was not asked for."""
+        """Return bytes that were fetched, or raise why not; read those that were not asked for."""
         found = self._fetched.get(key)
         if found is None:
             return self._targets.fetch(key, reference, start, end)
@@ -173,7 +173,7 @@ class _Assembled:
         self._fill = found.fill
 
     def reading(self) -> chunk_reader.Reading:
-        """Return what came together."""
+        """Return the values that were read."""
         overall = chunk_reader.overall(self._states)
         states, message = self._states, self._message
         return chunk_reader.Reading(None, self._values, overall, message, states, self._fill)

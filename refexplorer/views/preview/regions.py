@@ -38,7 +38,7 @@ def whole(array: ArrayMeta) -> Region:
 
 
 def of_chunk(array: ArrayMeta, index: Index) -> Region:
-    """Return what a chunk covers.
+    """Return the region of a chunk.
 
     Raises
     ------

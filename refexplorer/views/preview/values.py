@@ -24,7 +24,7 @@ ArrayValues = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What of the CF conventions is applied: scale, offset and missing values; times."""
+    """The CF conventions to apply: scale, offset and missing values; times."""
 
     scale: bool = True
     times: bool = True

@@ -58,7 +58,7 @@ class SnapshotExplorer(Protocol):
 
     @property
     def policy(self) -> AccessPolicy:
-        """What may be read."""
+        """The access policy."""
         ...
 
     @property
@@ -113,7 +113,7 @@ def complete(controller: SnapshotExplorer) -> None:
 
 
 def notes_section(controller: SnapshotExplorer) -> str:
-    """Return what is odd about the set, if that is known."""
+    """Return the notes of the set, if they are known."""
     found = known(controller.references)
     if found is None:
         return "<p>This set was not checked for errors yet.</p>"
@@ -143,7 +143,7 @@ def _row_cells(row: Row) -> list[str]:
 
 
 def key_section(controller: SnapshotExplorer) -> str:
-    """Return what is known of the key that is chosen."""
+    """Return the details of the key that is chosen."""
     path = controller.selection
     if not path:
         return ""
@@ -269,7 +269,7 @@ def _array_of(controller: SnapshotExplorer) -> str | None:
 
 
 def changes_section(controller: SnapshotExplorer) -> str:
-    """Return what changed since the set that it is compared with."""
+    """Return the changes since the set that it is compared with."""
     comparison, count = controller.part(Comparison), controller.references.count
     found = comparison.difference() if count <= SOON else comparison.found
     return "" if found is None else difference_html(found)

@@ -40,7 +40,7 @@ def diagnostic_of_error(positions: TextPositions, error: RefexplorerError) -> Ed
 
 
 def wrapping(positions: TextPositions) -> Fix:
-    """Return what makes a version 0 document one of version 1."""
+    """Return the fix that makes a version 0 document one of version 1."""
     label, edits = wrap(positions.text)
     return Fix(label, tuple(_change(edit, positions) for edit in edits))
 

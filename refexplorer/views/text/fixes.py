@@ -37,7 +37,7 @@ _FIRST_VALUES = {
 
 
 def fixes(positions: TextPositions, note: Note, start: int, end: int) -> list[Mend]:
-    """Return what would mend a note; nothing where only a person can know.
+    """Return the fixes for a note; none where only a person can know.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def answered(request: Request, reply: Struct) -> Message:
 
 
 def event(said: Event) -> tuple[Message, Buffers]:
-    """Return what is posted of an event."""
+    """Return an event as it is posted."""
     return to_wire(said), []
 
 

@@ -21,7 +21,7 @@ class PartController(Protocol):
 
     @property
     def operations(self) -> Operations:
-        """What answers each request; no other controller answers the same."""
+        """The method that answers each request; no other controller answers the same."""
         ...
 
 
@@ -31,7 +31,7 @@ def _nothing(code: str) -> None:
 
 @dataclass(frozen=True)
 class ViewContext:
-    """What a controller is made with.
+    """The common ground of the controllers of an explorer.
 
     Attributes
     ----------

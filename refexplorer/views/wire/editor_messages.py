@@ -266,7 +266,7 @@ class SeekUses(Request, frozen=True, tag="uses"):
 
 
 class Readers(Struct, frozen=True):
-    """What readers make of the last good text, the specification first."""
+    """The verdicts of readers on the last good text, the specification first."""
 
     version: int
     readers: tuple[ReaderVerdict, ...]

@@ -156,7 +156,7 @@ class V0Text(Struct, frozen=True):
 
 
 class ReaderVerdict(Struct, frozen=True):
-    """What one reader makes of the text.
+    """The verdict of one reader on the text.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class Window(Struct, frozen=True):
 
 
 class Shorter(Struct, frozen=True):
-    """What was found for a text.
+    """A shorter text, if one was found.
 
     Attributes
     ----------

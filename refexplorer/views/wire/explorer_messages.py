@@ -188,7 +188,7 @@ class TreeAbsent(Request, frozen=True, tag="tree.absent"):
 
 
 class KeyShown(Struct, frozen=True):
-    """What is known of a path."""
+    """The details of a path."""
 
     item: Item
 
@@ -280,7 +280,7 @@ class Describe(Request, frozen=True, tag="overview"):
 
 
 class Planned(Struct, frozen=True):
-    """What a read takes."""
+    """The cost of a read."""
 
     plan: Plan
 
@@ -304,7 +304,7 @@ class PlanSlice(Request, frozen=True, tag="slice.plan"):
 
 
 class WasRead(Struct, frozen=True):
-    """What was read."""
+    """The values that were read."""
 
     reading: ReadingModel
 
@@ -366,7 +366,7 @@ class ShowGrid(Request, frozen=True, tag="grid.show"):
 
 
 class ChangesMap(Struct, frozen=True):
-    """What changed; null if there is nothing to compare with.
+    """The changes; null if there is nothing to compare with.
 
     Attributes
     ----------
@@ -453,7 +453,7 @@ class ShowTarget(Request, frozen=True, tag="target.show"):
 
 
 class TargetsChecked(Struct, frozen=True):
-    """What a check found.
+    """The result of a check.
 
     Attributes
     ----------

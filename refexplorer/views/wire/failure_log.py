@@ -54,5 +54,5 @@ _KNOWN: WeakKeyDictionary[ReferenceSet, FailureLog] = WeakKeyDictionary()
 
 
 def failure_log_of(refs: ReferenceSet) -> FailureLog:
-    """Return what all views of a set share."""
+    """Return the failure log that all views of a set share."""
     return _KNOWN.setdefault(refs, FailureLog())

@@ -71,7 +71,7 @@ class Note(Struct, frozen=True):
 
 
 class EstimateModel(Struct, frozen=True):
-    """What a read takes, known without a request.
+    """The cost of a read, known without a request.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class Coordinate(Struct, frozen=True):
 
 
 class ChunkCounts(Struct, frozen=True):
-    """What became of the chunks of a reading."""
+    """The chunks of a reading, by state."""
 
     fetched: int
     fill: int

@@ -58,7 +58,7 @@ class Part:
 
     @property
     def fingerprint(self) -> str:
-        """What changes if anything changes that the part depends on."""
+        """A digest of everything that the part depends on."""
         metadata = [[path, dict(array.metadata)] for path, array in sorted(self.arrays.items())]
         digest = blake2b(self.packed, digest_size=16)
         digest.update(json.dumps([_FORM, metadata], default=str).encode())

@@ -52,7 +52,7 @@ class AuditedBlock:
         return self.table.count
 
     def used(self) -> AuditedBlock:
-        """Return what has a target, and the chunks that the set itself holds."""
+        """Return the references with a target, and the chunks that the set itself holds."""
         kinds = self.table.columns.kinds
         rows = np.flatnonzero((kinds == RANGE) | (kinds == URL) | (self.chunks >= 0))
         if len(rows) == len(self):

@@ -40,7 +40,7 @@ class Interval(NamedTuple):
 
 
 class Batches:
-    """What is remembered of each batch on disk: how it begins, and how it goes on after that.
+    """The first ranges of each batch on disk: its first one, and the first other one.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _count_until(ranges: np.ndarray, bound: np.ndarray) -> int:
 def _following(
     last: np.ndarray, held: np.ndarray, begins: np.ndarray, changes: np.ndarray
 ) -> np.ndarray:
-    """Return what comes after `last` among those held and in batches that were not read yet."""
+    """Return the range after `last` among those held and in batches that were not read yet."""
     ties = _count_until(begins, last)  # batches that begin with that very range
     if not ties:
         return begins[:, :1]

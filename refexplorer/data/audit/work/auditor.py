@@ -52,7 +52,7 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 @dataclass(frozen=True)
 class Auditor:
-    """What doing a part needs besides the part; small, so that it can be sent along with each.
+    """Everything a part needs besides itself; small, so that it can be sent along with each.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from refexplorer.formats.source import Source
 from refexplorer.spec.core.diagnostics import Locator
 
 LOCATED = 10
-"""TextPositions of a large document that are looked up: each costs a look at all of it."""
+"""Positions of a large document that are looked up: each costs a look at all of it."""
 
 _LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 

@@ -169,6 +169,7 @@ def to_datatree(
 
 def _lazy(coordinates: bool) -> dict[str, Any]:
     """Return the options that keep xarray from reading coordinates when it opens a store."""
+    # by default xarray reads the coordinates to index them, and times to decode their first values
     return {
         "consolidated": False,
         "create_default_indexes": coordinates,

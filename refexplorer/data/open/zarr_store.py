@@ -17,6 +17,7 @@ from refexplorer.data.open.filesystem import NoReference, ReferenceView
 from refexplorer.errors import RefexplorerError
 
 _THREADS = 64
+"""More than Zarr's ``async.concurrency``, which is 10, and which people raise for far servers."""
 
 
 class ReferenceStore(FsspecStore):

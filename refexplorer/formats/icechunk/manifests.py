@@ -25,17 +25,18 @@ from refexplorer.limits import Limits
 from refexplorer.markup import escape
 
 _MAGIC = "ICE🧊CHUNK".encode()
+# magic (12 bytes), writer (24), then a byte each for version, type of file and compression
 _HEADER = 39
 _WRITER = slice(12, 36)
 _VERSION, _TYPE, _COMPRESSION = 36, 37, 38
-"""TextPositions of bytes in the header."""
+"""Positions of bytes in the header."""
 _VERSIONS = (1, 2)
 _MANIFEST = 2
 _PLAIN, _ZSTD = 0, 1
 _ARRAYS = 1
 _REFS = 1
 _INDEX, _INLINE, _OFFSET, _LENGTH, _CHUNK, _LOCATION, _ETAG, _MODIFIED = range(8)
-"""TextPositions of fields in the tables Manifest, ArrayManifest and ChunkRef."""
+"""Positions of fields in the tables Manifest, ArrayManifest and ChunkRef."""
 _OF_MANIFEST = frozenset({0, _ARRAYS, 3})  # how locations are compressed says nothing without any
 _OF_ARRAY = frozenset({0, _REFS})
 _OF_CHUNK = frozenset(range(8))

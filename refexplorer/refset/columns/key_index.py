@@ -20,6 +20,7 @@ _FACTOR = secrets.randbits(64) | 1
 """Of this process alone, so that no file can be made whose keys all collide."""
 _MASK = 2**64 - 1
 _HALF = 32
+"""A product changes no bit below those that differ, so high bits are mixed into low ones."""
 _LONG = 512
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 KEPT_BYTES = 2**27
+"""Decoded chunks that are kept, so that another slice of the same chunks takes no request."""
 _BATCH = 64
 """Chunks that are fetched together before they are decoded."""
 

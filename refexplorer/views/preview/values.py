@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 VALUES_SHOWN = 1_000_000
+"""Each is eight bytes on the wire, and few screens have more points; more are thinned."""
 TEXTS_SHOWN = 1_000
 _TEXT_SHOWN = 200
 

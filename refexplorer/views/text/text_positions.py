@@ -1,4 +1,4 @@
-"""TextPositions in a JSON text, as editors count them: in UTF-16 code units."""
+"""Positions in a JSON text, as editors count them: in UTF-16 code units."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(page: Page) -> No
         page.goto(served.url)
         file = FilePayload(name="mine.json", mimeType="application/json", buffer=b"x" * 2000)
         page.get_by_label("Reference set to open").set_input_files(file)
-        expect(page.get_by_role("alert")).to_contain_text("more than this page takes")
+        expect(page.get_by_role("alert")).to_contain_text("more than this page accepts")
 
 
 def test_a_lost_server_is_said(page: Page) -> None:

@@ -33,6 +33,13 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"cli"},
     ),
     "spec": ({"core", "schema"}, {"templates"}, {"gen"}, {"document"}, {"dialects"}),
+    "spec.templates": (
+        {"syntax", "operations"},
+        {"filters", "template", "formatted_integers", "integers"},
+        {"lowering"},
+        {"compiler"},
+        {"trusted", "vectors"},
+    ),
     "formats": (
         {"buffers", "files"},
         {"json"},

@@ -9,8 +9,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from jinja2 import nodes
-
 from refexplorer.errors import SpecError
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.core.diagnostics import Findings, Hint, Reason, pointer
@@ -24,6 +22,7 @@ from refexplorer.spec.core.references import Reference
 from refexplorer.spec.core.suggestions import meant
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.item_parsing import note_unused_arguments, read_gen
+from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.operations import TemplateProblem, Value
 from refexplorer.spec.templates.template import (
@@ -330,7 +329,7 @@ def _broken(name: str) -> Template:
     def evaluate(scope: Scope) -> Value:
         raise TemplateProblem("bad-template", f"The template `{name}` is not valid.")
 
-    part = Expression(nodes.Const(None), evaluate, frozenset())
+    part = Expression(syntax.Opaque(), evaluate, frozenset())
     return Template("", (part,), frozenset(), recipe=(_broken, name))
 
 

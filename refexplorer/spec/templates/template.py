@@ -7,17 +7,14 @@ rendered by jinja2".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 
-import jinja2
-from jinja2 import nodes
-
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.core.suggestions import COMPARED, meant
+from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.operations import TemplateProblem, Value, text_of, too_big
 
 _MARKS = ("{{", "{%", "{#")
@@ -122,7 +119,7 @@ Evaluate = Callable[[Scope], Value]
 class Expression:
     """One ``{{ … }}`` or ``{% if %}`` of a template."""
 
-    node: nodes.Node
+    form: syntax.Form
     evaluate: Evaluate
     names: frozenset[str]
 
@@ -191,18 +188,3 @@ def run(evaluate: Evaluate, scope: Scope) -> Value:
         raise TemplateProblem(
             "bad-template", f"This template cannot be evaluated: {error}."
         ) from None
-
-
-@contextmanager
-def syntax_told() -> Iterator[None]:
-    """Raise a `TemplateProblem` for a text that jinja2 or Python cannot parse."""
-    try:
-        yield
-    except jinja2.TemplateSyntaxError as error:
-        raise TemplateProblem(
-            "bad-template", f"The template cannot be parsed: {(error.message or '').rstrip('.')}."
-        ) from None
-    except (RecursionError, MemoryError, SyntaxError):
-        raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
-    except ValueError as error:  # a number literal with more digits than Python reads
-        raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None

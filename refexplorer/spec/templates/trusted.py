@@ -11,11 +11,12 @@ from collections.abc import Collection
 from functools import lru_cache, partial
 
 import jinja2
-from jinja2 import meta, nodes
+from jinja2 import meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from refexplorer.spec.templates.compiler import compile_template, unnamed_arguments
-from refexplorer.spec.templates.formatted_integers import read_printf
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.lowering import syntax_told, unnamed_arguments
 from refexplorer.spec.templates.operations import TemplateProblem, Value, too_big
 from refexplorer.spec.templates.template import (
     Compile,
@@ -23,7 +24,6 @@ from refexplorer.spec.templates.template import (
     Scope,
     Template,
     UndefinedName,
-    syntax_told,
 )
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
@@ -59,17 +59,19 @@ def compile_trusted(text: str) -> Template:
 
 def _may_be_refused(part: str | Expression) -> bool:
     """Say whether an expression that was compiled uses what is refused when it is rendered."""
-    if isinstance(part, str):
-        return False
-    inner = part.node.find_all((nodes.Getattr, nodes.Name, nodes.Mod, nodes.Filter))
-    return any(map(_is_left_to_jinja2, (part.node, *inner)))
+    return not isinstance(part, str) and any(map(_is_left_to_jinja2, syntax.every(part.form)))
 
 
-def _is_left_to_jinja2(node: nodes.Node) -> bool:
-    if isinstance(node, nodes.Name):
-        return node.name in _SANDBOX.globals
-    pattern, _ = read_printf(node) or ("", None)
-    return isinstance(node, nodes.Getattr) or bool(_UNREAD_FORMAT.search(pattern))
+def _is_left_to_jinja2(form: syntax.Form) -> bool:
+    match form:
+        case syntax.Attribute():
+            return True
+        case syntax.Name(name) | syntax.Call(name):
+            return name in _SANDBOX.globals
+        case syntax.Printf(pattern):
+            return bool(_UNREAD_FORMAT.search(pattern))
+        case _:
+            return False
 
 
 def _compile_in_sandbox(text: str) -> Template:
@@ -77,7 +79,7 @@ def _compile_in_sandbox(text: str) -> Template:
         used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
         compiled = _SANDBOX.from_string(text)
     names = used - _SANDBOX.globals.keys()
-    part = Expression(nodes.Const(text), partial(_render, compiled, used), names)
+    part = Expression(syntax.Opaque(), partial(_render, compiled, used), names)
     return Template(text, (part,), names, recipe=(compile_trusted, text))
 
 

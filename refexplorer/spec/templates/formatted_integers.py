@@ -147,7 +147,7 @@ def halves(pieces: Iterable[TextPiece], count: int) -> Halves | None:
     """Return so many texts in halves; None if they are not to be had like that."""
     found = _with_literals(pieces)
     if (
-        len(found) > 1
+        len(found) != 1
         or not isinstance(found[0], FormattedIntegers)
         or found[0].numbers.size < count
     ):

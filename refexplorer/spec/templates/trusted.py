@@ -75,9 +75,12 @@ def _is_left_to_jinja2(form: syntax.Form) -> bool:
 
 
 def _compile_in_sandbox(text: str) -> Template:
-    with syntax_told():
-        used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
-        compiled = _SANDBOX.from_string(text)
+    try:
+        with syntax_told():
+            used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
+            compiled = _SANDBOX.from_string(text)
+    except jinja2.UndefinedError as error:  # jinja2 computes what is constant as it compiles
+        raise _undefined(str(error), Scope()) from None
     names = used - _SANDBOX.globals.keys()
     part = Expression(syntax.Opaque(), partial(_render, compiled, used), names)
     return Template(text, (part,), names, recipe=(compile_trusted, text))

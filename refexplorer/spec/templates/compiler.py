@@ -54,15 +54,9 @@ def compile_template(text: str) -> Template:
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
     with syntax_told():
-        body = lower(text)
-        parts = _parts(body)
+        parts = _parts(lower(text))
     names = frozenset[str]().union(*(part.names for part in parts if isinstance(part, Expression)))
-    calls = tuple(
-        (form.name, frozenset(dict(form.arguments)))
-        for form in syntax.every(body)
-        if isinstance(form, syntax.Call)
-    )
-    return Template(text, parts, names, calls, recipe=(compile_template, text))
+    return Template(text, parts, names, recipe=(compile_template, text))
 
 
 def _parts(body: syntax.Body) -> tuple[str | Expression, ...]:
@@ -125,12 +119,14 @@ def _optional(form: syntax.Form) -> Evaluate:
 def _operation(form: syntax.Operation) -> Evaluate:
     match form:
         case syntax.Unary(operator, operand):
-            operation, inner = UNARY[operator], compile_form(operand)
-            return lambda scope: operation(inner(scope))
+            operation, signed = UNARY[operator], compile_form(operand)
+            return lambda scope: operation(signed(scope))
         case syntax.Binary(operator, left, right):
             return _binary(BINARY[operator], compile_form(left), compile_form(right))
         case syntax.Printf(pattern, value, is_filter):
-            return _printf(pattern, compile_form(value), is_filter)
+            inner = compile_form(value)
+            values = (lambda scope: (inner(scope),)) if is_filter else inner
+            return _binary(percent_format, lambda scope: pattern, values)
         case syntax.Compare(first, rest):
             steps = [(COMPARE[sign], compile_form(part)) for sign, part in rest]
             return _compare(compile_form(first), steps)
@@ -190,15 +186,6 @@ def _binary(
         scope.spend()
         value = operation(left(scope), right(scope), scope.limits)
         return checked(value, scope.limits)
-
-    return evaluate
-
-
-def _printf(pattern: str, value: Evaluate, is_filter: bool) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        given = (value(scope),) if is_filter else value(scope)
-        return checked(percent_format(pattern, given, scope.limits), scope.limits)
 
     return evaluate
 

@@ -88,8 +88,10 @@ def _form(node: nodes.Node) -> syntax.Form:
             return syntax.Const(value)
         case nodes.Name(name=name):
             return syntax.Name(name)
-        case nodes.Getattr():
-            return _attribute(node)
+        case nodes.Getattr(node=nodes.Name(name=name), attr=attribute) if attribute[:1] != "_":
+            return syntax.Attribute(name, attribute)
+        case nodes.Getattr(attr=attribute):
+            raise refused(f"attribute `.{attribute}`")
         case nodes.Call():
             return _call(node)
         case nodes.Getitem(node=value, arg=nodes.Slice() as cut):
@@ -135,12 +137,6 @@ def _operation(node: nodes.Node) -> syntax.Form:
             )
         case _:
             raise refused(type(node).__name__)
-
-
-def _attribute(node: nodes.Getattr) -> syntax.Form:
-    if isinstance(node.node, nodes.Name) and not node.attr.startswith("_"):
-        return syntax.Attribute(node.node.name, node.attr)
-    raise refused(f"attribute `.{node.attr}`")
 
 
 def _call(node: nodes.Call) -> syntax.Form:

@@ -136,8 +136,6 @@ class Template:
         Literal texts and expressions, in order.
     names
         The free names: dimensions, templates or arguments that it uses.
-    calls
-        For each call: the template's name and the names of the arguments passed.
     recipe
         What makes it again, and from which text: closures cannot be pickled, texts can. None for
         a part of a template, which does not travel by itself.
@@ -146,13 +144,23 @@ class Template:
     text: str
     parts: tuple[str | Expression, ...]
     names: frozenset[str]
-    calls: tuple[tuple[str, frozenset[str]], ...] = ()
     recipe: tuple[Callable[[str], Template], str] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Template], tuple[str]]:
         assert self.recipe is not None, "a part of a template was pickled without its template"
         make, text = self.recipe
         return make, (text,)
+
+    @property
+    def forms(self) -> tuple[syntax.Form, ...]:
+        """The expressions, in order."""
+        return tuple(part.form for part in self.parts if isinstance(part, Expression))
+
+    @property
+    def calls(self) -> list[tuple[str, frozenset[str]]]:
+        """For each call, innermost first, the template's name and those of its arguments."""
+        calls = (form for form in syntax.every(self.forms) if isinstance(form, syntax.Call))
+        return [(call.name, frozenset(dict(call.arguments))) for call in calls]
 
     @property
     def literal(self) -> bool:

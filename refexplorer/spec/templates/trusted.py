@@ -52,17 +52,13 @@ def compile_trusted(text: str) -> Template:
         if problem.code == "template-limit":
             raise
     else:
-        if not any(_may_be_refused(part) for part in template.parts):
+        if not any(map(_may_be_refused, syntax.every(template.forms))):
             return template
     return _compile_in_sandbox(text)
 
 
-def _may_be_refused(part: str | Expression) -> bool:
-    """Say whether an expression that was compiled uses what is refused when it is rendered."""
-    return not isinstance(part, str) and any(map(_is_left_to_jinja2, syntax.every(part.form)))
-
-
-def _is_left_to_jinja2(form: syntax.Form) -> bool:
+def _may_be_refused(form: syntax.Form) -> bool:
+    """Say whether what was compiled may be refused when it is rendered."""
     match form:
         case syntax.Attribute():
             return True

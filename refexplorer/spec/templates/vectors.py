@@ -218,8 +218,7 @@ def most_steps(template: Template, templates: Mapping[str, Template]) -> float:
 @lru_cache(maxsize=1024)
 def _own_steps(template: Template) -> tuple[float, tuple[str, ...]]:
     """Return the steps of a template itself at most, and the names where others may be called."""
-    parts = tuple(part.form for part in template.parts if isinstance(part, Expression))
-    if any(isinstance(form, syntax.Opaque) for form in parts):
+    every = syntax.every(template.forms)
+    if any(isinstance(form, syntax.Opaque) for form in every):
         return math.inf, ()
-    every = syntax.every(parts)
     return len(every), tuple(form.name for form in every if isinstance(form, syntax.Named))

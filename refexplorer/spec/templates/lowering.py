@@ -108,7 +108,7 @@ def _form(node: nodes.Node) -> syntax.Form:
 
 
 def _forms(members: Iterable[nodes.Node]) -> tuple[syntax.Form, ...]:
-    return tuple([_form(member) for member in members])
+    return tuple(map(_form, members))
 
 
 def _operation(node: nodes.Node) -> syntax.Form:
@@ -122,19 +122,16 @@ def _operation(node: nodes.Node) -> syntax.Form:
         case nodes.BinExpr() if node.operator in BINARY:
             return syntax.Binary(node.operator, _form(node.left), _form(node.right))
         case nodes.Compare(expr=first, ops=rest):
-            return syntax.Compare(_form(first), tuple([(one.op, _form(one.expr)) for one in rest]))
+            return syntax.Compare(_form(first), tuple((one.op, _form(one.expr)) for one in rest))
         case nodes.CondExpr(test=test, expr1=then, expr2=other):
             return syntax.Conditional(*_forms(filter(None, (test, then, other))))
         case nodes.Concat():
             return syntax.Concat(_forms(node.nodes))
         case nodes.List() | nodes.Tuple():
-            return syntax.Sequence(
-                list if isinstance(node, nodes.List) else tuple, _forms(node.items)
-            )
+            kind = list if isinstance(node, nodes.List) else tuple
+            return syntax.Sequence(kind, _forms(node.items))
         case nodes.Dict(items=pairs):
-            return syntax.Dictionary(
-                tuple([(_form(pair.key), _form(pair.value)) for pair in pairs])
-            )
+            return syntax.Dictionary(tuple((_form(pair.key), _form(pair.value)) for pair in pairs))
         case _:
             raise refused(type(node).__name__)
 
@@ -145,7 +142,7 @@ def _call(node: nodes.Call) -> syntax.Form:
     name = node.node.name
     if node.args or node.dyn_args or node.dyn_kwargs:
         raise unnamed_arguments(name)
-    return syntax.Call(name, tuple([(pair.key, _form(pair.value)) for pair in node.kwargs]))
+    return syntax.Call(name, tuple((pair.key, _form(pair.value)) for pair in node.kwargs))
 
 
 def _filter(node: nodes.Filter) -> syntax.Form:

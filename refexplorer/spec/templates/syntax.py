@@ -108,7 +108,7 @@ class Concat:
 class Sequence:
     """A list or a tuple."""
 
-    kind: type[list[object]] | type[tuple[object, ...]]
+    kind: type[list[Any]] | type[tuple[Any, ...]]
     items: tuple[Form, ...]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from refexplorer import memory
 from refexplorer.errors import SourceError, SpecError
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.files.compression import Progress
@@ -69,12 +70,13 @@ def open_references(
     SpecError
         If it is no reference set: not JSON, not an object, a wrong version.
     LimitError
-        If it is larger than the limits allow.
+        If it is larger than the limits or the memory allow.
     """
     limits = limits or DEFAULT_LIMITS
     locate = _located(source, storage_options, limits)
-    read = read_source(source, storage_options, limits, locate, progress=progress)
-    return set_of(read, limits, templates, storage_options, trusted, progress)
+    with memory.told():
+        read = read_source(source, storage_options, limits, locate, progress=progress)
+        return set_of(read, limits, templates, storage_options, trusted, progress)
 
 
 def open_guarded(

@@ -19,6 +19,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
         {"pickling"},
         {"errors", "limits", "markup"},
+        {"memory"},
         {"spec"},
         {"formats"},
         {"refset"},

@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    from refexplorer import memory
     from refexplorer.cli.commands import usage_errors
     from refexplorer.errors import RefexplorerError
 
@@ -60,11 +61,16 @@ def _run(arguments: list[str]) -> int:
         return _refuse(str(error))
     except BrokenPipeError:
         raise
-    except OSError as error:
+    except Exception as error:
+        return _refuse(memory.too_little() if memory.is_lacking(error) else _unforeseen(error))
+
+
+def _unforeseen(error: Exception) -> str:
+    if isinstance(error, OSError):
         place = error.filename or "The output"
-        return _refuse(f"{place} cannot be read or written: {error.strerror or error}.")
-    except Exception as error:  # a fault of ours: still no traceback for who only looks
-        return _refuse(f"This should not happen: {type(error).__name__}: {error}.")
+        return f"{place} cannot be read or written: {error.strerror or error}."
+    # a fault of ours: still no traceback for who only looks
+    return f"This should not happen: {type(error).__name__}: {error}."
 
 
 def load_app() -> Typer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
+from refexplorer import memory
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.errors import FetchError, LimitError, RefexplorerError
 
@@ -70,6 +71,8 @@ def cause(error: BaseException, place: Place) -> str:
         return f"the package {package} is not installed" if package else f"{error}".rstrip(".")
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
+    if memory.is_lacking(error):
+        return "there is not enough memory"
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
     return _connection(error, place) or f"{type(error).__name__}: {error}".splitlines()[0].rstrip(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from refexplorer import memory
 from refexplorer.data.decode.chunk_arithmetic import Index, check_size, region
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.open.stores import DecodedView, store
@@ -128,5 +129,7 @@ def overall(states: dict[Index, ChunkState]) -> ChunkState:
 
 
 def _plain(error: Exception) -> str:
+    if memory.is_lacking(error):
+        return "there is not enough memory"
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}{': ' + lines[0] if lines else ''}".rstrip(".")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.files.compression import Progress, plain_bytes
+from refexplorer.formats.files.compression import Progress, plain_bytes, read_within
 from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain
 from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceFolder, SourceForm
 from refexplorer.formats.forms.registry import first_answer
@@ -226,7 +226,7 @@ def _of_url(url: str, locate: Locate, terms: OpeningTerms) -> Source:
             return found
         terms.check_size(name, filesystem.info(path).get("size") or 0)
         with filesystem.open(path, "rb", compression=None) as file:
-            data = file.read(terms.limits.document_bytes + 1)
+            data = read_within(file, terms.limits.document_bytes + 1)
     except RefexplorerError:
         raise
     except ImportError as error:

@@ -19,6 +19,7 @@ import zstandard
 
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.formats.buffers.arrow import number_column, text_column
+from refexplorer.formats.files.compression import read_within
 from refexplorer.formats.files.local_files import Files
 from refexplorer.formats.icechunk.flatbuffer import FlatTable, FlatTables
 from refexplorer.limits import Limits
@@ -146,7 +147,7 @@ class _Manifest:
         if self.compression != _ZSTD:
             raise self.refusal(f"has an unknown compression ({self.compression})")
         with zstandard.ZstdDecompressor().stream_reader(body) as stream:
-            content = stream.read(limits.document_bytes + 1)
+            content = read_within(stream, limits.document_bytes + 1)
         if len(content) > limits.document_bytes:
             raise self._larger(limits)
         return content

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SpecError
+from refexplorer.formats.files.compression import read_within
 from refexplorer.formats.json.text import decode_text, parse_json
 from refexplorer.formats.parquet.record_file import RecordFile
 from refexplorer.formats.source import ZMETADATA
@@ -176,7 +177,7 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
     """
     findings = Findings()
     with filesystem.open(f"{root.rstrip('/')}/{ZMETADATA}", "rb") as file:
-        data = file.read(limits.document_bytes + 1)
+        data = read_within(file, limits.document_bytes + 1)
     document = parse_json(decode_text(data), limits, findings)
     metadata = document.get("metadata") if isinstance(document, dict) else None
     size = document.get("record_size") if isinstance(document, dict) else None

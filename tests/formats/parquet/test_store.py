@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
 from tests.cases import Case, comparable, conformance
@@ -297,3 +300,44 @@ def test_a_place_in_the_metadata_is_a_json_pointer(tmp_path: Path) -> None:
     refs = rx.open_references(write_store(tmp_path, store, write_with_pyarrow))
     found = {diagnostic.pointer for diagnostic in refs.diagnostics}
     assert found == {f".zmetadata/{at}" for at in ("x~1.zattrs", "x~1.zarray", "a~1~0b")}
+
+
+RANGES = {
+    "path": pa.array(["http://h/e", "http://h/f", "http://h/g", "http://h/h"]),
+    "offset": pa.array([0, 0, 8, 7], pa.int64()),
+    "size": pa.array([4, 0, 4, 9], pa.int64()),
+}
+RAW = {"raw": pa.array([b"abcd", None, b"\xff\x00\x01\x02", b""], pa.binary())}
+
+
+@pytest.mark.filterwarnings("ignore:The 'fastparquet' engine")
+@pytest.mark.parametrize("columns", [RANGES, RAW, RANGES | {"raw": pa.nulls(4)}])
+def test_columns_that_fsspec_takes_for_null_may_be_left_out(
+    tmp_path: Path, columns: dict[str, Any]
+) -> None:
+    folder = write_store(tmp_path, STORE, write_with_pyarrow)
+    (folder / "x").mkdir()
+    pq.write_table(pa.table(columns), folder / "x/refs.0.parq")
+    theirs = LazyReferenceMapper(str(folder), fs=fsspec.filesystem("file"), engine="pyarrow")
+    refs = rx.open_references(folder)
+    assert refs.error_count == 0
+    assert len(refs) == len(list(refs)) == (4 if columns is RAW else 5)
+    for number in range(4):
+        key, expected = f"x/{number}", None
+        with contextlib.suppress(KeyError):
+            expected = theirs[key]
+        ours = refs.get(key)
+        if isinstance(ours, rx.Inline | rx.Base64):
+            assert ours.data == expected
+        else:
+            assert (None if ours is None else ours.to_v0()) == expected
+
+
+@pytest.mark.parametrize("names", [["offset", "size"], ["path", "raw"], ["path"], ["offset"]])
+def test_other_columns_may_not(tmp_path: Path, names: list[str]) -> None:
+    folder = write_store(tmp_path, STORE, write_with_pyarrow)
+    (folder / "x").mkdir()
+    columns = {name: (RANGES | RAW)[name] for name in names}
+    pq.write_table(pa.table(columns), folder / "x/refs.0.parq")
+    (found,) = (one for one in rx.open_references(folder).diagnostics if one.severity == "error")
+    assert found.code == "parquet-bad-columns"

@@ -191,7 +191,7 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
             "`Limits.record_rows` raises the limit"
         )
     texts = dict(_read_metadata(metadata, limits, findings))
-    arrays = tuple(_read_arrays(texts))
+    arrays = tuple(_read_arrays(texts, findings))
     _note_lost(arrays, findings)
     return ParquetStore(filesystem, root, texts, arrays, size, limits, findings)
 
@@ -221,7 +221,7 @@ def _read_metadata(
             note(bad.code, str(bad), bad.hint)
 
 
-def _read_arrays(metadata: Mapping[str, Reference]) -> Iterator[ArrayMeta]:
+def _read_arrays(metadata: Mapping[str, Reference], findings: Findings) -> Iterator[ArrayMeta]:
     for key, reference in metadata.items():
         path, _, name = key.rpartition("/")
         if name not in (".zarray", "zarr.json") or not isinstance(reference, Inline):
@@ -229,11 +229,19 @@ def _read_arrays(metadata: Mapping[str, Reference]) -> Iterator[ArrayMeta]:
         folder = f"{path}/" if path else ""
         if name == "zarr.json" and f"{folder}.zarray" in metadata:
             continue
-        attributes = metadata.get(f"{folder}.zattrs")
-        try:
-            yield read_array(path, _object(reference), _object(attributes))
-        except BadMetadata:
+        written, attributes = _object(reference), metadata.get(f"{folder}.zattrs")
+        if name == "zarr.json" and written.get("node_type") != "array":
             continue
+        try:
+            yield read_array(path, written, _object(attributes))
+        except BadMetadata as bad:
+            findings.add(
+                "parquet-lost-array",
+                ZMETADATA + pointer(key),
+                f"The record files of `{path}` cannot be used, since its metadata does not tell "
+                f"which chunk a row is for: {bad}",
+                key=key,
+            )
 
 
 def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:

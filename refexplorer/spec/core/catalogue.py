@@ -201,6 +201,10 @@ GEN = {
         "A dimension is neither {start, stop, step} nor a list of integers.",
         _GEN % '"dimensions": {"i": 3}',
     ),
+    "bad-dimension-name": _warning(
+        "The name of a dimension cannot be written in an expression, or jinja2 reserves it.",
+        _GEN % '"dimensions": {"i": [1], "odd-name": [0]}',
+    ),
     "gen-offset-length-pair": _error(
         "`offset` and `length` must be given together.",
         _GEN % '"offset": "0", "dimensions": {"i": [1]}',
@@ -390,6 +394,11 @@ PARQUET = {
         "fsspec does not find the chunks of an array in a parquet store; there they read as "
         "the fill value.",
         '`dimension_separator` "/" of an array of two dimensions',
+    ),
+    "parquet-lost-array": _error(
+        "The metadata of an array in a parquet store does not give its chunk grid, so its record "
+        "files cannot be used.",
+        "a `zarr.json` without `chunk_grid`",
     ),
     "parquet-rows-outside-grid": _warning(
         "Rows beyond the chunk grid of the array hold references.",

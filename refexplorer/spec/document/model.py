@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from refexplorer.errors import SpecError
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.core.diagnostics import Findings, Hint, Reason, pointer
+from refexplorer.spec.core.names import RESERVED, is_speakable
 from refexplorer.spec.core.reference_parsing import (
     BadReference,
     check_length,
@@ -35,12 +36,6 @@ from refexplorer.spec.templates.template import (
 )
 
 SECTIONS = ("version", "templates", "gen", "refs")
-_RESERVED = {"self"}
-_UNSPEAKABLE = {"true", "false", "none", "True", "False", "None", "not", "and", "or", "if"} | {
-    "else",
-    "in",
-    "is",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +297,7 @@ def _read_template(
     if unusable:
         findings.add("bad-template-name", at, unusable, "Choose another name.", is_error=True)
         return None
-    if not name.isidentifier() or name in _UNSPEAKABLE:
+    if not is_speakable(name):
         message = f"The template name `{name}` cannot be written in an expression."
         findings.add("bad-template-name", at, message, "Use letters, digits and underscores.")
     if not isinstance(value, str):
@@ -320,7 +315,7 @@ def _unusable(name: object) -> str:
     """Say why nothing can be called so; a dict may hold names that are no text."""
     if not isinstance(name, str):
         return f"A template name must be a string, not {_json_type(name)}."
-    return f"jinja2 reserves the name `{name}`." if name in _RESERVED else ""
+    return f"jinja2 reserves the name `{name}`." if name in RESERVED else ""
 
 
 def _broken(name: str) -> Template:

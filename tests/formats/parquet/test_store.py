@@ -341,3 +341,25 @@ def test_other_columns_may_not(tmp_path: Path, names: list[str]) -> None:
     pq.write_table(pa.table(columns), folder / "x/refs.0.parq")
     (found,) = (one for one in rx.open_references(folder).diagnostics if one.severity == "error")
     assert found.code == "parquet-bad-columns"
+
+
+INCOMPLETE: list[tuple[str, dict[str, Any]]] = [
+    ("x/zarr.json", {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32"}),
+    ("x/.zarray", {"zarr_format": 2, "shape": [4], "dtype": "<i4"}),
+]
+
+
+@pytest.mark.parametrize(("key", "metadata"), INCOMPLETE)
+def test_an_array_without_a_grid_is_an_error_at_its_place(
+    tmp_path: Path, key: str, metadata: dict[str, Any]
+) -> None:
+    group = {"zarr.json": {"zarr_format": 3, "node_type": "group"}}
+    store = {"zmetadata": {"metadata": {**group, key: metadata}, "record_size": 4}}
+    folder = write_store(tmp_path, store, write_with_pyarrow)
+    (folder / "x").mkdir()
+    pq.write_table(pa.table(RANGES), folder / "x/refs.0.parq")
+    refs = rx.open_references(folder)
+    assert refs.error_count == 1
+    (found,) = (one for one in refs.diagnostics if one.severity == "error")
+    place = f".zmetadata/{key.replace('/', '~1')}"
+    assert (found.code, found.pointer, found.key) == ("parquet-lost-array", place, key)

@@ -15,6 +15,7 @@ from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.writer import RECORD_SIZE
+from refexplorer.formats.reader_notes import reader_notes
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.refset.chunks.array_metadata import arrays_of
@@ -153,7 +154,13 @@ class ReferenceSet(Mapping[str, Reference]):
         lint(self._opened, version, self._base, findings)
         decodable = lint_codecs(self._opened, self._base, findings)
         lint_values(self._opened, self.limits, decodable, self._base, findings)
+        findings.extend(self._reader_notes(tuple(findings)))
         return findings.freeze(locator_of(self.source))
+
+    def _reader_notes(self, noted: Collection[Diagnostic]) -> Findings:
+        given = self._internals.contents.templates.items()
+        templates = {name: each.text for name, each in given if each.text or each.literal}
+        return reader_notes(self.source, templates, self.limits, self.trusted, noted)
 
     @property
     def error_count(self) -> int:

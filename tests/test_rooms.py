@@ -47,6 +47,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"icechunk", "source"},
         {"locating", "parquet"},
         {"documents", "forms", "reader_runs"},
+        {"reader_notes"},
     ),
     "refset": (
         {"columns"},

@@ -62,6 +62,11 @@ DOCUMENT = {
         "A JSON object has the same key more than once; the last value is used.",
         '{"a": "one", "a": "two"}',
     ),
+    "readers-differ": _info(
+        "A reader reads keys differently from the specification, or leaves them out, and says "
+        "nothing of it; or one that reads all of the specification refuses the set.",
+        '{"version": 1, "templates": {"u": "h"}, "refs": {"a": ["http://{{u|upper}}/f"]}}',
+    ),
     "nonstandard-json-nan": _warning(
         "NaN and Infinity are not valid JSON, although Python writes them.",
         '{"x/.zattrs": {"missing": NaN}}',

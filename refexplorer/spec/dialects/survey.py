@@ -24,6 +24,9 @@ SAMPLES = 3
 FORMS = 5_000
 """Beyond so many ways of writing, those that differ in their texts alone are one group."""
 LONGEST_UINT32 = 2**32 - 1
+EXACT = 2**53
+"""Up to here each whole number is a 64-bit float."""
+VAST = "a number beyond 2**53"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 
 
@@ -66,7 +69,7 @@ class Form(NamedTuple):
     link: Link = Link.NONE
     text: str = ""
     detail: int | str = ""
-    """The length of an odd list, the type of a value that is no reference."""
+    """The length of an odd list, the type of a value that is no reference, or `VAST`."""
     good_key: bool = True
     role: str = ""
     """What the key is to a reader that looks at keys; its own words."""
@@ -197,7 +200,7 @@ def form_of(key: object, value: object, version: int) -> Form:
     return Form(Shape.OTHER, detail=type(value).__name__, good_key=good_key)
 
 
-def _shape_of_list(value: list[object] | tuple[object, ...]) -> tuple[Shape, int]:
+def _shape_of_list(value: list[object] | tuple[object, ...]) -> tuple[Shape, int | str]:
     if len(value) == 1:
         return Shape.WHOLE, 1
     if len(value) != 3:
@@ -206,7 +209,8 @@ def _shape_of_list(value: list[object] | tuple[object, ...]) -> tuple[Shape, int
     if type(offset) is int and type(length) is int and offset >= 0 and length >= 0:
         if length == 0:
             return Shape.EMPTY_RANGE, 3
-        return (Shape.RANGE if length <= LONGEST_UINT32 else Shape.LONG_RANGE), 3
+        shape = Shape.RANGE if length <= LONGEST_UINT32 else Shape.LONG_RANGE
+        return shape, VAST if max(offset, length) > EXACT else 3
     whole = all(isinstance(n, int | float) and n >= 0 and n == n // 1 for n in (offset, length))
     is_bool = isinstance(offset, bool) or isinstance(length, bool)
     return (Shape.FLOAT_RANGE if whole and not is_bool else Shape.ODD_RANGE), 3

@@ -13,7 +13,7 @@ from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.forms.finding import Locate, read_source
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.store import read_store
-from refexplorer.formats.reader_notes import document_notes
+from refexplorer.formats.reader_notes import document_notes, note_encoding
 from refexplorer.formats.reader_runs import run as run_readers
 from refexplorer.formats.reader_runs import store_dialects
 from refexplorer.formats.source import DOCUMENTS, Source, cause
@@ -184,8 +184,9 @@ def expand(
     written, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
     locate = locator_of(source)
     expansion = expand_document(read, locate)
-    notes = document_notes(written, read, expansion.diagnostics).freeze(locate)
-    return replace(expansion, diagnostics=expansion.diagnostics + notes)
+    notes = document_notes(written, read, expansion.diagnostics)
+    note_encoding(source, notes)
+    return replace(expansion, diagnostics=expansion.diagnostics + notes.freeze(locate))
 
 
 def dialects(

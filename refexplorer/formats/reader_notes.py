@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,9 +18,12 @@ from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings
 from refexplorer.spec.dialects import READERS
-from refexplorer.spec.dialects.differences import note_differences
+from refexplorer.spec.dialects.differences import note_differences, note_forms
 from refexplorer.spec.dialects.survey import Survey
 from refexplorer.spec.document.model import Document
+
+_HEAD = 4
+"""Bytes that tell the encoding."""
 
 
 def reader_notes(
@@ -49,7 +53,24 @@ def reader_notes(
         written, document = _document(source, templates, limits, trusted)
     except (OSError, RefexplorerError):
         return Findings()
-    return document_notes(written, document, noted)
+    findings = document_notes(written, document, noted)
+    note_encoding(source, findings)
+    return findings
+
+
+def note_encoding(source: Source, findings: Findings) -> None:
+    """Note a document that is not UTF-8 without a mark; the source can be read."""
+    if source.content is None:
+        return
+    with source.content() as stream:
+        head = stream.read(_HEAD)
+    encoding = json.detect_encoding(head)
+    if encoding != "utf-8":
+        said = (
+            "begins with a byte order mark" if encoding == "utf-8-sig" else f"is {encoding.upper()}"
+        )
+        hint = "Write it as UTF-8 without a mark, as RFC 8259 requires."
+        findings.add("odd-encoding", "", f"The document {said}; not every reader takes it.", hint)
 
 
 def document_notes(
@@ -57,7 +78,12 @@ def document_notes(
 ) -> Findings:
     """Return such notes of a document that is at hand."""
     survey = Survey(document, written)
-    return note_differences((reader.judge(survey) for reader in READERS), document, noted)
+    findings = Findings()
+    note_forms(survey, findings)
+    known = [*noted, *findings]
+    verdicts = (reader.judge(survey) for reader in READERS)
+    findings.extend(note_differences(verdicts, document, known))
+    return findings
 
 
 def _document(
@@ -79,7 +105,9 @@ def _one_of_each(entries: Entries) -> dict[str, Any]:
     codes, firsts = np.unique(entries.codes, return_index=True)
     chosen = [rows, firsts[codes >= 0]]
     if len(entries.codes):
-        chosen.append(np.array([entries.offsets.argmax(), entries.lengths.argmax()]))
+        odd = [entries.offsets.argmax(), entries.lengths.argmax()]
+        empty = np.flatnonzero((entries.codes >= 0) & (entries.lengths == 0))[:1]
+        chosen += [np.array(odd), empty]
     places = np.unique(np.concatenate(chosen)).astype(np.int64)
     urls = entries.urls.to_pylist()
     refs: dict[str, Any] = {}

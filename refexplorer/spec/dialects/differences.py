@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.javascript import JavaScript
+from refexplorer.spec.dialects.survey import Link, Shape, Survey
 from refexplorer.spec.dialects.verdicts import KeyDifference, Outcome, Verdict
 from refexplorer.spec.document.model import Document
 
@@ -41,7 +43,9 @@ def note_differences(
     noted
         What was found in it before.
     """
-    places = {found.pointer for found in noted}
+    places = {above for found in noted for above in _above(found.pointer)}
+    if any(found.severity is Severity.ERROR for found in noted):
+        places.add("")  # an error is why a reader refuses the set, and was said
     found: dict[tuple[str, str], list[str]] = {}
     for verdict in verdicts:
         at = _place(verdict, document, places)
@@ -52,22 +56,61 @@ def note_differences(
         findings.add(
             "readers-differ",
             at,
-            f"By {' and '.join(readers)} {what}",
+            f"{' and '.join(readers)} {'differ' if len(readers) > 1 else 'differs'}: {what}",
             "`refexplorer dialects` tells what each reader makes of the set.",
             count=len(readers),
         )
     return findings
 
 
-def _place(verdict: Verdict, document: Document, noted: Collection[str]) -> str | None:
+_FORMS = {
+    Shape.EMPTY_RANGE: "GDAL, and readers of a parquet store, take a range of 0 bytes for the "
+    "whole file; VirtualiZarr refuses it since 2.8.",
+    Shape.LONG_RANGE: "GDAL refuses a range of 4 GiB or more.",
+    Shape.EMPTY_BASE64: "GDAL refuses base64 of nothing.",
+}
+_PROTOCOLS = frozenset(
+    {
+        "abfs", "abfss", "adl", "az", "data", "file", "ftp", "gcs", "gs", "hdfs", "hf", "http",
+        "https", "local", "memory", "oci", "osdf", "oss", "s3", "s3a", "sftp", "ssh", "tos",
+        "webdav", "webhdfs",
+    }
+)  # fmt: skip
+"""What fsspec, or a package for it, reads."""
+
+
+def note_forms(survey: Survey, findings: Findings) -> None:
+    """Note forms of references that readers treat differently, at the first of each form."""
+    base = survey.document.base
+    for group in survey.groups:
+        key, link = group.samples[0][0], group.form.link
+        said = _FORMS.get(group.form.shape)
+        if link is Link.ABSOLUTE and group.form.text not in _PROTOCOLS and len(group.form.text) > 1:
+            said = f"No reader is known that reads {group.form.text}: URLs."
+        if said is not None and group.form.good_key:
+            at = base + pointer(key)
+            findings.add("readers-differ", at, said, key=key, count=group.count, together=True)
+    if not survey.document.refs and not survey.items:
+        said = "The document has no references: readers give an empty set, or an error."
+        findings.add("no-references", base, said)
+
+
+def _above(place: str) -> list[str]:
+    """Return a pointer and those to what holds it, less the whole document unless it is that."""
+    parts = place.split("/")
+    return ["/".join(parts[:end]) for end in range(2, len(parts) + 1)] or [place]
+
+
+def _place(verdict: Verdict, document: Document, noted: set[str]) -> str | None:
     """Return the place of a difference that was not noted; None if there is none."""
     if verdict.outcome is Outcome.SAME:
         return None
     if verdict.outcome is Outcome.REFUSED:
         at = _place_of_refusal(str(verdict.reasons[0]), document)
-        return at if verdict.reader in WHOLE and at not in noted else None
+        return at if verdict.reader in WHOLE and not {at, ""} & noted else None
     if not verdict.examples:
-        return _in_gen(str(verdict.reasons[0]))
+        at = _in_gen(str(verdict.reasons[0]))
+        return None if at in noted else at
     places = (_place_of(example, verdict, document) for example in verdict.examples)
     return next((at for at in places if at not in noted), None)
 

@@ -104,8 +104,8 @@ def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimens
     return good if len(good) == len(read) else None
 
 
-def _read_dimension(name: str, source: object, at: str, findings: Findings) -> Dimension | None:
-    where = at + pointer(name)
+def _read_dimension(name: object, source: object, at: str, findings: Findings) -> Dimension | None:
+    where = at + pointer(str(name))
     if not isinstance(name, str):
         findings.add("gen-bad-dimension", where, f"`{name}` is not a valid name for a dimension.")
         return None

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
+_ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
+
+
 class DecodedView(ReferenceView):
     """The keys of a set as files for Zarr, which decodes what it is given without asking.
 
@@ -92,9 +95,15 @@ def to_zarr(
         As in `refexplorer.data.open.filesystem.filesystem`.
     options
         Passed to `zarr.open`.
+
+    Raises
+    ------
+    DecodeError
+        If the set has no group or array at its root.
     """
     import zarr
 
+    _require_root(refs)
     return zarr.open(_store(refs, allow, storage_options), mode="r", **options)
 
 
@@ -162,6 +171,7 @@ def to_datatree(
     """
     import xarray
 
+    _require_group(refs, "")
     _require_names(refs, refs.arrays())
     source: Any = _store(refs, allow, storage_options)
     return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
@@ -186,13 +196,28 @@ def _store(
 
 def _require_group(refs: Opened, group: str) -> None:
     """Refuse a path at which xarray would find nothing, or an array."""
+    if not group:
+        _require_root(refs)
+        if "" in refs.arrays():
+            raise DecodeError(
+                "The root of the set is an array, not a group; refs.to_zarr() opens it."
+            )
+        return
     groups = {".zgroup", "zarr.json"}
-    if not group or (
-        any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays()
-    ):
+    if any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays():
         return
     what = "is an array" if group in refs.arrays() else "there is no such path"
     raise DecodeError(f"{group!r} is not a group of the set: {what}.")
+
+
+def _require_root(refs: Opened) -> None:
+    """Refuse a set at whose root Zarr finds nothing; what is there and broken it says itself."""
+    if any(name in refs or refs.left_out(name) is not None for name in _ROOT):
+        return
+    raise DecodeError(
+        "The set has no group at its root, so Zarr and xarray find nothing; add a key `.zgroup` "
+        'with {"zarr_format": 2}.'
+    )
 
 
 def _require_names(refs: Opened, paths: Iterable[str]) -> None:
@@ -201,7 +226,8 @@ def _require_names(refs: Opened, paths: Iterable[str]) -> None:
         if path and refs.array(path).dimensions is None:
             if (error := refs.left_out(f"{path}/.zattrs")) is not None:
                 raise FetchError(said_of(error))
+            name = "dimension_names" if refs.array(path).zarr_format == 3 else "_ARRAY_DIMENSIONS"
             raise DecodeError(
-                f"{path} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
+                f"{path} has no {name}, which name the dimensions for xarray; "
                 f"refs.to_zarr()[{path!r}] reads it without them."
             )

@@ -54,6 +54,7 @@ def test_the_values_are_those_of_the_picture(tmp_path: Path, way: str) -> None:
     ladder = refs.ladder(key)
     assert ladder.state == "fetched", ladder.message
     assert refs.audit(decode="all").summary.good
+    assert {found.code for found in refs.diagnostics} == {"relative-url"}
 
 
 ASKS = """

@@ -280,7 +280,7 @@ def test_what_is_no_number_of_bytes_is_shown_and_no_key(
 def test_whole_floats_are_read_and_noted_once(tmp_path: Path) -> None:
     refs = rx.open_references(write_one_row(tmp_path, offset=[10.0], size=[4.0]))
     assert refs["x/0"] == rx.Range("http://h/f", 10, 4)
-    (found,) = refs.diagnostics
+    (found,) = (one for one in refs.diagnostics if one.severity != "info")
     assert (found.code, found.count) == ("float-offset", 1)
 
 
@@ -291,7 +291,7 @@ def test_inline_data_needs_no_numbers(tmp_path: Path) -> None:
         write_one_row(tmp_path, path=[None], raw=raw, offset=nothing, size=nothing)
     )
     assert refs["x/0"] == rx.Inline("abcd")
-    assert refs.diagnostics == ()
+    assert {one.code for one in refs.diagnostics} == {"no-dimension-names"}
 
 
 def test_a_place_in_the_metadata_is_a_json_pointer(tmp_path: Path) -> None:

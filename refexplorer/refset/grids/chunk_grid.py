@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.refset.columns.chunk_names import MOST_DIMENSIONS
 from refexplorer.refset.columns.reference_columns import KINDS, RANGE, URL, Columns
 from refexplorer.refset.grids.grid_view import GridView, Windows, blocks, reduce
 from refexplorer.refset.opened.opened_set import OpenedSet
@@ -202,6 +203,11 @@ class ChunkReferences:
         return self._dense(self.chunks.lengths, -1)
 
     def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:
+        if len(self.shape) > MOST_DIMENSIONS:
+            raise LimitError(
+                f"The grid of {self.array.path!r} has {len(self.shape)} dimensions, more than the "
+                f"{MOST_DIMENSIONS} of one array; `view` returns a part or a summary of it."
+            )
         if max(self.array.chunk_count, *self.shape, 0) > DENSE_CHUNKS or not self.complete:
             raise LimitError(
                 f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many for "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.access.policy import AccessPolicy
@@ -13,8 +13,10 @@ from refexplorer.data.decode.codecs import METADATA_NAMES, require_codecs
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.open.filesystem import ReferenceView
+from refexplorer.data.open.refusals import check_for_xarray, check_metadata, saying_refusals
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, FetchError, LimitError
+from refexplorer.spec.document.lint_rules import is_metadata
 
 if TYPE_CHECKING:
     import xarray
@@ -44,13 +46,16 @@ class DecodedView(ReferenceView):
         Raises
         ------
         DecodeError
-            If the array needs a codec that is not installed, or its codecs refuse the bytes.
+            If Zarr would refuse the metadata, the array needs a codec that is not installed, or
+            its codecs refuse the bytes.
         LimitError
             If the bytes would inflate beyond the limit.
         """
         data = super()._bytes(key, start, end)
-        if key.rpartition("/")[2] in METADATA_NAMES:
-            require_codecs(key, data)
+        if is_metadata(key):
+            if key.rpartition("/")[2] in METADATA_NAMES:
+                require_codecs(key, data)
+            check_metadata(key, data)
         elif (owner := self.references.array_of(key)) is not None:
             self._admit(key, self.references.array(owner[0]), data, start, end)
         return data
@@ -99,12 +104,13 @@ def to_zarr(
     Raises
     ------
     DecodeError
-        If the set has no group or array at its root.
+        If the set has no group or array at its root, or Zarr refuses what is there.
     """
     import zarr
 
     _require_root(refs)
-    return zarr.open(_store(refs, allow, storage_options), mode="r", **options)
+    with saying_refusals("Zarr", refs):
+        return zarr.open(_store(refs, allow, storage_options), mode="r", **options)
 
 
 def to_xarray(
@@ -133,18 +139,20 @@ def to_xarray(
     Raises
     ------
     DecodeError
-        If there is no such group, or an array has no dimension names, without which xarray
-        cannot place it.
+        If there is no such group, or xarray refuses an array: it has no dimension names, without
+        which it has no place, or metadata that cannot be used.
     """
     import xarray
 
     group = group.strip("/")
     _require_group(refs, group)
-    _require_names(refs, [path for path in refs.arrays() if path.rpartition("/")[0] == group])
+    paths = [path for path in refs.arrays() if path.rpartition("/")[0] == group]
+    _require_arrays(refs, paths, options)
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
     source: Any = _store(refs, allow, storage_options)
     given = _lazy(coordinates) | {"group": group or None} | options
-    return xarray.open_dataset(source, engine="zarr", **given)
+    with saying_refusals("xarray", refs):
+        return xarray.open_dataset(source, engine="zarr", **given)
 
 
 def to_datatree(
@@ -167,14 +175,15 @@ def to_datatree(
     Raises
     ------
     DecodeError
-        If an array has no dimension names.
+        If xarray refuses an array, as in `to_xarray`.
     """
     import xarray
 
     _require_group(refs, "")
-    _require_names(refs, refs.arrays())
+    _require_arrays(refs, refs.arrays(), options)
     source: Any = _store(refs, allow, storage_options)
-    return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
+    with saying_refusals("xarray", refs):
+        return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
 
 
 def _lazy(coordinates: bool) -> dict[str, Any]:
@@ -220,9 +229,11 @@ def _require_root(refs: Opened) -> None:
     )
 
 
-def _require_names(refs: Opened, paths: Iterable[str]) -> None:
+def _require_arrays(refs: Opened, paths: Iterable[str], options: Mapping[str, Any]) -> None:
     """Refuse what xarray would answer with an error of its inner parts."""
+    is_decoded = options.get("decode_cf") is not False and options.get("mask_and_scale", True)
     for path in paths:
+        check_for_xarray(refs.array(path), is_decoded is not False)
         if path and refs.array(path).dimensions is None:
             if (error := refs.left_out(f"{path}/.zattrs")) is not None:
                 raise FetchError(said_of(error))

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from refexplorer.cli.ending import INTERRUPTED, ended_by_signals
+
 if TYPE_CHECKING:
     from typer import BadParameter, Typer
     from typer.models import CommandInfo
 
 UNREADABLE = 2
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,14 +37,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        return _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
-    except KeyboardInterrupt:  # also while modules are loaded
-        return INTERRUPTED
+        return _interruptible(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
     except (BrokenPipeError, SystemExit) as ended:
         if not _is_closed_pipe(ended):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _interruptible(arguments: list[str]) -> int:
+    with ended_by_signals() as ending:
+        try:
+            status = _run(arguments)
+        except KeyboardInterrupt:  # while modules are loaded; later typer makes it a status
+            status = INTERRUPTED
+        return ending.status if status == INTERRUPTED else status
 
 
 def _run(arguments: list[str]) -> int:

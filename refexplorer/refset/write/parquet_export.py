@@ -62,7 +62,8 @@ def write_parquet(
         with Spool(path.parent) as spool:
             order = in_chunk_order(blocks, arrays, record_size, spool)
             chunks = ((found.array, _chunks(*found)) for found in _noting(order, lost))
-            write_store(path, order.metadata.items(), chunks, record_size, check=check)
+            metadata = order.metadata.items()
+            write_store(path, metadata, chunks, record_size, check=check, overwrite=overwrite)
     if lost:
         _warn_of(lost)
 

@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         state.seen_headers.append(dict(self.headers))
         asked = f"{self.path} {self.headers.get('Range')}"
         if self.path in state.stalled:
-            state.closing.wait(60)
+            state.closing.wait(600)
         if self.path in state.redirects:
             self._answer(302, b"", Location=state.redirects[self.path])
         elif given := state.answers.get(asked, state.answers.get(self.path)):

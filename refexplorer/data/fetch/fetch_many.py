@@ -152,7 +152,7 @@ class _FetchRun:
     def _read_local(self, file: LocalFile, request: RangeRequest) -> None:
         try:
             data = file.read(request.start, request.end, self._targets.limit)
-            self._finish(request, Pieces([data]))
+            self._finish(request, Pieces([data], file.size))
         except (OSError, RefexplorerError) as error:
             self._fail(request, error)
         if monotonic() - self._told >= POLL:
@@ -184,7 +184,7 @@ class _FetchRun:
     def _finish(self, request: RangeRequest, data: Pieces) -> None:
         for part in request.parts:
             try:
-                self._keep(part.key, complete(part, request.cut(data, part)))
+                self._keep(part.key, complete(part, request.cut(data, part), data.size))
             except RefexplorerError as error:
                 self.fetched[part.key] = error
 

@@ -245,7 +245,7 @@ def test_targets_that_are_too_many_are_counted() -> None:
         (206, {}, "without a Content-Range"),
         (206, {"Content-Range": "bytes 5-5/9"}, "Content-Range: bytes 5-5/9"),
         (206, {"Content-Range": "bytes 0-8/9"}, "its Content-Range has 9"),
-        (416, {"Content-Range": "bytes */9"}, "The file ends before this range (416)"),
+        (416, {"Content-Range": "bytes */9"}, "The server refuses this byte range (416)"),
     ],
 )
 def test_an_answer_that_is_not_of_the_file_is_not_good(

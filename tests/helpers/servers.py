@@ -180,7 +180,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         start, end = int(wanted[1]), int(wanted[2] or len(body) - 1)
         if start >= len(body):
-            self._answer(416, b"")
+            size = "*" if self.server_state.hides_sizes else len(body)
+            self._answer(416, b"", **{"Content-Range": f"bytes */{size}"})
             return
         part = body[start : end + 1]
         size = "*" if self.server_state.hides_sizes else len(body)

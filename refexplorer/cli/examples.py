@@ -11,6 +11,7 @@ EXAMPLES = {
     "info": {
         "refexplorer info combined.json": "what there is, array by array",
         "refexplorer info combined.json --json": "the same for a program",
+        "cat combined.json | refexplorer info -": "from standard input",
     },
     "find": {
         "refexplorer find combined.json 'sst/*.0.1'": "by glob",

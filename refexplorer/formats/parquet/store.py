@@ -183,6 +183,11 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
     size = document.get("record_size") if isinstance(document, dict) else None
     if not isinstance(metadata, dict):
         raise _bad_zmetadata("it has no object `metadata`")
+    if isinstance(document, dict) and size is None and "zarr_consolidated_format" in document:
+        raise _bad_zmetadata(
+            "it is the consolidated metadata of a Zarr v2 store, not of references; open that "
+            "store with `zarr.open` or `xarray.open_zarr`"
+        )
     if type(size) is not int or size < 1:
         raise _bad_zmetadata(f"`record_size` must be a positive integer, not {size!r}")
     if size > limits.record_rows:

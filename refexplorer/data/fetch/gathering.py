@@ -49,9 +49,7 @@ class Gathering:
             for future in mine:
                 future.add_done_callback(partial(_end, task, mine))
 
-    async def _answer(
-        self, request: RangeRequest, futures: list[asyncio.Future[Pieces]]
-    ) -> None:
+    async def _answer(self, request: RangeRequest, futures: list[asyncio.Future[Pieces]]) -> None:
         try:
             data = await self._read(request.place, request.start, request.end)
         except Exception as error:  # each protocol has errors of its own

@@ -31,7 +31,6 @@ _REQUIRED = {
 }  # fmt: skip
 """Fields without which Zarr reads no metadata, by the name of the key or the type of the node."""
 _NUMBERS = ("scale_factor", "add_offset")
-_ROOTS = (".zgroup", ".zarray", "zarr.json")
 _SHOWN = 300
 
 
@@ -152,11 +151,6 @@ def saying_refusals(package: str, refs: Opened) -> Iterator[None]:
         raise
     except Exception as error:  # as above
         name = refs.source.name
-        if not any(key in refs for key in _ROOTS):
-            raise DecodeError(
-                f"{package} cannot open {name}: it has neither {', '.join(_ROOTS[:-1])} nor "
-                f"{_ROOTS[-1]} at its root."
-            ) from None
         raise DecodeError(f"{package} cannot open {name}: {sentence_of(error)}") from error
 
 

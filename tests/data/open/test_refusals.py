@@ -154,7 +154,7 @@ def test_arrays_that_do_not_fit_together() -> None:
 @pytest.mark.parametrize(
     ("root", "said"),
     [
-        ({}, "cannot open dict: it has neither .zgroup, .zarray nor zarr.json at its root."),
+        ({}, "The set has no group at its root"),
         ({".zgroup": "{"}, ".zgroup cannot be used: It is not a JSON object."),
         ({".zgroup": "{}"}, ".zgroup cannot be used: The field `zarr_format` is missing."),
         ({"zarr.json": "{}"}, 'zarr.json cannot be used: `node_type` must be "array" or "group".'),

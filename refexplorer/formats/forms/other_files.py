@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable
 
-from refexplorer.errors import SourceError
+from refexplorer.errors import SpecError
 
 _ZARR_KEYS = (".zgroup", ".zarray", "zarr.json")
 PROBE = 2**16
@@ -84,7 +84,7 @@ def refuse_other(name: str, head: bytes) -> None:
 
     Raises
     ------
-    SourceError
+    SpecError
         Saying what it is, and what to do.
     """
     told = _of_bytes(head)
@@ -104,7 +104,7 @@ def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
 
     Raises
     ------
-    SourceError
+    SpecError
         As `refuse_other`.
     """
     for key in _ZARR_KEYS:
@@ -113,9 +113,9 @@ def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
             raise _refused(name, (f"a Zarr {form} store", _ZARR))
 
 
-def _refused(name: str, told: Told) -> SourceError:
+def _refused(name: str, told: Told) -> SpecError:
     what, remedy = told
-    return SourceError(f"{name} is {what}, not a reference set; {remedy}.")
+    return SpecError(f"{name} is {what}, not a reference set; {remedy}.", code="not-json")
 
 
 def _of_bytes(head: bytes) -> Told | None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import flags_of, number_column
+from refexplorer.formats.buffers.arrow import distinct, flags_of, number_column
 from refexplorer.formats.buffers.spans import BLOCK, WORD, spans_of
 
 _FACTOR = secrets.randbits(64) | 1
@@ -61,7 +61,7 @@ class KeyIndex:
         """Whether no two keys are equal."""
         pairs = [self._equal(start) for start in range(0, len(self._marks), self._block)]
         first = np.concatenate([np.zeros(0, np.int64), *pairs])
-        positions = np.union1d(first, first + 1)
+        positions = distinct(np.concatenate([first, first + 1]))
         if not len(positions):
             return True
         keys = self._keys.take(number_column(self._marks[positions] & ~self._high))
@@ -119,10 +119,10 @@ def _hashes(keys: pa.LargeStringArray) -> np.ndarray:
     """Compute `hash_of` for every key of a column, shape ``(n,)`` uint64."""
     spans = spans_of(keys)
     found = spans.sizes.astype(np.uint64)
-    for words, kept in spans.words(_LONG):
-        mixed = (found ^ words) * np.uint64(_FACTOR)
+    for rows, words, kept in spans.words(_LONG):
+        mixed = (found[rows] ^ words) * np.uint64(_FACTOR)
         mixed ^= mixed >> np.uint64(_HALF)
-        found = np.where(kept > 0, mixed, found)
+        found[rows] = np.where(kept > 0, mixed, found[rows])
     for row in np.flatnonzero(spans.sizes > _LONG).tolist():
         found[row] = hash_of(spans.data[spans.starts[row] : spans.ends[row]].tobytes())
     return found

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import flags_of, number_column, text_column
+from refexplorer.formats.buffers.arrow import distinct, flags_of, number_column, text_column
 from refexplorer.formats.buffers.spans import spans_of
 from refexplorer.refset.columns.sums import LARGEST, exact_sum
 from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Reference, Url
@@ -149,7 +149,7 @@ class Columns:
     def references_at(self, rows: np.ndarray) -> list[Reference]:
         """Return many references by their rows, shape ``(n,)``, in the order given."""
         targets = self.targets[rows]
-        used = np.unique(targets[targets >= 0])
+        used = distinct(targets[targets >= 0])
         urls = dict(zip(used.tolist(), self.urls_at(used), strict=True))
         numbers = (column[rows].tolist() for column in (self.kinds, self.offsets, self.lengths))
         found = map(urls.get, targets.tolist())

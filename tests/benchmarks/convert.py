@@ -44,11 +44,18 @@ def kerchunk(watch: Watch, path: Path) -> object:
 
 
 def fsspec_json(watch: Watch, path: Path) -> object:
-    """Read a store by fsspec and write its references as JSON."""
+    """Read a store by fsspec and write its references as JSON.
+
+    Its own `save_json` fails on the numbers that it reads from parquet, which are numpy's.
+    """
+    import ujson
+
     reference_filesystem = imported_fsspec()
 
     def write(output: Path) -> None:
-        reference_filesystem(f"{path}/").save_json(str(output))
+        found = reference_filesystem(f"{path}/").references.items()
+        texts = {key: v.decode() if isinstance(v, bytes) else v for key, v in found}
+        output.write_text(ujson.dumps(texts, default=int))
 
     return _written(watch, "set.json", write)
 

@@ -24,8 +24,8 @@ from refexplorer.views.wire.explorer_messages import (
     Climbed,
     ClimbLadder,
     Code,
-    Explained,
     ExplainKey,
+    KeyExplained,
     ReadBytes,
     WriteCode,
 )
@@ -71,7 +71,7 @@ class KeyDetails:
 
     def _explain(self, request: ExplainKey, advance: Advance) -> JobAnswer:
         explanation = self._refs.explain(self._key(request.path))
-        return Explained(explanation.origin, steps_of(explanation)), []
+        return KeyExplained(explanation.origin, steps_of(explanation)), []
 
     def _code(self, request: WriteCode, advance: Advance) -> JobAnswer:
         policy, location = self._targets.policy, self._refs.source.location

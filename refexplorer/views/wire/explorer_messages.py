@@ -201,7 +201,7 @@ class ShowKey(Request, frozen=True, tag="key.show"):
     path: str
 
 
-class Explained(Struct, frozen=True):
+class KeyExplained(Struct, frozen=True):
     """How a key came about; places in the text are null."""
 
     origin: str
@@ -211,7 +211,7 @@ class Explained(Struct, frozen=True):
 class ExplainKey(Request, frozen=True, tag="key.explain"):
     """Explain a key."""
 
-    reply = Explained
+    reply = KeyExplained
     is_later = True
 
     path: str

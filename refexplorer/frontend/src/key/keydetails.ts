@@ -3,7 +3,7 @@
 import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import type { Asked } from "../shared/waiting.ts";
-import type { BytesPage, Explained, ExplorerOperations, ExplorerWire, LadderReply, JobProgress } from "../shared/wire.ts";
+import type { BytesPage, KeyExplained, ExplorerOperations, ExplorerWire, LadderReply, JobProgress } from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
@@ -17,7 +17,7 @@ export interface Block extends BytesPage {
 
 export interface KeyState {
   path: string;
-  explained: Asked<Explained> | null;
+  explained: Asked<KeyExplained> | null;
   code: Asked<string> | null;
   block: Asked<Block> | null;
   /** The byte that the cursor is on. */

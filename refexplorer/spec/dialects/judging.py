@@ -9,7 +9,14 @@ from math import prod
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from refexplorer.spec.core.references import V0Value
-from refexplorer.spec.dialects.survey import EntryGroup, Form, Survey, WrittenItem, form_of, spread
+from refexplorer.spec.dialects.survey import (
+    EntryForm,
+    EntryGroup,
+    Survey,
+    WrittenItem,
+    form_of,
+    spread,
+)
 from refexplorer.spec.dialects.verdicts import KeyDifference, Outcome, State, Verdict, VerdictReason
 from refexplorer.spec.templates.operations import TemplateProblem
 
@@ -74,7 +81,7 @@ def unknown(reason: str) -> Theirs:
 class ExplicitEntry(NamedTuple):
     """One explicit entry: as written, and as the specification reads it (None: refused)."""
 
-    form: Form
+    form: EntryForm
     key: str
     value: object
     ours: V0Value | None
@@ -162,7 +169,7 @@ class ReaderRules(ABC):
         """Return the explicit entries that it looks at, grouped as it needs them."""
         return survey.groups
 
-    def forms(self, survey: Survey) -> Callable[[str, object], Form]:
+    def forms(self, survey: Survey) -> Callable[[str, object], EntryForm]:
         """Return what tells the form of one explicit entry, as `groups` tells them."""
         version = survey.document.version
         return lambda key, value: form_of(key, value, version)

@@ -62,7 +62,7 @@ class Link(StrEnum):
     ODD = "no text"
 
 
-class Form(NamedTuple):
+class EntryForm(NamedTuple):
     """The properties that all entries of a group share; `text` is the URL's template or scheme."""
 
     shape: Shape
@@ -79,7 +79,7 @@ class Form(NamedTuple):
 class EntryGroup:
     """Entries of one form: how many, and the first of them."""
 
-    form: Form
+    form: EntryForm
     count: int = 0
     samples: list[tuple[str, object]] = field(default_factory=list)
 
@@ -171,9 +171,9 @@ def _ignore(code: str, message: str, hint: str) -> None:
     """Take a note on a reference, which the document has already."""
 
 
-def group_entries(entries: Iterable[tuple[Form, str, object]]) -> tuple[EntryGroup, ...]:
+def group_entries(entries: Iterable[tuple[EntryForm, str, object]]) -> tuple[EntryGroup, ...]:
     """Gather entries of one form."""
-    groups: dict[Form, EntryGroup] = {}
+    groups: dict[EntryForm, EntryGroup] = {}
     for form, key, value in entries:
         group = groups.get(form)
         if group is None:
@@ -185,19 +185,19 @@ def group_entries(entries: Iterable[tuple[Form, str, object]]) -> tuple[EntryGro
     return tuple(groups.values())
 
 
-def form_of(key: object, value: object, version: int) -> Form:
+def form_of(key: object, value: object, version: int) -> EntryForm:
     """Return the form of an entry."""
     good_key = isinstance(key, str) and (key.isascii() or _is_text(key))
     if isinstance(value, list | tuple):
         shape, detail = _shape_of_list(value)
         link, text = link_of(value[0], version) if value else (Link.ODD, "")
-        return Form(shape, link, text, detail, good_key)
+        return EntryForm(shape, link, text, detail, good_key)
     if isinstance(value, str):
         is_good = good_key and (value.isascii() or _is_text(value))
-        return Form(_shape_of_text(value), good_key=is_good)
+        return EntryForm(_shape_of_text(value), good_key=is_good)
     if isinstance(value, Mapping):
-        return Form(Shape.OBJECT, good_key=good_key)
-    return Form(Shape.OTHER, detail=type(value).__name__, good_key=good_key)
+        return EntryForm(Shape.OBJECT, good_key=good_key)
+    return EntryForm(Shape.OTHER, detail=type(value).__name__, good_key=good_key)
 
 
 def _shape_of_list(value: list[object] | tuple[object, ...]) -> tuple[Shape, int | str]:

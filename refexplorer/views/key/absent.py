@@ -14,7 +14,7 @@ from refexplorer.refset.tree.nodes import NodeType
 from refexplorer.views.key.inspector import item
 from refexplorer.views.preview.preview import estimate
 from refexplorer.views.wire.code import code
-from refexplorer.views.wire.models import ChunkItem, Item
+from refexplorer.views.wire.models import ChunkItem, PathItem
 from refexplorer.views.wire.notes import note
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def origin_of(refs: ReferenceSet, key: str) -> str:
     return ORIGIN if refs.left_out(key) is None else REJECTED
 
 
-def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:
+def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
     """Describe a key that is not in the set: a chunk, or a rejected key; else None."""
     if refs.get(key) is not None:
         return None
@@ -87,12 +87,12 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         return chunk
     if chunk is None and internals(refs).opened.tree.folder(key) is not None:
         return None
-    found = chunk or Item(key, key.rpartition("/")[2], NodeType.KEY, code(refs, key))
+    found = chunk or PathItem(key, key.rpartition("/")[2], NodeType.KEY, code(refs, key))
     notes = (note(refs, error), *(found.notes or ()))
     return replace(found, origin=REJECTED, notes=notes)
 
 
-def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:
+def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
     """Describe a chunk by its array; None if the key is no chunk of an array."""
     owner = refs.array_of(key)
     if owner is None or not refs.array(owner[0]).contains(owner[1]):

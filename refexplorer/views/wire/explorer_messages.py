@@ -26,9 +26,9 @@ from refexplorer.views.wire.messages import (
 )
 from refexplorer.views.wire.models import (
     BytesPage,
-    Item,
     LadderReply,
     Note,
+    PathItem,
     Plan,
     ReadingModel,
     Row,
@@ -190,7 +190,7 @@ class TreeAbsent(Request, frozen=True, tag="tree.absent"):
 class KeyShown(Struct, frozen=True):
     """The details of a path."""
 
-    item: Item
+    item: PathItem
 
 
 class ShowKey(Request, frozen=True, tag="key.show"):

@@ -141,7 +141,7 @@ class ChunkItem(Struct, frozen=True):
     estimate: EstimateModel
 
 
-class Item(Struct, frozen=True):
+class PathItem(Struct, frozen=True):
     """All that is known of a path without a request.
 
     Attributes

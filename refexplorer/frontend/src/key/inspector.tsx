@@ -8,7 +8,7 @@ import { isPlain } from "../shared/escaping.ts";
 import { bytes, count, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { ArrayItem, Count, Item } from "../shared/wire.ts";
+import type { ArrayItem, Count, PathItem } from "../shared/wire.ts";
 import { Failure, Outcome } from "../shared/asking.tsx";
 import { Hex } from "./hex.tsx";
 import { BLOCK, type KeyDetails } from "./keydetails.ts";
@@ -25,7 +25,7 @@ export function Inspector({ session }: { session: ExplorerSession }) {
   return <Shown key={item.path} session={session} item={item} />;
 }
 
-function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
+function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) {
   const { details } = session;
   useEffect(() => {
     details.look(item.path);
@@ -55,7 +55,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
   );
 }
 
-function Reference({ item, details }: { item: Item; details: KeyDetails }) {
+function Reference({ item, details }: { item: PathItem; details: KeyDetails }) {
   return (
     <section>
       <dl class="facts">
@@ -109,7 +109,7 @@ function Derivation({ details }: { details: KeyDetails }) {
   );
 }
 
-function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
+function Bytes({ item, details }: { item: PathItem; details: KeyDetails }) {
   const { block, cursor } = useStore(details);
   const isHere = item.kind === "inline" || item.kind === "base64";
   return (
@@ -140,7 +140,7 @@ function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
 }
 
 /** What the first look at the bytes reads. */
-function amount({ length }: Item): string {
+function amount({ length }: PathItem): string {
   if (length === null) return `Reads at most the first ${bytes(BLOCK)}`;
   return Number(length) > BLOCK ? `Reads ${bytes(BLOCK)} of ${bytes(length)}` : `Reads ${bytes(length)}`;
 }

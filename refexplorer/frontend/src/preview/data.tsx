@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Item, Plan } from "../shared/wire.ts";
+import type { PathItem, Plan } from "../shared/wire.ts";
 import { Failure, Question, Working } from "../shared/asking.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import type { Job } from "./preview.ts";
@@ -54,7 +54,7 @@ export function Data({ session }: { session: ExplorerSession }) {
   );
 }
 
-function nothing(item: Item | null): string {
+function nothing(item: PathItem | null): string {
   return item === null
     ? "Select an array or a chunk in the tree to read its values."
     : `${item.path || "/"} is not part of an array, so there is nothing to decode. Select an array or a chunk.`;

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { toClipboard } from "../shared/parts.tsx";
-import type { Item } from "../shared/wire.ts";
+import type { PathItem } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 
 /** In px from the corner of the tree. */
@@ -12,7 +12,7 @@ export interface Place {
   top: number;
 }
 
-const CHOICES: { name: string; text(item: Item): string | null }[] = [
+const CHOICES: { name: string; text(item: PathItem): string | null }[] = [
   { name: "Copy key", text: ({ path }) => path },
   { name: "Copy reference", text: ({ raw }) => raw },
   { name: "Copy code", text: ({ code }) => code },
@@ -32,7 +32,7 @@ interface Props {
 
 export function CopyMenu({ session, place, close }: Props) {
   const list = useRef<HTMLDivElement>(null);
-  const [item, setItem] = useState<Item | null>(null);
+  const [item, setItem] = useState<PathItem | null>(null);
   useEffect(() => {
     list.current!.querySelector("button")?.focus();
     session.run(session.activeRow().then(async (row) => {

@@ -229,6 +229,7 @@ def arguments(verb: str, source: Path | str, folder: Path) -> list[Path | str]:
     more: dict[str, list[Path | str]] = {
         "find": ["*"],
         "explain": ["sst"],
+        "why": ["sst", "0,0,0"],
         "diff": [source],
         "convert": [folder / "out.json"],
     }
@@ -248,7 +249,7 @@ def piped(data: bytes, *words: Path | str) -> subprocess.CompletedProcess[bytes]
     return subprocess.run(command, input=data, capture_output=True)
 
 
-@pytest.mark.parametrize("verb", sorted({*VERBS} - {"serve", "diff", "explain", "audit"}))
+@pytest.mark.parametrize("verb", sorted({*VERBS} - {"serve", "diff", "explain", "audit", "why"}))
 def test_every_verb_reads_standard_input(verb: str, demo: Path, tmp_path: Path) -> None:
     data = (demo / "sst.v1.json").read_bytes()
     ran = piped(data, *arguments(verb, "-", tmp_path))

@@ -15,7 +15,7 @@ from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.writer import RECORD_SIZE
-from refexplorer.formats.reader_notes import reader_notes
+from refexplorer.formats.reader_notes import COMPARED_KEYS, reader_notes, too_many_to_compare
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.refset.chunks.array_metadata import arrays_of
@@ -160,6 +160,8 @@ class ReferenceSet(Mapping[str, Reference]):
     def _reader_notes(self, noted: Collection[Diagnostic]) -> Findings:
         given = self._internals.contents.templates.items()
         templates = {name: each.text for name, each in given if each.text or each.literal}
+        if self._opened.table.count > COMPARED_KEYS:  # they would be held twice at a time
+            return too_many_to_compare(self._opened.table.count)
         return reader_notes(self.source, templates, self.limits, self.trusted, noted)
 
     @property

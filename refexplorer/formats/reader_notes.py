@@ -22,6 +22,8 @@ from refexplorer.spec.dialects.differences import note_differences, note_forms
 from refexplorer.spec.dialects.survey import Survey
 from refexplorer.spec.document.model import Document
 
+COMPARED_KEYS = 3_000_000
+"""Explicit references up to which a set is read once more: 10^7 of them take 480 MB."""
 _HEAD = 4
 """Bytes that tell the encoding."""
 
@@ -55,6 +57,18 @@ def reader_notes(
         return Findings()
     findings = document_notes(written, document, noted)
     note_encoding(source, findings)
+    return findings
+
+
+def too_many_to_compare(count: int) -> Findings:
+    """Return the note that readers were not compared, for a set of so many references."""
+    findings = Findings()
+    findings.add(
+        "readers-not-compared",
+        "",
+        f"Of {count:,} references it was not checked what other readers make of them.",
+        "`refexplorer dialects` tells it.",
+    )
     return findings
 
 

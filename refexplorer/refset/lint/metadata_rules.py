@@ -27,9 +27,7 @@ def lint_metadata(opened: OpenedSet, base: str, findings: Findings) -> None:
     table = opened.table
     _lint_nodes(table, base, findings)
     _lint_texts(table, base, findings)
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
+    for array in opened.arrays.below(opened.tree.root):
         _lint_attributes(table, array, base, findings)
     _lint_dimensions(opened, base, findings)
     for key in table.metadata:

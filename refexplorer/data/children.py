@@ -158,6 +158,7 @@ class Child:
         self._process.kill()
         with suppress(BrokenPipeError):
             self._process.communicate()
+        self._process.wait()
         self._folder.cleanup()
 
 

@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.arrow import number_column
-from refexplorer.formats.buffers.entries import Entries
+from refexplorer.formats.buffers.arrow import numbers_of
+from refexplorer.formats.buffers.entries import WHOLE, Entries
 from refexplorer.formats.documents import read_long, read_whole
 from refexplorer.formats.json.block_reader import DocumentEntries
 from refexplorer.formats.source import Source
@@ -24,6 +26,8 @@ from refexplorer.spec.document.model import Document
 
 COMPARED_KEYS = 3_000_000
 """Explicit references up to which a set is read once more: 10^7 of them take 480 MB."""
+_START_AND_REST = r"(?s)^([A-Za-z][A-Za-z0-9+.\-]*:|.?).*$"
+_TEMPLATE_MARKS = r"[{\r\n]"
 _HEAD = 4
 """Bytes that tell the encoding."""
 
@@ -114,21 +118,21 @@ def _document(
 
 
 def _one_of_each(entries: Entries) -> dict[str, Any]:
-    """Return the references that are no byte ranges, the first range of each URL, and the last."""
+    """Return the values, and of byte ranges and whole files those that a reader may treat apart."""
     rows = np.fromiter(entries.values, np.int64, len(entries.values))
-    codes, firsts = np.unique(entries.codes, return_index=True)
-    chosen = [rows, firsts[codes >= 0]]
+    forms = np.append(_forms(entries.urls), -1)[entries.codes]
+    pairs = np.where(forms < 0, -1, 2 * forms + (entries.lengths == WHOLE))
+    found, firsts = np.unique(pairs, return_index=True)
+    chosen = [rows, firsts[found >= 0]]
     if len(entries.codes):
         odd = [entries.offsets.argmax(), entries.lengths.argmax()]
         empty = np.flatnonzero((entries.codes >= 0) & (entries.lengths == 0))[:1]
         chosen += [np.array(odd), empty]
-    places = np.unique(np.concatenate(chosen)).astype(np.int64)
-    urls = entries.urls.to_pylist()
-    refs: dict[str, Any] = {}
-    for key, row in zip(
-        entries.keys.take(number_column(places)).to_pylist(), places.tolist(), strict=True
-    ):
-        code = int(entries.codes[row])
-        numbers = int(entries.offsets[row]), int(entries.lengths[row])
-        refs[key] = entries.values[row] if code < 0 else [urls[code], *numbers]
-    return refs
+    return entries.as_v0(np.unique(np.concatenate(chosen)).astype(np.int64))
+
+
+def _forms(urls: pa.LargeStringArray) -> np.ndarray:
+    """Return a number for each URL: equal for one scheme, another for each template."""
+    starts = pc.replace_substring_regex(urls, _START_AND_REST, r"\1")
+    forms = pc.if_else(pc.match_substring_regex(urls, _TEMPLATE_MARKS), urls, starts)
+    return numbers_of(forms.dictionary_encode().indices).astype(np.int64)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from refexplorer.errors import LimitError
-from refexplorer.markup import size_text
 
 
 def is_lacking(error: BaseException | None) -> bool:
@@ -47,6 +46,8 @@ def reserve_nothing() -> None:
 
 def too_little() -> str:
     """Say how much there was, and what to do."""
+    from refexplorer.markup import size_text  # takes numpy, and each command asks for the limit
+
     most = limit()
     if most is not None:
         return (
@@ -60,6 +61,8 @@ def too_little() -> str:
 
 
 def _free() -> str:
+    from refexplorer.markup import size_text
+
     try:
         pages = os.sysconf("SC_AVPHYS_PAGES"), os.sysconf("SC_PHYS_PAGES")
         free, whole = (size_text(count * os.sysconf("SC_PAGE_SIZE")) for count in pages)

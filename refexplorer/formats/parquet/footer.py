@@ -40,17 +40,21 @@ class Footer(NamedTuple):
         How many of them hold a reference; None where the statistics do not tell.
     proved
         Whether the statistics prove that every offset and size is a number of bytes.
+    absent
+        Columns that the file does not have.
     """
 
     rows: int
     held: int | None
     proved: bool = False
+    absent: tuple[str, ...] = ()
 
 
 def read_footer(metadata: pq.FileMetaData) -> Footer:
     """Tell the rows, and how many hold a reference where the statistics are enough."""
     proved = has_good_numbers(metadata)
-    return Footer(metadata.num_rows, _held(metadata) if proved else None, proved)
+    absent = tuple(name for name in COLUMNS if name not in metadata.schema.names)
+    return Footer(metadata.num_rows, _held(metadata) if proved else None, proved, absent)
 
 
 def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> None:

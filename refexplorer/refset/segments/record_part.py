@@ -94,9 +94,15 @@ class RecordPart:
     @cached_property
     def _footer(self) -> Footer:
         try:
-            return self._file.footer()
+            footer = self._file.footer()
         except BadRecords as bad:
             return self._note(bad, Footer(0, 0))
+        if footer.absent and footer.rows:
+            columns = " and ".join(f"`{name}`" for name in footer.absent)
+            # its driver asks for all four (vsikerchunk_parquet_ref.cpp, GDAL 3.12)
+            said = f"GDAL reads no chunk of record files without {columns}; fsspec does."
+            self._findings.add("readers-differ", self.name, said, together=True)
+        return footer
 
     @cached_property
     def _told(self) -> int | None:

@@ -333,6 +333,25 @@ def test_columns_that_fsspec_takes_for_null_may_be_left_out(
             assert (None if ours is None else ours.to_v0()) == expected
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [(["raw"], "`path` and `offset` and `size`"), (["size", "path", "offset"], "`raw`")],
+)
+def test_that_gdal_asks_for_all_columns_is_noted(
+    tmp_path: Path, names: list[str], said: str
+) -> None:
+    folder = write_store(tmp_path, STORE, write_with_pyarrow)
+    (folder / "x").mkdir()
+    pq.write_table(
+        pa.table({name: (RANGES | RAW)[name] for name in names}), folder / "x/refs.0.parq"
+    )
+    (found,) = (
+        one for one in rx.open_references(folder).diagnostics if one.code == "readers-differ"
+    )
+    assert found.pointer == "x/refs.0.parq"
+    assert f"without {said}; fsspec does" in found.message
+
+
 @pytest.mark.parametrize("names", [["offset", "size"], ["path", "raw"], ["path"], ["offset"]])
 def test_other_columns_may_not(tmp_path: Path, names: list[str]) -> None:
     folder = write_store(tmp_path, STORE, write_with_pyarrow)

@@ -93,7 +93,7 @@ class LocalFile:
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
-        self._size = size
+        self.size = size
 
     def read(self, start: int, end: int | None, limit: int) -> bytes:
         """Return the bytes from `start` to `end`; what lies past the end is not asked for.
@@ -103,9 +103,9 @@ class LocalFile:
         LimitError
             If more than `limit` bytes would come.
         """
-        stop = self._size if end is None else min(end, self._size)
+        stop = self.size if end is None else min(end, self.size)
         if stop - start > limit:
-            raise too_long(self._size, limit)
+            raise too_long(self.size, limit)
         if stop <= start:
             return b""
         self._file.seek(start)

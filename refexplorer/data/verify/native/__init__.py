@@ -1,5 +1,6 @@
 """What files say of themselves: arrays, chunks with their byte ranges, attributes.
 
-`native_file` has the models that all formats share, `opening` finds the reader of a file;
-`target_file` lets it read through the access policy of the set.
+`native_file` has the models that all formats share. `opening` finds the reader of a target:
+`hdf5` reads with the library of the format, in a child process (`confined_file`, to and from which
+`passing` brings what is told). `target_file` lets all read through the access policy of the set.
 """

@@ -20,8 +20,9 @@ class NativeFilter:
     Attributes
     ----------
     name
-        As numcodecs names it (``"zlib"``, ``"shuffle"``, ``"fletcher32"``, …); the number of a
-        filter that numcodecs has no name for, such as ``"hdf5-32013"``.
+        As the codec that decodes it is named in numcodecs' registry (``"zlib"``, ``"shuffle"``,
+        ``"imagecodecs_lzf"``, …). What no codec decodes has the name of its format
+        (``"scaleoffset"``, ``"nbit"``, ``"bitshuffle"``), or its number: ``"hdf5-32013"``.
     settings
         Those that change how bytes are decoded, by numcodecs' names: ``{"elementsize": 4}``.
         A level of compression is none.
@@ -72,6 +73,10 @@ class NativeArray:
         Names, None where the format or the file has none.
     attributes
         By name, as plain Python: numbers, texts, lists of these.
+    unread
+        Attributes that are there and could not be read, with the reason; not in `attributes`.
+    is_dimension
+        Whether it stands for a netCDF dimension without values.
     """
 
     name: str
@@ -82,6 +87,8 @@ class NativeArray:
     fill_value: Any
     dimensions: tuple[str, ...] | None
     attributes: Mapping[str, Any]
+    unread: Mapping[str, str] = field(default_factory=dict)
+    is_dimension: bool = False
 
 
 class NativeFile(Protocol):
@@ -93,8 +100,19 @@ class NativeFile(Protocol):
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays, those of groups within groups too."""
 
+    def other_names(self) -> Mapping[str, str]:
+        """Return further names of arrays, such as links, and the name in `names` of each."""
+
     def array(self, name: str) -> NativeArray:
-        """Return the metadata of an array; KeyError if there is none of this name."""
+        """Return the metadata of an array, by any of its names.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        NotComparableError
+            If it cannot be told, such as of a virtual dataset.
+        """
 
     def chunks(self, name: str) -> NativeChunks:
         """Return the stored chunks of an array.

@@ -101,6 +101,16 @@ class TargetFile(io.RawIOBase):
             head.cancel()
             await asyncio.gather(head, return_exceptions=True)
 
+    def check_unchanged(self) -> None:
+        """Raise `FetchError` if a local file changed; of others each answer is checked."""
+        if self._local is None:
+            return
+        try:
+            with self._targets.local.opened(self.place):
+                pass
+        except Exception as error:
+            raise explained(self._targets.wanted(_KEY, Url(self.url)), error) from error
+
     def close(self) -> None:
         """Close the file, and forget its blocks."""
         self._open.close()

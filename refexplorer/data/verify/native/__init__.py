@@ -2,5 +2,5 @@
 
 `native_file` has the models that all formats share. `opening` finds the reader of a target:
 `hdf5` reads with the library of the format, in a child process (`confined_file`, to and from which
-`passing` brings what is told). `target_file` lets all read through the access policy of the set.
+`passing` brings what is told); `netcdf3` reads the header by itself. `target_file` lets all read through the access policy of the set.
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.data.verify.native.confined_file import ConfinedFile
 from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.data.verify.native.netcdf3 import NetCdf3File
 from refexplorer.data.verify.native.target_file import MOST_BYTES, TargetFile
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def _opened(targets: Targets, file: TargetFile) -> NativeFile:
         raise NotComparableError(
             "The format of the file is none of those that are compared: HDF5, NetCDF3 and TIFF."
         )
+    if form == "NetCDF3":
+        return NetCdf3File(file)
     package = _PACKAGES.get(form)
     if package is None:
         raise NotComparableError(f"{form} files are not compared.")

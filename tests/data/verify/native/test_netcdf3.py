@@ -88,7 +88,8 @@ def test_variables_are_where_the_table_says(
         array = file.array(name)
         assert (array.shape, array.dtype) == (data.shape, data.dtype)
         assert array.dimensions == dimensions
-        assert array.chunks == (1, *data.shape[1:]) if "time" in dimensions else data.shape
+        records = "time" in dimensions
+        assert array.chunks == ((1, *data.shape[1:]) if records else data.shape)
         assert array.attributes == {"units": "K", "scale_factor": 0.5, "valid_range": [-1, 5]}
         np.testing.assert_array_equal(assembled(file, name, body), data)
         part = (slice(1, 3),) * data.ndim

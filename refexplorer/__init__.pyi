@@ -10,6 +10,11 @@ from .data.open.filesystem import ReferenceView as ReferenceView
 from .data.read.chunk_reader import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate
 from .data.read.ladder import Ladder as Ladder, Rung as Rung
+from .data.verify.report.finding import VerifyFinding as VerifyFinding
+from .data.verify.report.verification import (
+    ArrayVerification as ArrayVerification,
+    Verification as Verification,
+)
 from .differing import Difference as Difference, diff as diff
 from .errors import (
     AccessError as AccessError,

@@ -139,7 +139,7 @@ def test_a_part_that_ends_its_worker_is_given_up() -> None:
     ended: list[tuple[int, str]] = []
     with (
         cluster_of(1, **{"distributed.scheduler.allowed-failures": 0}) as cluster,
-        running.workers_of(Deadly(None, (), Limits(), {}), cluster.scheduler_address) as crew,
+        running.workers_of(Deadly(None, (), Limits(), {}).audit, cluster.scheduler_address) as crew,
     ):
         running.run(
             crew,

@@ -67,7 +67,10 @@ class Part:
 
 
 def parts(
-    stretches: Iterable[Stretch], urls: Sequence[str | None], arrays: Sequence[ArrayMeta]
+    stretches: Iterable[Stretch],
+    urls: Sequence[str | None],
+    arrays: Sequence[ArrayMeta],
+    asking_cost: int = ASKING_COST,
 ) -> Iterator[Part]:
     """Yield the parts of an audit, in order, made as they are taken.
 
@@ -77,21 +80,23 @@ def parts(
         All references, in order.
     urls, arrays
         The targets and the arrays of the set, as the references number them.
+    asking_cost
+        What a target takes, in references.
     """
     meetings, number = Meetings(), 0
     for rows, ranges, following in stretches:
         whole = rows.append_column("overlap", pa.array(meetings.of(ranges, following)))
-        for start, stop in _cuts(rows):
+        for start, stop in _cuts(rows, asking_cost):
             yield _part(number, whole.slice(start, stop - start), urls, arrays)
             number += 1
 
 
-def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
+def _cuts(rows: pa.Table, asking_cost: int) -> Iterator[tuple[int, int]]:
     """Yield where parts of about the same cost start and stop."""
     numbers = rows["number"].to_numpy()
     is_new = np.append(True, numbers[1:] != numbers[:-1])
     chosen = rows["chosen"].to_numpy()
-    cost = np.cumsum(1 + ASKING_COST * is_new + DECODING_COST * chosen) // PART_COST
+    cost = np.cumsum(1 + asking_cost * is_new + DECODING_COST * chosen) // PART_COST
     bounds = np.flatnonzero(np.append(True, cost[1:] != cost[:-1])).tolist()
     yield from zip(bounds, [*bounds[1:], len(numbers)], strict=True)
 

@@ -1,4 +1,4 @@
-"""Doing the parts of an audit: in threads of this process, or by the workers of a Dask cluster."""
+"""Doing the parts of a work: in threads of this process, or by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from typing import Any
 import pyarrow as pa
 
 from refexplorer.data.audit.plan.audit_parts import Part
-from refexplorer.data.audit.work.auditor import Auditor
 from refexplorer.data.fetch.background import POLL, Stopped
 from refexplorer.errors import RefexplorerError
 
@@ -34,6 +33,9 @@ _SLOWER = 4
 CONNECT_SECONDS = 10
 """To find the scheduler, and a worker."""
 
+Doing = Callable[..., pa.Table]
+"""Does a part: takes it, and optionally what says whether to go on. Goes along with each part to
+the workers of a cluster, so it is a method of something small."""
 Finished = Callable[[Part, pa.Table | Exception], None]
 """Called with each part, in the order in which they end: its results, or why there are none."""
 
@@ -64,14 +66,14 @@ class Crew:
 
 
 @contextmanager
-def threads_of(auditor: Auditor, count: int) -> Iterator[Crew]:
+def threads_of(doing: Doing, count: int) -> Iterator[Crew]:
     """Do the parts here; at the end of the block what still runs is stopped and waited for."""
     ended = threading.Event()
 
     def do(part: Part) -> pa.Table:
-        return auditor.audit(part, lambda: not ended.is_set())
+        return doing(part, lambda: not ended.is_set())
 
-    with ThreadPoolExecutor(count, "audit") as executor:
+    with ThreadPoolExecutor(count, "parts") as executor:
         try:
             yield Crew(executor, count, do, repeats=False)
         finally:
@@ -80,12 +82,12 @@ def threads_of(auditor: Auditor, count: int) -> Iterator[Crew]:
 
 
 @contextmanager
-def workers_of(auditor: Auditor, scheduler: object) -> Iterator[Crew]:
+def workers_of(doing: Doing, scheduler: object) -> Iterator[Crew]:
     """Have the workers of a cluster do the parts.
 
     Parameters
     ----------
-    auditor
+    doing
         Goes with each part, so that it does not matter which workers come and go.
     scheduler
         The address of the scheduler, or a client, which is left open.
@@ -113,7 +115,7 @@ def workers_of(auditor: Auditor, scheduler: object) -> Iterator[Crew]:
 
         executor = client.get_executor(pure=False)
         try:
-            yield Crew(executor, max(threads, 1), auditor.audit, True, check)
+            yield Crew(executor, max(threads, 1), doing, True, check)
         finally:
             with suppress(Exception):  # of a cluster that is gone nothing can be taken back
                 executor.shutdown(wait=False)
@@ -129,7 +131,7 @@ def _client(scheduler: object) -> Iterator[Any]:
         import distributed
     except ImportError:
         raise RefexplorerError(
-            "Auditing on a cluster requires Dask: `pip install 'refexplorer[dask]'`."
+            "Working on a cluster requires Dask: `pip install 'refexplorer[dask]'`."
         ) from None
     try:
         connect: Any = distributed.Client
@@ -221,7 +223,7 @@ class _HandedOut:
         except Exception as error:
             self._crew.check()
             raise RefexplorerError(
-                f"The audit cannot continue: {_first_line(error)}; finished parts are kept."
+                f"The work cannot continue: {_first_line(error)}; finished parts are kept."
             ) from error
         self._tries[future] = _Try(part, monotonic())
 

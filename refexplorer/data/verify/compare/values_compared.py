@@ -1,0 +1,150 @@
+"""Values read through the set against the same values read by the library of the format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.data.decode.decoding import said, steps
+from refexplorer.data.fetch.fetch_many import fetch_many
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.verify.compare.file_compared import FileComparison
+from refexplorer.data.verify.compare.held_values import compared
+from refexplorer.data.verify.compare.metadata_compared import said as text_of
+from refexplorer.data.verify.compare.set_array import SetArray
+from refexplorer.data.verify.native.native_file import NativeFile, NotComparableError
+from refexplorer.data.verify.results import NAMED_KEYS, STATES, Finding, Record
+from refexplorer.errors import LimitError
+from refexplorer.limits import Limits
+from refexplorer.markup import counted
+from refexplorer.refset.columns.reference_columns import URL
+from refexplorer.spec.core.references import Range, Reference, Url
+
+FETCHED_CHUNKS = 64
+"""Chunks that are fetched together."""
+_SAME, _DIFFERS, _UNCOMPARED, _FAILED = range(len(STATES))
+
+
+def compare_values(
+    comparison: FileComparison,
+    file: NativeFile,
+    targets: Targets,
+    ours: SetArray,
+    limits: Limits,
+    rows: pa.Table,
+    record: Record,
+    states: np.ndarray,
+    places: np.ndarray,
+) -> None:
+    """Compare the values of some chunks of one array and file.
+
+    Parameters
+    ----------
+    comparison
+        Knows where the chunks are in the file's array.
+    rows
+        The chunks, as `Part.rows` has them.
+    record
+        Takes in what was found.
+    states
+        Of all references of the record; `places` are those of `rows`.
+    """
+    work = _Values(ours, record)
+    for start in range(0, rows.num_rows, FETCHED_CHUNKS):
+        some = rows.slice(start, FETCHED_CHUNKS).to_pylist()
+        fetched = _fetched(targets, {row["key"]: _reference(row) for row in some})
+        for at, row in enumerate(some):
+            place = int(places[start + at])
+            data = fetched[row["key"]]
+            try:
+                if isinstance(data, Exception):
+                    raise data
+                values: Any = data
+                for step in steps(ours.meta, limits):
+                    values = step.run(values)
+                values = np.asarray(values).reshape(ours.meta.chunks)
+            except Exception as error:  # codecs raise what they like
+                work.fail(row["key"], said(error))
+                states[place] = _FAILED
+                continue
+            where = comparison.region(ours.meta.path, row["chunk"])
+            if where is None:
+                record.unchecked.append("values of chunks that have no place in the file")
+                continue
+            native, region = where
+            filed = np.asarray(file.values(native.name, region))
+            inside = tuple(slice(0, part.stop - part.start) for part in region)
+            extra = (0,) * (values.ndim - len(inside))
+            try:
+                if work.add(row["key"], values[extra + inside], native, filed):
+                    states[place] = _DIFFERS
+            except NotComparableError as reason:
+                record.unchecked.append(f"values: {reason}")
+    work.finish()
+
+
+class _Values:
+    """What comparing the values of one array and file found."""
+
+    def __init__(self, ours: SetArray, record: Record) -> None:
+        self._ours, self._record = ours, record
+        self._bad: list[str] = []
+        self._failed: list[str] = []
+        self._reason = ""
+
+    def fail(self, key: str, reason: str) -> None:
+        """Take in a chunk without values."""
+        self._reason = self._reason or reason
+        self._failed.append(key)
+
+    def add(self, key: str, mine: np.ndarray, native: Any, filed: np.ndarray) -> bool:
+        """Take in the values of a chunk, and say whether they differ."""
+        found = compared(self._ours, mine, native, filed, self._ours.missing)
+        record = self._record
+        record.values += found.differs.size
+        if not found.differs.any():
+            return False
+        self._bad.append(key)
+        if found.ours.dtype.kind == "f":
+            record.false_nan += int(
+                np.count_nonzero(np.isnan(found.ours) & ~np.isnan(found.theirs))
+            )
+            away = np.abs(found.ours - found.theirs)
+            if not np.isnan(away).all():
+                most = float(np.nanmax(away))
+                if record.largest is None or most > record.largest:
+                    record.largest, record.largest_at = most, key
+        return True
+
+    def finish(self) -> None:
+        """Put what was found into the record."""
+        record = self._record
+        if self._bad:
+            parts = []
+            if record.largest is not None:
+                parts.append(f"differ by up to {text_of(record.largest)} ({record.largest_at})")
+            if record.false_nan:
+                parts.append(f"{counted(record.false_nan, 'value')} of the file read as missing")
+            message = " and ".join(parts) or "differ"
+            found = Finding("values", None, None, message, len(self._bad), self._bad[:NAMED_KEYS])
+            record.findings.append(found)
+        if self._failed:
+            keys = self._failed[:NAMED_KEYS]
+            record.findings.append(
+                Finding("unreadable", None, None, self._reason, len(self._failed), keys)
+            )
+
+
+def _reference(row: dict[str, Any]) -> Reference:
+    if row["kind"] == URL:
+        return Url(row["target"])
+    return Range(row["target"], row["offset"], row["length"])
+
+
+def _fetched(targets: Targets, references: dict[str, Reference]) -> dict[str, Any]:
+    try:
+        return dict(fetch_many(targets, references))
+    except LimitError as error:
+        return dict.fromkeys(references, error)

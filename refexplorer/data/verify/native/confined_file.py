@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 SECONDS = 60
 """Time for one question; waiting for a server does not count."""
-CHILDREN = 2
-"""Processes at a time; who wants one more waits."""
+CHILDREN = 8
+"""Processes at a time, as many as are needed: each waits for the server of its file."""
 READERS = {"HDF5": ("hdf5", "Hdf5File"), "TIFF": ("tiff", "TiffFile")}
 """Modules of this package that read a format, and their classes."""
 _BLOCKS = 64

@@ -98,7 +98,11 @@ class NativeFile(Protocol):
     """``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``."""
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all arrays, those of groups within groups too."""
+        """Return the paths of all arrays, those of groups within groups too.
+
+        The levels of a TIFF are ``"0"``, ``"1"``, …, as in tifffile's Zarr store; a shard of Zarr
+        has the inner chunks of ``name`` in the array ``name/inner``.
+        """
 
     def other_names(self) -> Mapping[str, str]:
         """Return further names of arrays, such as links, and the name in `names` of each."""

@@ -9,6 +9,7 @@ from refexplorer.data.verify.native.confined_file import ConfinedFile
 from refexplorer.data.verify.native.native_file import NotComparableError
 from refexplorer.data.verify.native.netcdf3 import NetCdf3File
 from refexplorer.data.verify.native.target_file import MOST_BYTES, TargetFile
+from refexplorer.data.verify.native.zarr_native import find_array
 
 if TYPE_CHECKING:
     from refexplorer.data.fetch.target_reader import Targets
@@ -34,6 +35,11 @@ _PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile"}
 
 def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> NativeFile:
     """Open a target to ask what it says of itself.
+
+    What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
+    objects, attributes and bytes that each reader goes through, and, where a library reads it, by
+    the memory and time of a child process. No link to another file is followed. What remains is
+    that time and memory of the child, for each file; `confined_file` says more.
 
     Parameters
     ----------
@@ -66,8 +72,12 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Na
 def _opened(targets: Targets, file: TargetFile) -> NativeFile:
     form = _form(file)
     if form is None:
+        chunk = find_array(targets, file)
+        if chunk is not None:
+            return chunk
         raise NotComparableError(
-            "The format of the file is none of those that are compared: HDF5, NetCDF3 and TIFF."
+            "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, and "
+            "chunks of Zarr arrays."
         )
     if form == "NetCDF3":
         return NetCdf3File(file)

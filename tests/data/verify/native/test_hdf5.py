@@ -15,6 +15,7 @@ import numcodecs
 import numpy as np
 import pytest
 
+from refexplorer.data.verify.native import hdf5
 from refexplorer.data.verify.native.hdf5 import ATTRIBUTE_BYTES, Hdf5File
 from refexplorer.data.verify.native.native_file import NotComparableError
 
@@ -369,3 +370,43 @@ def test_a_broken_dataset_is_not_the_end_of_the_file() -> None:
     assert found.array("b").shape == DATA.shape
     with pytest.raises(NotComparableError, match="HDF5 cannot open a: "):
         found.array("a")
+
+
+def test_no_more_objects_are_listed_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(file: h5py.File) -> None:
+        for number in range(4):
+            file[f"g/{number}"] = number
+
+    assert len(opened(write)[0].names()) == 4
+    monkeypatch.setattr(hdf5, "OBJECTS", 4)
+    with pytest.raises(NotComparableError, match="more than 4 groups and datasets"):
+        opened(write)
+
+
+def test_attributes_beyond_the_limit_are_said_to_be_unread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def write(file: h5py.File) -> None:
+        file["x"] = 1
+        file["x"].attrs.update({f"a{number}": number for number in range(5)})
+
+    monkeypatch.setattr(hdf5, "ATTRIBUTES", 3)
+    array = opened(write)[0].array("x")
+    assert len(array.attributes) == 3
+    assert list(array.unread.values()) == ["It has 5 attributes, and 3 are read."]
+
+
+def test_groups_within_groups_within_groups() -> None:
+    """As deep as no recursion goes."""
+
+    def write(file: h5py.File) -> None:
+        group = file
+        for _ in range(2000):
+            group = group.create_group("g")
+        group["x"] = DATA
+        group["up"] = file["g"]
+
+    file, _ = opened(write)
+    (name,) = file.names()
+    assert name == "g/" * 2000 + "x"
+    assert file.array(name).shape == DATA.shape

@@ -55,6 +55,7 @@ _NAMES = {
     32026: "imagecodecs_blosc2",
 }
 _SZIP = ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline")
+_INT64 = 2**63 - 1
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
 """What h5py raises of a broken file; it has no error of its own."""
 _WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
@@ -120,6 +121,9 @@ class Hdf5File:
             path = _text(folder[:-1])
             words = f"HDF5 cannot list the group {escape(path)}: {_said(error)}."
             self._datasets[path] = NotComparableError(words)
+        self._count += len(links)
+        if self._count > OBJECTS:
+            raise NotComparableError(f"The file has more than {OBJECTS:,} groups and datasets.")
         groups = []
         for name, kind, address in links:
             path = _text(folder + name)
@@ -139,11 +143,10 @@ class Hdf5File:
                     self._datasets[path] = found
         return groups
 
-    def _take(self, links: list[tuple[bytes, int, int]], name: bytes, link: Any) -> None:
-        self._count += 1
-        if self._count > OBJECTS:
-            raise NotComparableError(f"The file has more than {OBJECTS:,} groups and datasets.")
+    def _take(self, links: list[tuple[bytes, int, int]], name: bytes, link: Any) -> bool:
+        """Note a link, and tell whether that is enough; h5py cannot bear that this raises."""
         links.append((name, link.type, link.u))
+        return self._count + len(links) > OBJECTS
 
     def _object(self, group: h5g.GroupID, name: bytes, path: str) -> Any:
         """Open what has a name, or return why it cannot be opened."""
@@ -266,7 +269,11 @@ class Hdf5File:
                 yield int(number[0]), posixpath.basename(path)
 
     def _led_to(self, reference: h5r.Reference) -> str | None:
-        found = h5r.dereference(reference, self._file)
+        """Return the name of a scale; None if the reference is empty or leads to nothing."""
+        try:
+            found = h5r.dereference(reference, self._file)
+        except _ERRORS:
+            return None
         if not isinstance(found, h5d.DatasetID):
             return None
         path = self._by_address.get(h5o.get_info(found).addr)
@@ -318,7 +325,7 @@ class Hdf5File:
 
     def _table(self, dataset: h5d.DatasetID, chunk: tuple[int, ...]) -> NativeChunks:
         """Return the table of chunks; numbers by the eight bytes, as there may be millions."""
-        starts, offsets, lengths, masks = array("q"), array("q"), array("q"), array("L")
+        starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
 
         def take(chunk: Any) -> None:
             starts.extend(chunk[0])
@@ -329,9 +336,9 @@ class Hdf5File:
         dataset.chunk_iter(take)
         before = self._userblock if _WITHOUT_USERBLOCK else 0
         return NativeChunks(
-            np.array(starts, np.int64).reshape(-1, len(chunk)) // np.array(chunk, np.int64),
-            np.array(offsets, np.int64) + before,
-            np.array(lengths, np.int64),
+            _int64(starts).reshape(-1, len(chunk)) // np.array(chunk, np.int64),
+            _int64(offsets) + before,
+            _int64(lengths),
             np.array(masks, np.uint32),
         )
 
@@ -361,6 +368,13 @@ class Hdf5File:
         """Close the file."""
         self._datasets.clear()
         self._file.close()
+
+
+def _int64(numbers: array[int]) -> np.ndarray:
+    found = np.frombuffer(numbers, np.uint64)
+    if len(found) and found.max() > _INT64:
+        raise ValueError("some are beyond the end of any file")
+    return found.astype(np.int64)
 
 
 def plain(value: Any) -> Any:

@@ -410,3 +410,15 @@ def test_groups_within_groups_within_groups() -> None:
     (name,) = file.names()
     assert name == "g/" * 2000 + "x"
     assert file.array(name).shape == DATA.shape
+
+
+def test_a_dimension_whose_scale_is_gone_has_no_name() -> None:
+    def write(file: h5py.File) -> None:
+        file["x"], file["y"], file["data"] = np.arange(10), np.arange(7), DATA
+        for axis, name in enumerate(("y", "x")):
+            file[name].make_scale(name)
+            file["data"].dims[axis].attach_scale(file[name])
+        del file["y"]
+
+    file, _ = opened(write)
+    assert file.array("data").dimensions == ("phony_dim_0", "x")

@@ -136,11 +136,13 @@ def _plain(value: Any) -> Any:
 def _array_head(file: NativeFile, name: str) -> Head:
     try:
         array = file.array(name)
+        fill = None
+        if array.fill_value is not None:
+            fill = np.array(array.fill_value, array.dtype).tobytes().hex()
     except NotComparableError as error:
         return {"error": str(error)}
-    fill = None
-    if array.fill_value is not None:
-        fill = np.array(array.fill_value, array.dtype).tobytes().hex()
+    except (ValueError, TypeError, OverflowError) as error:
+        return {"error": f"Its fill value is none of its type: {error}."}
     filters = array.filters
     return {
         "shape": array.shape,

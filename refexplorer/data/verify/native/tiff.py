@@ -24,6 +24,8 @@ from refexplorer.markup import counted, escape
 
 PAGES = 100_000
 """Pages of a series that are read."""
+_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What tifffile meets in tags that are broken."""
 _COMPRESSORS = {
     5: "imagecodecs_lzw",
     8: "zlib",
@@ -94,7 +96,7 @@ class TiffFile:
         series = self._levels[name]
         try:
             return self._described(name, series)
-        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        except _ERRORS as error:
             raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
 
     def _described(self, name: str, series: Any) -> NativeArray:
@@ -138,17 +140,10 @@ class TiffFile:
             If they are not a regular grid.
         """
         array = self.array(name)
-        series = self._levels[array.name]
         try:
-            places = np.array(list(_segments(series)), np.int64).reshape(-1, 3)
-        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            return _located(array, self._levels[array.name])
+        except _ERRORS as error:
             raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
-        numbers, offsets, lengths = places[(places[:, 1] > 0) & (places[:, 2] > 0)].T
-        grid = _grid(array.shape, array.chunks)
-        if len(numbers) and numbers.max() >= math.prod(grid):
-            raise NotComparableError(f"{name} has more tiles or strips than its grid.")
-        indices = np.stack(np.unravel_index(numbers, grid), axis=1)
-        return NativeChunks(indices.astype(np.int64), offsets, lengths)
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `array`."""
@@ -169,6 +164,13 @@ class TiffFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _located(array: NativeArray, series: Any) -> NativeChunks:
+    places = np.array(list(_segments(series)), np.int64).reshape(-1, 3)
+    numbers, offsets, lengths = places[(places[:, 1] > 0) & (places[:, 2] > 0)].T
+    indices = np.stack(np.unravel_index(numbers, _grid(array.shape, array.chunks)), axis=1)
+    return NativeChunks(indices.astype(np.int64), offsets, lengths)
 
 
 def _named(series: list[Any]) -> Iterator[tuple[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import math
 import os
 import random
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.children import Child
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.verify.native import confined_file, passing
 from refexplorer.data.verify.native.hdf5 import Hdf5File
@@ -52,6 +54,8 @@ def made(**options: Any) -> bytes:
         record = np.dtype([("a", "<i4"), ("b", ">f8", (2,))])
         fill = np.array((1, (2.5, np.inf)), record)
         file.create_dataset("record", (2,), record, fillvalue=fill)
+        spaced = np.dtype([("a", "i1"), ("b", "<f8")], align=True)
+        file.create_dataset("spaced", (2,), spaced)
         file.create_dataset("nan", (2,), ">f4", fillvalue=np.nan)
         file.create_dataset("complex", (2,), "c8", fillvalue=1j)
         file.create_dataset("text", data=["é", "long"], dtype=h5py.string_dtype())
@@ -153,6 +157,25 @@ def test_what_is_too_much_is_not_compared(tmp_path: Path, server: RangeServer) -
         NotComparableError, match=r"would take 60.0 kB, more than the limit of 1.00 kB"
     ):
         file.values("g/é", (slice(0, 300), slice(0, 50)))
+
+
+def test_the_time_of_a_child_stands_still_while_it_waits(tmp_path: Path) -> None:
+    body, until = made(), list[float]()
+    child = Child(confined_file.__name__)
+
+    def hear(said: dict[str, Any]) -> bytes:
+        until.append(child._until)
+        start, end = said["read"]
+        return body[start:end]
+
+    try:
+        asked = {"do": "describe", "form": "HDF5", "path": None, "bytes": len(body), "limit": 2**28}
+        _, data = child.ask(asked, b"", 60, hear)
+    finally:
+        child.end()
+    assert "time" in passing.FileMetadata(data).arrays
+    assert set(until) == {math.inf}
+    assert child._until < math.inf
 
 
 def test_a_child_that_takes_too_long_is_ended(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,26 @@ def test_files_that_ome_names_are_not_opened(tmp_path: Path) -> None:
 def test_what_is_no_whole_tiff(size: int) -> None:
     with pytest.raises(NotComparableError, match=r"tifffile|of 12 tiles or strips"):
         opened(written("tiles")[:size]).chunks("0")
+
+
+@pytest.mark.child
+def test_no_broken_tiff_is_more_than_not_comparable(tmp_path: Path) -> None:
+    """Bytes of the tags changed at random, the same in each run."""
+    path, ways, reasons = tmp_path / "f", random.Random(1), set[str]()
+    policy = AccessPolicy(None, [str(tmp_path)])
+    for name in ("tiles", "pages", "overviews", "OME"):
+        for _ in range(20):
+            broken = bytearray(written(name))
+            for _ in range(ways.randint(1, 20)):
+                broken[ways.randrange(4, 700)] = ways.choice((0, 0xFF, ways.randrange(256)))
+            path.write_bytes(broken)
+            try:
+                file = open_native(Targets(policy, None, Limits()), str(path))
+                for each in file.names():
+                    file.chunks(each)
+            except NotComparableError as error:
+                reasons.add(str(error))
+    assert len(reasons) > 5
 
 
 @pytest.mark.child

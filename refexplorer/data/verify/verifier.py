@@ -14,6 +14,7 @@ from refexplorer.data.audit.plan.audit_parts import Part
 from refexplorer.data.decode.decoding import said
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.verify.causes import CAUSES
 from refexplorer.data.verify.compare.file_compared import FileComparison, References
 from refexplorer.data.verify.compare.held_values import Held
 from refexplorer.data.verify.compare.set_array import SetArray
@@ -32,6 +33,7 @@ from refexplorer.data.verify.results import (
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import RANGE
+from refexplorer.spec.core.catalogue import Severity
 
 _FAILED = STATES.index(FAILED)
 
@@ -142,7 +144,7 @@ def _count(record: Record, states: np.ndarray) -> None:
     """Count the states of references, and take the worst for the row."""
     counts = np.bincount(states, minlength=len(STATES)).tolist()
     record.same, record.differs, record.uncompared, record.failed = counts
-    if record.findings:
+    if any(CAUSES[each.cause].severity is Severity.ERROR for each in record.findings):
         record.state = STATES[1]
     elif record.failed:
         record.state = FAILED

@@ -218,12 +218,23 @@ def test_values_are_compared(tmp_path: Path) -> None:
 
 
 def test_values_that_the_set_reads_as_missing(files: list[Path]) -> None:
-    """The fill value of Zarr v2, which xarray masks."""
+    """The fill value of Zarr v2, which xarray masks; here the file has one, too."""
     wrong = changed(_forced(files), metadata("time/.zarray", fill_value=3))
     found = verified(wrong, files[0].parent, values="all")
-    assert codes(found) == {("fill_value", "time"), ("values", "time")}
-    assert (found.counts.false_nan, found.counts.largest) == (1, 0.0)
-    assert "1 value of the file read as missing" in str(found)
+    assert codes(found) == {("fill_value", "time"), ("masked", "time")}
+    assert (found.counts.false_nan, found.counts.largest) == (1, None)
+    assert "1 value of the files reads as missing" in str(found)
+    wrong = changed(_forced(files), metadata("bar/.zattrs", missing_value=_first_bar(files[0])))
+    found = verified(wrong, files[0].parent, values="all")
+    assert codes(found) == {("missing_value", "bar"), ("values", "bar")}
+    assert found.counts.false_nan == 1
+
+
+def _first_bar(path: Path) -> float:
+    import h5py
+
+    with h5py.File(path) as file:
+        return float(file["bar"][0, 0, 0])
 
 
 def inline(values: Any, kind: str) -> str:

@@ -20,6 +20,7 @@ from refexplorer.data.verify.compare.held_values import (
     HeldArray,
     compared,
     first_difference,
+    marked,
 )
 from refexplorer.data.verify.compare.metadata_compared import (
     Differing,
@@ -282,7 +283,7 @@ class FileComparison:
             return False
         ours = self._arrays[path]
         try:
-            return not compared(ours, mine, native, filed, _marked(ours, native)).differs.any()
+            return not compared(ours, mine, native, filed, marked(ours, native)).differs.any()
         except NotComparableError:
             return False
 
@@ -494,7 +495,7 @@ class FileComparison:
         place = tuple(slice(int(a), int(b)) for a, b in zip(block, stops, strict=True))
         mine = held.values[place].reshape(filed.shape)
         try:
-            found = compared(ours, mine, native, filed, _marked(ours, native))
+            found = compared(ours, mine, native, filed, marked(ours, native))
         except NotComparableError as reason:
             record.message = str(reason)
             record.state = UNCOMPARED
@@ -578,16 +579,6 @@ def _unlike(
     cause = "same-coordinate" if held.is_lent else "held-values"
     count = int(np.count_nonzero(found.differs))
     return Finding(cause, None, None, message, count, [ours.meta.chunk_key(index.tolist())])
-
-
-def _marked(ours: SetArray, native: NativeArray) -> Any:
-    """Return what stands for missing values in an array that the set holds.
-
-    A fill value alone does only where the file has missing values, too: writers copy that of HDF5,
-    which is 0, and that it then masks zeros is a diagnostic of the set.
-    """
-    has = native.attributes.get("_FillValue") is not None
-    return ours.missing if has else ours.attribute("_FillValue")
 
 
 def _meet(group: _Group, other: _Group) -> bool:

@@ -102,6 +102,16 @@ class Held:
         held.known[index] = True
 
 
+def marked(ours: SetArray, native: NativeArray) -> Any:
+    """Return what stands for missing values in an array of the set.
+
+    A fill value alone does only where the file has missing values, too: writers copy that of the
+    format, which is 0, and that xarray then masks zeros is another matter than other values.
+    """
+    has = native.attributes.get("_FillValue") is not None
+    return ours.missing if has else ours.attribute("_FillValue")
+
+
 class Compared(NamedTuple):
     """Values of both sides, decoded.
 

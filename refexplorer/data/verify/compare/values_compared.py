@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from refexplorer.data.decode.codecs import is_installed
 from refexplorer.data.decode.decoding import said, steps
+from refexplorer.data.decode.pipelines import VALUES, stages
 from refexplorer.data.fetch.fetch_many import fetch_many
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.verify.compare.file_compared import FileComparison
-from refexplorer.data.verify.compare.held_values import compared
+from refexplorer.data.verify.compare.held_values import compared, marked
 from refexplorer.data.verify.compare.metadata_compared import said as text_of
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeFile, NotComparableError
+from refexplorer.data.verify.native.native_file import NativeArray, NativeFile, NotComparableError
 from refexplorer.data.verify.results import NAMED_KEYS, STATES, Finding, Record
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
@@ -51,6 +53,9 @@ def compare_values(
     states
         Of all references of the record; `places` are those of `rows`.
     """
+    if (missing := _missing_codec(ours)) is not None:
+        record.unchecked.append(f"values, without the codec {missing}, which is not installed,")
+        return
     work = _Values(ours, record)
     for start in range(0, rows.num_rows, FETCHED_CHUNKS):
         some = rows.slice(start, FETCHED_CHUNKS).to_pylist()
@@ -67,7 +72,7 @@ def compare_values(
                 values = np.asarray(values).reshape(ours.meta.chunks)
             except Exception as error:  # codecs raise what they like
                 work.fail(row["key"], said(error))
-                states[place] = _FAILED
+                states[place] = _FAILED if states[place] == _SAME else states[place]
                 continue
             where = comparison.region(ours.meta.path, row["chunk"])
             if where is None:
@@ -93,17 +98,20 @@ class _Values:
         self._bad: list[str] = []
         self._failed: list[str] = []
         self._reason = ""
+        self._masked = 0
+        self._masked_keys: list[str] = []
 
     def fail(self, key: str, reason: str) -> None:
         """Take in a chunk without values."""
         self._reason = self._reason or reason
         self._failed.append(key)
 
-    def add(self, key: str, mine: np.ndarray, native: Any, filed: np.ndarray) -> bool:
+    def add(self, key: str, mine: np.ndarray, native: NativeArray, filed: np.ndarray) -> bool:
         """Take in the values of a chunk, and say whether they differ."""
-        found = compared(self._ours, mine, native, filed, self._ours.missing)
+        found = compared(self._ours, mine, native, filed, marked(self._ours, native))
         record = self._record
         record.values += found.differs.size
+        self._note_masked(key, mine, native)
         if not found.differs.any():
             return False
         self._bad.append(key)
@@ -118,6 +126,18 @@ class _Values:
                     record.largest, record.largest_at = most, key
         return True
 
+    def _note_masked(self, key: str, mine: np.ndarray, native: NativeArray) -> None:
+        """Count values that the fill value of Zarr v2 masks, with which the file marks nothing."""
+        ours = self._ours
+        fill = ours.missing
+        is_number = isinstance(fill, int | float) and mine.dtype.kind in "iuf"
+        if not is_number or fill != fill or marked(ours, native) is not None:
+            return
+        if masked := int(np.count_nonzero(mine == fill)):
+            self._record.false_nan += masked
+            self._masked += masked
+            self._masked_keys.append(key)
+
     def finish(self) -> None:
         """Put what was found into the record."""
         record = self._record
@@ -130,11 +150,22 @@ class _Values:
             message = " and ".join(parts) or "differ"
             found = Finding("values", None, None, message, len(self._bad), self._bad[:NAMED_KEYS])
             record.findings.append(found)
+        if self._masked:
+            said = f"{counted(self._masked, 'value')} equal to {text_of(self._ours.missing)}"
+            keys = self._masked_keys
+            found = Finding("masked", None, None, said, len(keys), keys[:NAMED_KEYS])
+            record.findings.append(found)
         if self._failed:
             keys = self._failed[:NAMED_KEYS]
             record.findings.append(
                 Finding("unreadable", None, None, self._reason, len(self._failed), keys)
             )
+
+
+def _missing_codec(ours: SetArray) -> str | None:
+    """Return the name of a codec that is not installed."""
+    names = (stage.name for stage in stages(ours.meta) if stage.name != VALUES)
+    return next((name for name in names if not is_installed(name, ours.meta.zarr_format)), None)
 
 
 def _reference(row: dict[str, Any]) -> Reference:

@@ -16,6 +16,7 @@ from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.report.coordinates import FileAxis, Odd, of_files, of_held
 from refexplorer.data.verify.report.finding import NAMED_FILES, VerifyFinding, named, sentence
 from refexplorer.data.verify.results import (
+    DIFFERS,
     FAILED,
     FORBIDDEN,
     HELD,
@@ -171,7 +172,7 @@ class Tally:
 
     def _count_target(self, row: dict[str, Any]) -> None:
         """Take each target in the worst state of its rows; one may begin in the part before."""
-        order = [SAME, UNCOMPARED, "differs", FAILED, FORBIDDEN]
+        order = [SAME, UNCOMPARED, DIFFERS, FAILED, FORBIDDEN]
         number, state = row["number"], row["state"]
         if number < 0:
             return
@@ -212,7 +213,7 @@ class Tally:
             joined.axis_urls.append(row["target"])
         if path in self._covered and row["state"] != UNCOMPARED:
             region = tuple(slice(int(a), int(b)) for a, b in zip(start, stops, strict=True))
-            state = 2 if row["findings"] else 1
+            state = 2 if row["state"] == DIFFERS else 1
             self._covered[path][region] = np.maximum(self._covered[path][region], state)
 
     def _note(self, path: str, row: dict[str, Any], found: dict[str, Any]) -> None:

@@ -56,7 +56,8 @@ class ArrayVerification:
     @property
     def states_text(self) -> str:
         """How many references are in each state."""
-        return ", ".join(f"{n:,} {state}" for state, n in self.states.items() if n)
+        found = ", ".join(f"{n:,} {state}" for state, n in self.states.items() if n)
+        return found or "no references"
 
 
 @dataclass(frozen=True)
@@ -298,7 +299,8 @@ class Verification:
         if counts.largest is not None:
             found += f"; the largest difference is {counts.largest:.6g}, in {counts.largest_at}"
         if counts.false_nan:
-            found += f"; {counted(counts.false_nan, 'value')} of the files read as missing"
+            verb = "reads" if counts.false_nan == 1 else "read"
+            found += f"; {counted(counts.false_nan, 'value')} of the files {verb} as missing"
         return found + "."
 
     def _last_sentence(self) -> str:

@@ -42,7 +42,7 @@ def document(files: list[Path]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def held(files: list[Path]) -> dict[str, Any]:
     """A set with the coordinates inline."""
-    return joined(files, 130)
+    return joined(files, 100)
 
 
 def changed(document: dict[str, Any], change: Callable[[Changed], None]) -> dict[str, Any]:
@@ -187,6 +187,14 @@ def test_one_of_the_files_is_odd(
     assert [Path(url).name for url in mine.files] == ["o_0001.nc"]
     assert said in mine.message
     assert mine.message.startswith("`foo`: 1 of 3 files ")
+
+
+def test_an_odd_file_of_an_array_that_the_set_holds(tmp_path: Path) -> None:
+    files = write_files(tmp_path, {1: {"scale_factor": 0.2}})
+    found = verified(joined(files, 200), tmp_path)
+    assert codes(found) == {("held-values", "foo"), ("scale_factor", "foo")}
+    for mine in found.findings:
+        assert [Path(url).name for url in mine.files] == ["o_0001.nc"]
 
 
 def _forced(files: list[Path]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from refexplorer.data.verify.compare.metadata_compared import (
     dimension_differences,
     metadata_differences,
     not_compared,
+    packing_differences,
     said,
 )
 from refexplorer.data.verify.compare.placing import (
@@ -505,6 +506,9 @@ class FileComparison:
         record.start, record.shape = block.tolist(), list(lie.shape)
         if found.differs.any():
             record.findings.append(_unlike(ours, native, held, lie, block, found))
+            # of values that were encoded anew the packing may differ, and mean the same
+            why = packing_differences(ours, native)
+            record.findings += (Finding(each.cause, each.ours, each.theirs) for each in why)
         return record
 
     @staticmethod

@@ -134,13 +134,19 @@ def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool
         return bool(one == other)
 
 
-def _of_attributes(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
+def packing_differences(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
+    """Yield what differs of the attributes that say how values are packed."""
     theirs = native.attributes.get
     for name, idle in _PACKING.items():
         one, other = ours.attribute(name), theirs(name)
         if not _close(idle if one is None else one, idle if other is None else other):
             yield Differing(name, said(one), said(other))
     yield from _of_missing(ours, native)
+
+
+def _of_attributes(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
+    theirs = native.attributes.get
+    yield from packing_differences(ours, native)
     if is_time(theirs("units")) or is_time(ours.attribute("units")):
         if calendar_of(ours.attribute) != calendar_of(theirs):
             yield Differing("calendar", calendar_of(ours.attribute), calendar_of(theirs))

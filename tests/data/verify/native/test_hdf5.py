@@ -10,16 +10,14 @@ from typing import Any
 
 import h5netcdf
 import h5py
-import imagecodecs.numcodecs
-import numcodecs
 import numpy as np
 import pytest
 
 from refexplorer.data.verify.native import hdf5
 from refexplorer.data.verify.native.hdf5 import ATTRIBUTE_BYTES, Hdf5File
 from refexplorer.data.verify.native.native_file import NotComparableError
+from tests.helpers.file_codecs import decoded
 
-imagecodecs.numcodecs.register_codecs(force=True, verbose=False)
 DATA = np.arange(7 * 10, dtype="<i4").reshape(7, 10)
 Write = Callable[[h5py.File], object]
 
@@ -47,7 +45,7 @@ def assembled(file: Hdf5File, name: str, body: bytes) -> np.ndarray:
         data: Any = body[chunks.offsets[number] :][: chunks.lengths[number]]
         for bit, each in reversed(list(enumerate(array.filters))):
             if not chunks.masks[number] >> np.uint32(bit) & 1:
-                data = numcodecs.get_codec({"id": each.name, **each.settings}).decode(data)
+                data = decoded(each, data)
         chunk = np.frombuffer(np.asarray(data).tobytes(), array.dtype).reshape(array.chunks)
         place = tuple(
             slice(i * c, min((i + 1) * c, n))

@@ -46,6 +46,8 @@ from refexplorer.markup import counted
 from refexplorer.spec.core.paths import prefix
 
 _SAME, _DIFFERS, _UNCOMPARED = range(3)
+_CANDIDATES = 8
+"""Places of a coordinate that have the first value of a file's, which are looked at."""
 Dimension = tuple[str, str, int]
 """A dimension of the set: the folder of its arrays, its name, its length."""
 
@@ -270,6 +272,28 @@ class FileComparison:
                 first = counts.most_common(1)[0][0]
             held = [s for s in counts if self._holds(dimension, s)] if len(counts) > 1 else []
             found[dimension] = held[0] if len(held) == 1 else first
+        return found | self._found_by_values(found)
+
+    def _found_by_values(self, known: Mapping[Dimension, int]) -> dict[Dimension, int]:
+        """Return where the file begins along dimensions that no reference tells, by coordinates."""
+        found: dict[Dimension, int] = {}
+        for path, held in self._held.arrays.items():
+            ours, native = self._arrays[path], self._native(path)
+            dimension = path.rpartition("/")[0], ours.name, held.values.size
+            if ours.meta.dimensions != (ours.name,) or dimension in known or native is None:
+                continue
+            filed = self._whole(native) if len(native.shape) == 1 else None
+            if filed is None or not 0 < filed.size < held.values.size:
+                continue
+            first = np.full(held.values.shape, filed[0])
+            try:
+                same = ~compared(ours, held.values, native, first, marked(ours, native)).differs
+            except NotComparableError:
+                continue
+            starts = np.flatnonzero(same)[:_CANDIDATES].tolist()
+            starts = [start for start in starts if self._holds(dimension, start)]
+            if len(starts) == 1:
+                found[dimension] = starts[0]
         return found
 
     def _holds(self, dimension: Dimension, start: int) -> bool:

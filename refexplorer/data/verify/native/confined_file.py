@@ -52,7 +52,11 @@ SECONDS = 60
 """Time for one question; waiting for a server does not count."""
 CHILDREN = 8
 """Processes at a time, as many as are needed: each waits for the server of its file."""
-READERS = {"HDF5": ("hdf5", "Hdf5File"), "TIFF": ("tiff", "TiffFile")}
+READERS = {
+    "HDF5": ("hdf5", "Hdf5File"),
+    "TIFF": ("tiff", "TiffFile"),
+    "FITS": ("fits", "FitsFile"),
+}
 """Modules of this package that read a format, and their classes."""
 _BLOCKS = 64
 """Blocks that the child keeps of what it asks for; the one that it asks has all."""

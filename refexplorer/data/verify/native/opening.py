@@ -30,7 +30,7 @@ _STARTS = {
     b"CDF\x02": "NetCDF3",
     b"CDF\x05": "NetCDF3",
 }
-_PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile"}
+_PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile", "FITS": "astropy"}
 
 
 def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> NativeFile:
@@ -76,8 +76,8 @@ def _opened(targets: Targets, file: TargetFile) -> NativeFile:
         if chunk is not None:
             return chunk
         raise NotComparableError(
-            "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, and "
-            "chunks of Zarr arrays."
+            "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, FITS, "
+            "and chunks of Zarr arrays."
         )
     if form == "NetCDF3":
         return NetCdf3File(file)
@@ -85,9 +85,9 @@ def _opened(targets: Targets, file: TargetFile) -> NativeFile:
     if package is None:
         raise NotComparableError(f"{form} files are not compared.")
     if find_spec(package) is None:
+        wanted = package if form == "FITS" else '"refexplorer[verify]"'
         raise NotComparableError(
-            f"{form} files are read with {package}, which is not installed: "
-            f'`pip install "refexplorer[verify]"`.'
+            f"{form} files are read with {package}, which is not installed: `pip install {wanted}`."
         )
     return ConfinedFile(form, targets, file)
 

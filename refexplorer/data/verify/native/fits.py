@@ -126,7 +126,7 @@ class FitsFile:
         array = self.array(name)
         part = self._parts[array.name]
         try:
-            if part.is_image:
+            if not isinstance(part, fits.BinTableHDU):
                 return np.asarray(part.section[selection]).astype(array.dtype, copy=False)
             start, stop, step = selection[0].indices(array.shape[0])
             self._bytes.seek(part.fileinfo()["datLoc"] + start * array.dtype.itemsize)
@@ -145,7 +145,7 @@ class FitsFile:
 def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return type and shape of the data of an extension."""
     header = part.header
-    if part.is_image:
+    if part.is_image and not isinstance(part, fits.BinTableHDU):
         rank = int(header["NAXIS"])
         shape = tuple(int(header[f"NAXIS{axis}"]) for axis in range(rank, 0, -1))
         return np.dtype(_TYPES[header["BITPIX"]]), shape

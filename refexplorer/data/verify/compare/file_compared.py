@@ -113,6 +113,7 @@ class FileComparison:
         self._blocks: dict[Dimension, int] = {}
         self._names: dict[str, str] = {}
         self._values: dict[str, np.ndarray] = {}
+        self._unread: dict[str, str] = {}
 
     def compare(self, references: Mapping[str, References]) -> Iterator[tuple[Record, np.ndarray]]:
         """Yield the row of each array with the states of its references.
@@ -494,7 +495,12 @@ class FileComparison:
             return None
         if native.name not in self._values:
             selection = tuple(slice(0, length) for length in native.shape)
-            self._values[native.name] = np.asarray(self._file.values(native.name, selection))
+            try:
+                values = np.asarray(self._file.values(native.name, selection))
+            except NotComparableError as reason:
+                self._unread[native.name] = str(reason)
+                return None
+            self._values[native.name] = values
         return self._values[native.name]
 
     def _of_held(self, ours: SetArray, held: HeldArray) -> Record | None:
@@ -509,7 +515,8 @@ class FileComparison:
         block = self._block(ours, lie)
         filed = None if block is None else self._whole(native)
         if block is None or filed is None:
-            return record if record.findings else None
+            record.message = self._unread.get(native.name)
+            return record if record.findings or record.message else None
         stops = block + np.array(lie.shape, np.int64)
         if (stops > np.array(ours.meta.shape, np.int64)).any():
             both = said(ours.meta.shape), said(native.shape)

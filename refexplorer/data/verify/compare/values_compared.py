@@ -79,10 +79,10 @@ def compare_values(
                 record.unchecked.append("values of chunks that have no place in the file")
                 continue
             native, region = where
-            filed = np.asarray(file.values(native.name, region))
             inside = tuple(slice(0, part.stop - part.start) for part in region)
             extra = (0,) * (values.ndim - len(inside))
             try:
+                filed = np.asarray(file.values(native.name, region))
                 if work.add(row["key"], values[extra + inside], native, filed):
                     states[place] = _DIFFERS
             except NotComparableError as reason:

@@ -97,7 +97,9 @@ class FitsFile:
         try:
             dtype, shape = _values(name, part)
             header = {key: part.header[key] for key in part.header if key not in _COMMENTS}
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except NotComparableError:
+            raise
+        except Exception as error:
             raise NotComparableError(
                 f"astropy cannot read {escape(name)}: {_said(error)}."
             ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -84,12 +85,18 @@ def _opened(targets: Targets, file: TargetFile) -> NativeFile:
     package = _PACKAGES.get(form)
     if package is None:
         raise NotComparableError(f"{form} files are not compared.")
-    if find_spec(package) is None:
+    if not _is_installed(package):
         wanted = package if form == "FITS" else '"refexplorer[verify]"'
         raise NotComparableError(
             f"{form} files are read with {package}, which is not installed: `pip install {wanted}`."
         )
     return ConfinedFile(form, targets, file)
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    """Look for a package; that takes as long as h5py takes to open a file, so it is done once."""
+    return find_spec(package) is not None
 
 
 def _form(file: TargetFile) -> str | None:

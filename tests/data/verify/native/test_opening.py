@@ -17,7 +17,7 @@ import pytest
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.children import Child
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.verify.native import confined_file, passing
+from refexplorer.data.verify.native import confined_file, opening, passing
 from refexplorer.data.verify.native.hdf5 import Hdf5File
 from refexplorer.data.verify.native.native_file import (
     NativeChunks,
@@ -264,6 +264,6 @@ def test_a_library_that_is_not_installed_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "f").write_bytes(made())
-    monkeypatch.setattr("refexplorer.data.verify.native.opening.find_spec", lambda name: None)
+    monkeypatch.setattr(opening, "_is_installed", lambda name: False)
     with pytest.raises(NotComparableError, match=r"h5py, which is not installed: .*\[verify\]"):
         at(tmp_path / "f")

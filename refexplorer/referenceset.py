@@ -545,11 +545,11 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
-        from refexplorer.data.verify.verifying import Manner, Terms, verify
+        from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
 
         options = self._options(storage_options)
-        terms = Terms(self.source.location, tuple(allow), self.limits, options, self._base)
-        manner = Manner(values, scheduler, workers, results, resume, watch)
+        terms = VerifyTerms(self.source.location, tuple(allow), self.limits, options, self._base)
+        manner = VerifyManner(values, scheduler, workers, results, resume, watch)
         return verify(self.source.name, self._opened, self._internals.findings, terms, manner)
 
     def filesystem(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from refexplorer.data.audit.auditing import AuditProgress
 
 
-class Values(StrEnum):
+class ValuesCompared(StrEnum):
     """Chunks of each array whose values are compared."""
 
     none = "none"
@@ -29,8 +29,9 @@ def verify(
     source: SourceArgument,
     allow: Allow = None,
     values: Annotated[
-        Values, typer.Option(help="Compare values as well, of ten chunks of each array, or all.")
-    ] = Values.none,
+        ValuesCompared,
+        typer.Option(help="Compare values as well, of ten chunks of each array, or all."),
+    ] = ValuesCompared.none,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
     ] = None,

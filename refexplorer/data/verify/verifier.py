@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.audit.plan.audit_parts import Part
-from refexplorer.data.decode.decoding import said
+from refexplorer.data.audit.report.word_columns import coded
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.verify.causes import CAUSES
-from refexplorer.data.verify.compare.file_compared import FileComparison, References
-from refexplorer.data.verify.compare.held_values import Held
+from refexplorer.data.verify.compare.file_compared import FileComparison, FileReferences
+from refexplorer.data.verify.compare.held_values import HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.compare.values_compared import compare_values
 from refexplorer.data.verify.native.native_file import NativeFile, NotComparableError
@@ -63,7 +63,7 @@ class Verifier:
     limits: Limits
     storage_options: Mapping[str, Any] = field(repr=False)
     arrays: Mapping[str, SetArray]
-    held: Held
+    held: HeldValues
 
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Compare the references of a part with the files that they lead to.
@@ -80,45 +80,44 @@ class Verifier:
         """
         policy = AccessPolicy(self.location, self.allow)
         targets = Targets(policy, self.storage_options, self.limits)
-        rows = part.rows()
-        numbers = rows["number"].to_numpy()
+        rows = _Rows(part.rows())
+        numbers = rows.columns["number"]
         bounds = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])).tolist()
         records: list[Record] = []
         for start, stop in zip(bounds, [*bounds[1:], len(numbers)], strict=True):
             if not keep_on():
                 raise Stopped
-            records += self._of_target(targets, rows.slice(start, stop - start))
+            records += self._of_target(targets, rows.of(start, stop))
         return table(records)
 
-    def _of_target(self, targets: Targets, rows: pa.Table) -> Iterator[Record]:
-        number, url = int(rows["number"][0].as_py()), rows["target"][0].as_py()
+    def _of_target(self, targets: Targets, rows: _OfTarget) -> Iterator[Record]:
+        number, url = rows.number, rows.url
         if number < 0:
-            yield from _uncompared(rows, number, url, HELD, None)
+            yield from _uncompared(rows, HELD, None)
         elif url is None:
             text = "The references name no target: the reader of the set gives it."
-            yield from _uncompared(rows, number, url, FAILED, text)
+            yield from _uncompared(rows, FAILED, text)
         else:
             try:
                 file = open_native(targets, url)
             except Exception as error:  # the libraries of the formats raise what they like
-                yield from _unopened(rows, number, url, error)
+                yield from _unopened(rows, error)
                 return
             try:
                 yield from self._of_file(targets, file, rows, Record(number, url, None))
             except Exception as error:
-                yield from _unopened(rows, number, url, error)
+                yield from _unopened(rows, error)
             finally:
                 file.close()
 
     def _of_file(
-        self, targets: Targets, file: NativeFile, rows: pa.Table, base: Record
+        self, targets: Targets, file: NativeFile, rows: _OfTarget, base: Record
     ) -> list[Record]:
         """Return the rows of a file that is open; all or none."""
         comparison = FileComparison(file, self.arrays, self.held, base)
-        of_array = {path: places for path, places in _by_array(rows) if path is not None}
-        others = [places for path, places in _by_array(rows) if path is None]
-        references = {path: _references(rows, places) for path, places in of_array.items()}
-        chosen = rows["chosen"].to_numpy()
+        of_array = {path: places for path, places in rows.arrays if path is not None}
+        references = {path: rows.references(places) for path, places in of_array.items()}
+        chosen = rows.column("chosen")
         found = []
         for record, states in comparison.compare(references):
             assert record.array is not None
@@ -128,16 +127,60 @@ class Verifier:
             if places is not None and chosen[places].any():
                 compare_values(
                     comparison, file, targets, self.arrays[record.array], self.limits,
-                    rows.take(pa.array(places[chosen[places]])), record,
+                    rows.taken(places[chosen[places]]), record,
                     states, np.flatnonzero(chosen[places]),
                 )  # fmt: skip
             _count(record, states)
             found.append(record)
         text = "These keys are chunks of no array."
-        for places in others:
-            found += _uncompared(rows.take(pa.array(places)), base.number, base.target,
-                                 UNCOMPARED, text)  # fmt: skip
+        found += (each for each in _uncompared(rows, UNCOMPARED, text) if each.array is None)
         return found
+
+
+@dataclass(frozen=True)
+class _OfTarget:
+    """The references of one target, in a part."""
+
+    number: int
+    url: str | None
+    arrays: tuple[tuple[str | None, np.ndarray], ...]
+    _rows: _Rows
+    _place: slice
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a column of numbers."""
+        return self._rows.columns[name][self._place]
+
+    def references(self, places: np.ndarray) -> FileReferences:
+        """Return some references as columns."""
+        whole = self.column("kind")[places] != RANGE
+        return FileReferences(
+            self.column("chunk")[places],
+            np.where(whole, 0, self.column("offset")[places]),
+            np.where(whole, -1, self.column("length")[places]),
+        )
+
+    def taken(self, places: np.ndarray) -> pa.Table:
+        """Return some rows as `Part.rows` has them."""
+        return self._rows.table.take(pa.array(places + self._place.start))
+
+
+class _Rows:
+    """The references of a part, as numpy has them: there are few of most targets."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        names = ("number", "chunk", "kind", "offset", "length", "chosen")
+        self.table = rows
+        self.columns: dict[str, np.ndarray] = {name: rows[name].to_numpy() for name in names}
+        self._paths, self._of_array = coded(rows["array"])
+        self._urls, self._of_url = coded(rows["target"])
+
+    def of(self, start: int, stop: int) -> _OfTarget:
+        """Return the references from one row to another, which have the same target."""
+        codes = self._of_array[start:stop]
+        arrays = ((self._paths[code], np.flatnonzero(codes == code)) for code in np.unique(codes))
+        number, url = int(self.columns["number"][start]), self._urls[self._of_url[start]]
+        return _OfTarget(number, url, tuple(arrays), self, slice(start, stop))
 
 
 def _count(record: Record, states: np.ndarray) -> None:
@@ -152,48 +195,26 @@ def _count(record: Record, states: np.ndarray) -> None:
         record.state = UNCOMPARED
 
 
-def _by_array(rows: pa.Table) -> Iterator[tuple[str | None, np.ndarray]]:
-    """Yield the arrays of some references, None for other keys, and the places of each."""
-    column = rows["array"].combine_chunks()
-    column = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else column
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    for code in np.unique(codes).tolist():
-        path = None if code < 0 else column.dictionary[code].as_py()
-        yield path, np.flatnonzero(codes == code)
-
-
-def _references(rows: pa.Table, places: np.ndarray) -> References:
-    def column(name: str) -> np.ndarray:
-        found: np.ndarray = rows[name].to_numpy()[places]
-        return found
-
-    whole = column("kind") != RANGE
-    return References(
-        column("chunk"),
-        np.where(whole, 0, column("offset")),
-        np.where(whole, -1, column("length")),
-    )
-
-
-def _unopened(rows: pa.Table, number: int, url: str, error: Exception) -> Iterator[Record]:
+def _unopened(rows: _OfTarget, error: Exception) -> Iterator[Record]:
     """Yield rows for a file that could not be read."""
     if isinstance(error, Stopped):
         raise error
     if isinstance(error, NotComparableError):
-        yield from _uncompared(rows, number, url, UNCOMPARED, str(error))
+        yield from _uncompared(rows, UNCOMPARED, str(error))
     elif isinstance(error, AccessError):
-        yield from _uncompared(rows, number, url, FORBIDDEN, str(error), error.grant)
+        yield from _uncompared(rows, FORBIDDEN, str(error), error.grant)
     else:
-        text = str(error) if isinstance(error, RefexplorerError) else said(error)
-        yield from _uncompared(rows, number, url, FAILED, text)
+        text = str(error)
+        if not isinstance(error, RefexplorerError):
+            text = f"The file could not be compared: {type(error).__name__}: {text.rstrip('.')}."
+        yield from _uncompared(rows, FAILED, text)
 
 
 def _uncompared(
-    rows: pa.Table, number: int, url: str | None, state: str, message: str | None,
-    grant: str | None = None,
-) -> Iterator[Record]:  # fmt: skip
-    for path, places in _by_array(rows):
-        found = Record(number, url, path, state=state, message=message, grant=grant)
+    rows: _OfTarget, state: str, message: str | None, grant: str | None = None
+) -> Iterator[Record]:
+    for path, places in rows.arrays:
+        found = Record(rows.number, rows.url, path, state=state, message=message, grant=grant)
         found.references = len(places)
         if state in (FAILED, FORBIDDEN):
             found.failed = len(places)

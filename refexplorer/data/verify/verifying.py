@@ -21,9 +21,9 @@ from refexplorer.data.audit.plan.sorting import Sorter
 from refexplorer.data.audit.report.result_store import ResultStore
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, Held
+from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.report.tally import Tally
+from refexplorer.data.verify.report.tally import VerifyTally
 from refexplorer.data.verify.report.verification import (
     PARQUET,
     ArrayVerification,
@@ -45,7 +45,7 @@ _FORM = 1
 
 
 @dataclass(frozen=True)
-class Manner:
+class VerifyManner:
     """How a set is verified.
 
     Attributes
@@ -65,7 +65,7 @@ class Manner:
 
 
 @dataclass(frozen=True)
-class Terms:
+class VerifyTerms:
     """What may be read, and how.
 
     Attributes
@@ -84,7 +84,7 @@ class Terms:
 
 
 def verify(
-    source: str, opened: OpenedSet, findings: Findings, terms: Terms, manner: Manner
+    source: str, opened: OpenedSet, findings: Findings, terms: VerifyTerms, manner: VerifyManner
 ) -> Verification:
     """Compare a set with its files.
 
@@ -104,7 +104,7 @@ def verify(
     Returns
     -------
     Verification
-        Of what was compared; if `Manner.watch` stopped it, that is not all.
+        Of what was compared; if `VerifyManner.watch` stopped it, that is not all.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def verify(
     check_count(opened, terms.limits)
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     ours = [SetArray(meta) for meta in metas]
-    held = Held(terms.limits)
+    held = HeldValues(terms.limits)
     arrays = {each.meta.path: each for each in ours}
     verifier = Verifier(
         terms.location, tuple(terms.allow), terms.limits, terms.storage_options, arrays, held
@@ -143,7 +143,7 @@ def verify(
         stopped = True
     finally:
         store.clear()
-    tally = Tally(arrays, held, opened.holds, lambda each: opened.arrays.present(each.meta),
+    tally = VerifyTally(arrays, held, opened.holds, lambda each: opened.arrays.present(each.meta),
                   terms.base)  # fmt: skip
     for results in store.tables():
         tally.add(results)
@@ -171,7 +171,7 @@ class _Lent:
             : len(self._counts)
         ]
 
-    def read(self, opened: OpenedSet, terms: Terms, held: Held) -> None:
+    def read(self, opened: OpenedSet, terms: VerifyTerms, held: HeldValues) -> None:
         """Read them through the set, where they are few chunks of several files' coordinates."""
         targets = Targets(
             AccessPolicy(terms.location, tuple(terms.allow)), terms.storage_options, terms.limits
@@ -199,7 +199,7 @@ class _Lent:
                 held.reasons.pop(meta.path, None)
 
 
-def _fingerprint(arrays: list[SetArray], held: Held, manner: Manner) -> str:
+def _fingerprint(arrays: list[SetArray], held: HeldValues, manner: VerifyManner) -> str:
     """Return what results depend on besides their part."""
     said = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]
     digest = blake2b(json.dumps([_FORM, manner.values, said], default=str).encode(), digest_size=16)
@@ -209,7 +209,7 @@ def _fingerprint(arrays: list[SetArray], held: Held, manner: Manner) -> str:
     return digest.hexdigest()
 
 
-def _counts(tally: Tally, work: Work, count: int, left: int, stopped: bool) -> Counts:
+def _counts(tally: VerifyTally, work: Work, count: int, left: int, stopped: bool) -> Counts:
     states = tally.states()
     arrays = tuple(
         ArrayVerification(path, 0 if path is None else tally.file_count(path), found)

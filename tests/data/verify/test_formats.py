@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -129,7 +129,7 @@ def test_mistakes_in_a_set_of_netcdf3(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_chunks_of_zarr_as_targets(tmp_path: Path, version: int) -> None:
+def test_chunks_of_zarr_as_targets(tmp_path: Path, version: Literal[2, 3]) -> None:
     import zarr
 
     group = zarr.open_group(tmp_path / "z", mode="w", zarr_format=version)

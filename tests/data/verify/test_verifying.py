@@ -42,7 +42,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(found: rx.Verification) -> dict[str, Any]:
-    return json.loads(json.dumps(found.to_dict()))
+    told: dict[str, Any] = json.loads(json.dumps(found.to_dict()))
+    return told
 
 
 @pytest.mark.usefixtures("small_parts")

@@ -17,7 +17,7 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundChunks:
     """Where n byte ranges lie in a file.
 
     Attributes
@@ -89,16 +89,16 @@ class FileChunks:
         self._owners = np.concatenate([none, *owners])[order]
         self._rows = np.concatenate([none, *rows])[order]
 
-    def find(self, offsets: np.ndarray) -> Found:
+    def find(self, offsets: np.ndarray) -> FoundChunks:
         """Return the chunks that have the byte at some offsets, shape ``(n,)`` int64."""
         if not len(self._starts):
             nowhere = np.full(len(offsets), NOWHERE)
-            return Found(nowhere, nowhere, np.zeros(len(offsets), np.int64))
+            return FoundChunks(nowhere, nowhere, np.zeros(len(offsets), np.int64))
         at = np.searchsorted(self._starts, offsets, "right") - 1
         held = np.maximum(at, 0)
         exact = self._starts[held] == offsets
         has = (at >= 0) & (exact | (offsets < self._ends[held]))
-        return Found(
+        return FoundChunks(
             np.where(has, self._owners[held], NOWHERE),
             np.where(has, self._rows[held], NOWHERE),
             np.where(has, offsets - self._starts[held], 0),

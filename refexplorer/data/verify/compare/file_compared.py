@@ -15,9 +15,9 @@ from refexplorer.data.verify.compare.cf import calendar_of, is_time, times, unpa
 from refexplorer.data.verify.compare.file_chunks import NOWHERE, FileChunks
 from refexplorer.data.verify.compare.held_values import (
     HELD_ELEMENTS,
-    Compared,
-    Held,
+    ComparedValues,
     HeldArray,
+    HeldValues,
     compared,
     first_difference,
     marked,
@@ -48,12 +48,12 @@ from refexplorer.spec.core.paths import prefix
 _SAME, _DIFFERS, _UNCOMPARED = range(3)
 _CANDIDATES = 8
 """Places of a coordinate that have the first value of a file's, which are looked at."""
-Dimension = tuple[str, str, int]
+SetDimension = tuple[str, str, int]
 """A dimension of the set: the folder of its arrays, its name, its length."""
 
 
 @dataclass
-class References:
+class FileReferences:
     """The references that one array has to one file, n of them.
 
     Attributes
@@ -70,7 +70,7 @@ class References:
 
 
 @dataclass
-class _Group:
+class _NativeReferences:
     """The references of an array that lead to one array of the file."""
 
     ours: SetArray
@@ -101,21 +101,23 @@ class FileComparison:
     """
 
     def __init__(
-        self, file: NativeFile, arrays: Mapping[str, SetArray], held: Held, record: Record
+        self, file: NativeFile, arrays: Mapping[str, SetArray], held: HeldValues, record: Record
     ) -> None:
         self._file = file
         self._chunks = FileChunks(file)
         self._arrays = arrays
         self._held = held
         self._record = record
-        self._references: Mapping[str, References] = {}
+        self._references: Mapping[str, FileReferences] = {}
         self._states: dict[str, np.ndarray] = {}
-        self._blocks: dict[Dimension, int] = {}
+        self._blocks: dict[SetDimension, int] = {}
         self._names: dict[str, str] = {}
         self._values: dict[str, np.ndarray] = {}
         self._unread: dict[str, str] = {}
 
-    def compare(self, references: Mapping[str, References]) -> Iterator[tuple[Record, np.ndarray]]:
+    def compare(
+        self, references: Mapping[str, FileReferences]
+    ) -> Iterator[tuple[Record, np.ndarray]]:
         """Yield the row of each array with the states of its references.
 
         Parameters
@@ -161,7 +163,7 @@ class FileComparison:
         name = None if native is None else native.name
         return Record(base.number, base.target, path, name, self._chunks.form)
 
-    def _grouped(self, path: str, found: References) -> list[_Group]:
+    def _grouped(self, path: str, found: FileReferences) -> list[_NativeReferences]:
         """Put references together that lead to the same array of the file."""
         ours = self._arrays[path]
         states = self._states[path] = np.full(len(found.numbers), _DIFFERS, np.int8)
@@ -172,7 +174,7 @@ class FileComparison:
         named = self._chunks.places.get(path)
         if named is not None and self._chunks.chunks[named] is not None:
             order = [named] if named in order else []
-        groups: list[_Group] = []
+        groups: list[_NativeReferences] = []
         for place in order:
             rows = np.flatnonzero(usable & (at.owners == place))
             group = self._group(ours, place, rows, found, at.rows[rows], at.inside[rows])
@@ -186,10 +188,10 @@ class FileComparison:
         ours: SetArray,
         place: int,
         rows: np.ndarray,
-        found: References,
+        found: FileReferences,
         chunks: np.ndarray,
         inside: np.ndarray,
-    ) -> _Group | None:
+    ) -> _NativeReferences | None:
         native, known = self._chunks.arrays[place], self._chunks.chunks[place]
         lie = aligned(ours, native)
         assert known is not None
@@ -197,7 +199,7 @@ class FileComparison:
             rank = f"{len(ours.meta.shape)} dimensions", f"{len(native.shape)} dimensions"
             empty = np.zeros((0, 0), np.int64)
             lie = Alignment((), (), ())
-            group = _Group(ours, place, native, lie, False, rows, chunks, empty, empty)
+            group = _NativeReferences(ours, place, native, lie, False, rows, chunks, empty, empty)
             group.findings.append(Finding("rank", *rank, count=len(rows)))
             return group
         cut = is_cut(ours, native, lie) and not (
@@ -212,7 +214,7 @@ class FileComparison:
         moves = places - starts
         good = exact if exact.any() else np.ones(len(rows), np.bool_)
         block = block_of(moves[good], lie, ours.meta.shape)
-        group = _Group(ours, place, native, lie, cut, rows, chunks, moves, block)
+        group = _NativeReferences(ours, place, native, lie, cut, rows, chunks, moves, block)
         keys = self._keys(ours, found.numbers[rows])
         if not exact.all():
             bad = np.flatnonzero(~exact)
@@ -249,14 +251,14 @@ class FileComparison:
     def _keys(ours: SetArray, numbers: np.ndarray) -> Callable[[int], str]:
         return lambda row: ours.meta.chunk_key(ours.meta.index_at(int(numbers[row])))
 
-    def _agreed(self, groups: list[_Group]) -> dict[Dimension, int]:
+    def _agreed(self, groups: list[_NativeReferences]) -> dict[SetDimension, int]:
         """Return where the file begins along each dimension, as its arrays agree.
 
         Where they do not, values of the coordinate that the set holds decide, then the coordinate
         itself, then how many say so.
         """
-        votes: dict[Dimension, Counter[int]] = {}
-        own: dict[Dimension, int] = {}
+        votes: dict[SetDimension, Counter[int]] = {}
+        own: dict[SetDimension, int] = {}
         for group in groups:
             if group.block.ndim != 1:
                 continue
@@ -265,7 +267,7 @@ class FileComparison:
                 votes.setdefault(dimension, Counter())[start] += 1
                 if group.ours.name == dimension[1] and len(group.block) == 1:
                     own[dimension] = start
-        found: dict[Dimension, int] = {}
+        found: dict[SetDimension, int] = {}
         for dimension, counts in votes.items():
             first = own.get(dimension, counts.most_common(1)[0][0])
             (_, most), *others = counts.most_common()
@@ -275,9 +277,9 @@ class FileComparison:
             found[dimension] = held[0] if len(held) == 1 else first
         return found | self._found_by_values(found)
 
-    def _found_by_values(self, known: Mapping[Dimension, int]) -> dict[Dimension, int]:
+    def _found_by_values(self, known: Mapping[SetDimension, int]) -> dict[SetDimension, int]:
         """Return where the file begins along dimensions that no reference tells, by coordinates."""
-        found: dict[Dimension, int] = {}
+        found: dict[SetDimension, int] = {}
         for path, held in self._held.arrays.items():
             ours, native = self._arrays[path], self._native(path)
             dimension = path.rpartition("/")[0], ours.name, held.values.size
@@ -297,7 +299,7 @@ class FileComparison:
                 found[dimension] = starts[0]
         return found
 
-    def _holds(self, dimension: Dimension, start: int) -> bool:
+    def _holds(self, dimension: SetDimension, start: int) -> bool:
         """Say whether the coordinate that the set holds begins there as in the file."""
         path = prefix(dimension[0]) + dimension[1]
         held, native = self._held.arrays.get(path), self._native(path)
@@ -314,7 +316,7 @@ class FileComparison:
             return False
 
     @staticmethod
-    def _dimensions(ours: SetArray) -> Iterator[tuple[int, Dimension]]:
+    def _dimensions(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:
         folder = ours.meta.path.rpartition("/")[0]
         for axis, name in enumerate(ours.meta.dimensions or ()):
             if name:
@@ -333,7 +335,9 @@ class FileComparison:
             found.append(start)
         return np.array(found, np.int64)
 
-    def _of_array(self, path: str, found: References, groups: list[_Group]) -> Record:
+    def _of_array(
+        self, path: str, found: FileReferences, groups: list[_NativeReferences]
+    ) -> Record:
         """Return the row of an array that has references to the file."""
         ours, states = self._arrays[path], self._states[path]
         record = self._new(path, groups[0].native if groups else None)
@@ -359,7 +363,7 @@ class FileComparison:
         return record
 
     @staticmethod
-    def _span(groups: list[_Group], record: Record) -> None:
+    def _span(groups: list[_NativeReferences], record: Record) -> None:
         """Take several arrays of the file that are joined in the set as one region."""
         starts = np.array([group.block for group in groups])
         stops = np.array([group.block + np.array(group.lie.shape) for group in groups])
@@ -367,7 +371,7 @@ class FileComparison:
         record.start, record.shape = first.tolist(), (stops.max(axis=0) - first).tolist()
 
     def _of_others(
-        self, ours: SetArray, found: References, groups: list[_Group]
+        self, ours: SetArray, found: FileReferences, groups: list[_NativeReferences]
     ) -> Iterator[Finding]:
         """Yield references that lead to no chunk of the file, or to another array."""
         at = self._chunks.find(found.offsets)
@@ -389,7 +393,7 @@ class FileComparison:
             message = f"{keys(int(rows[0]))} is a chunk of `{other}`, not of `{expected_name}`"
             yield Finding("other-array", None, None, message, len(rows), _first(keys, rows))
 
-    def _place(self, group: _Group, record: Record) -> None:
+    def _place(self, group: _NativeReferences, record: Record) -> None:
         """Compare places, and note chunks without a reference and metadata that differs."""
         ours, known = group.ours, self._chunks.chunks[group.place]
         assert known is not None
@@ -426,12 +430,12 @@ class FileComparison:
                        for f in record.findings):  # fmt: skip
                 record.findings.append(found)
 
-    def _numbers_of(self, path: str, group: _Group) -> np.ndarray:
+    def _numbers_of(self, path: str, group: _NativeReferences) -> np.ndarray:
         found: np.ndarray = self._references[path].numbers[group.rows]
         return found
 
     def _note_lacking(
-        self, group: _Group, block: np.ndarray, numbers: np.ndarray, record: Record
+        self, group: _NativeReferences, block: np.ndarray, numbers: np.ndarray, record: Record
     ) -> None:
         known = self._chunks.chunks[group.place]
         assert known is not None
@@ -441,7 +445,7 @@ class FileComparison:
         record.lacking_count += len(lacking)
 
     @staticmethod
-    def _of_shape(group: _Group) -> Iterator[Differing]:
+    def _of_shape(group: _NativeReferences) -> Iterator[Differing]:
         """Yield that the file's array does not fit into the set's, or ends inside a chunk."""
         whole, lie = np.array(group.ours.meta.shape), np.array(group.lie.shape)
         stops = group.block + lie
@@ -556,7 +560,7 @@ class FileComparison:
             record.findings.append(Finding("units", said(units[0]), said(units[1])))
         return True
 
-    def _note_axis(self, ours: SetArray, group: _Group, record: Record) -> None:
+    def _note_axis(self, ours: SetArray, group: _NativeReferences, record: Record) -> None:
         """Note how the values of a coordinate go, if the files are joined along it."""
         if ours.meta.dimensions != (ours.name,) or len(group.native.shape) != 1:
             return
@@ -599,7 +603,7 @@ def _unlike(
     held: HeldArray,
     lie: Alignment,
     block: np.ndarray,
-    found: Compared,
+    found: ComparedValues,
 ) -> Finding:
     """Return that values differ, with the first of them."""
     units = ours.attribute("units"), native.attributes.get("units")
@@ -616,7 +620,7 @@ def _unlike(
     return Finding(cause, None, None, message, count, [ours.meta.chunk_key(index.tolist())])
 
 
-def _meet(group: _Group, other: _Group) -> bool:
+def _meet(group: _NativeReferences, other: _NativeReferences) -> bool:
     """Say whether two arrays of a file would lie in the same place of the set's array."""
     if group.block.ndim != 1 or other.block.ndim != 1:
         return True

@@ -18,7 +18,7 @@ from refexplorer.refset.columns.reference_columns import BASE64, INLINE
 from refexplorer.spec.core.references import Base64, Inline
 
 HELD_ELEMENTS = 2**21
-"""Elements of one array that are held; of all arrays eight times as many."""
+"""Elements of one array that are held; of all twice as many, since they go along with each part."""
 _RELATIVE, _NEAR_ZERO = 1e-6, 1e-12
 """How much values may differ that were decoded and encoded anew: a single has 24 bits."""
 _TIME_NEAR = 1e3
@@ -45,7 +45,7 @@ class HeldArray:
 
 
 @dataclass
-class Held:
+class HeldValues:
     """What a set holds itself.
 
     Attributes
@@ -59,7 +59,7 @@ class Held:
     limits: Limits
     arrays: dict[str, HeldArray] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    room: int = 8 * HELD_ELEMENTS
+    room: int = 2 * HELD_ELEMENTS
 
     def take(self, block: AuditedBlock, arrays: list[SetArray]) -> None:
         """Take the inline chunks of a block; `arrays` are all, as they are numbered."""
@@ -112,7 +112,7 @@ def marked(ours: SetArray, native: NativeArray) -> Any:
     return ours.missing if has else ours.attribute("_FillValue")
 
 
-class Compared(NamedTuple):
+class ComparedValues(NamedTuple):
     """Values of both sides, decoded.
 
     Attributes
@@ -130,7 +130,7 @@ class Compared(NamedTuple):
 
 def compared(
     ours: SetArray, mine: np.ndarray, native: NativeArray, filed: np.ndarray, missing: Any
-) -> Compared:
+) -> ComparedValues:
     """Compare values of a set with those of a file, decoded as CF says.
 
     Parameters
@@ -149,14 +149,14 @@ def compared(
     filed_missing = native.attributes.get("_FillValue")
     if {mine.dtype.kind, filed.dtype.kind} & set("OSU"):
         one, other = _texts(mine), _texts(filed)
-        return Compared(one != other, one, other)
+        return ComparedValues(one != other, one, other)
     if {mine.dtype.kind, filed.dtype.kind} - set("biufmM"):
         same = mine.dtype.kind == filed.dtype.kind
         if not same or mine.dtype.itemsize != filed.dtype.itemsize:
             raise NotComparableError("Values of these data types cannot be compared.")
         kind = mine.dtype.newbyteorder("=")
         one, other = mine.astype(kind), filed.astype(kind)
-        return Compared(one != other, one, other)
+        return ComparedValues(one != other, one, other)
     if is_time(ours.attribute("units")) and is_time(theirs("units")):
         is_other = not same_times(ours.attribute, theirs)
     else:
@@ -164,10 +164,10 @@ def compared(
     if is_other:
         one = times(mine, ours.attribute, missing)
         other = times(filed, theirs, filed_missing)
-        return Compared(_unlike(one, other, _TIME_NEAR, 0), one, other)
+        return ComparedValues(_unlike(one, other, _TIME_NEAR, 0), one, other)
     one = unpacked(_numbers(mine), ours.attribute, missing)
     other = unpacked(_numbers(filed), theirs, filed_missing)
-    return Compared(_unlike(one, other, _NEAR_ZERO, _RELATIVE), one, other)
+    return ComparedValues(_unlike(one, other, _NEAR_ZERO, _RELATIVE), one, other)
 
 
 def _unlike(one: np.ndarray, other: np.ndarray, near: float, relative: float) -> np.ndarray:
@@ -188,7 +188,7 @@ def _texts(values: np.ndarray) -> np.ndarray:
     return found.reshape(values.shape)
 
 
-def first_difference(found: Compared) -> tuple[tuple[int, ...], tuple[object, object]]:
+def first_difference(found: ComparedValues) -> tuple[tuple[int, ...], tuple[object, object]]:
     """Return the first place that differs, and both values there."""
     at = tuple(int(each) for each in np.argwhere(found.differs)[0])
     return at, (found.ours[at], found.theirs[at])

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.data.verify.causes import CAUSES
-from refexplorer.data.verify.compare.held_values import Held
+from refexplorer.data.verify.compare.held_values import HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.report.coordinates import FileAxis, Odd, of_files, of_held
 from refexplorer.data.verify.report.finding import NAMED_FILES, VerifyFinding, named, sentence
@@ -34,12 +34,12 @@ KEPT_REASONS = 1_000
 _ORDER = {code: place for place, code in enumerate(CAUSES)}
 _SAME, _DIFFERS, _UNCOMPARED, _FAILED = range(len(STATES))
 
-Cause = tuple[str, str, str | None, str | None]
+CauseKey = tuple[str, str, str | None, str | None]
 """Code, array, and what the set and the file say."""
 
 
 @dataclass
-class _Group:
+class _Grouped:
     """What is known of one cause."""
 
     message: str | None = None
@@ -61,7 +61,7 @@ class _Joined:
     axis_urls: list[str] = field(default_factory=list)
 
 
-class Tally:
+class VerifyTally:
     """The counts.
 
     Parameters
@@ -79,7 +79,7 @@ class Tally:
     def __init__(
         self,
         arrays: Mapping[str, SetArray],
-        held: Held,
+        held: HeldValues,
         has: Callable[[str], bool],
         present: Callable[[SetArray], int | None],
         base: str,
@@ -95,7 +95,7 @@ class Tally:
         self._arrays, self._held, self._has, self._base = arrays, held, has, base
         self._present = present
         self._states: dict[str | None, np.ndarray] = {}
-        self._groups: dict[Cause, _Group] = {}
+        self._groups: dict[CauseKey, _Grouped] = {}
         self._joined: dict[str, _Joined] = {path: _Joined() for path in arrays}
         self._covered: dict[str, np.ndarray] = {
             path: np.zeros(h.values.shape, np.int8) for path, h in held.arrays.items()
@@ -220,7 +220,7 @@ class Tally:
         cause = found["cause"], path, found["ours"], found["theirs"]
         if cause not in self._groups and len(self._groups) >= KEPT_FINDINGS:
             cause = found["cause"], path, None, None
-        group = self._groups.setdefault(cause, _Group(found["message"]))
+        group = self._groups.setdefault(cause, _Grouped(found["message"]))
         group.references += found["count"]
         group.keys += found["keys"][: NAMED_KEYS - len(group.keys)]
         if group.last != row["number"]:
@@ -330,7 +330,7 @@ class Tally:
             self._base + pointer(key), (key,), None, tuple(files), len(files),
         )  # fmt: skip
 
-    def _finding(self, cause: Cause, group: _Group) -> VerifyFinding:
+    def _finding(self, cause: CauseKey, group: _Grouped) -> VerifyFinding:
         code, path, ours, theirs = cause
         meta = self._arrays[path].meta
         said = group.message

@@ -161,6 +161,8 @@ def test_one_field(
     assert mine.key == key
     assert mine.pointer == "/refs/" + key.replace("/", "~1")
     assert mine.severity is Severity.ERROR
+    assert mine.file_count == 3 or (code, mine.file_count) == ("shape", 1)
+    assert ": ," not in mine.message
     assert not found.good
 
 

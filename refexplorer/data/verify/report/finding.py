@@ -78,7 +78,8 @@ def sentence(
     inside = f" ({escape(said, 2 * _CHARS)})" if said else ""
     names = ", ".join(escape(short(url), _CHARS) for url in files[:_SHOWN_FILES])
     more = ", …" if count > min(len(files), _SHOWN_FILES) else ""
-    return f"{named(array)}: {which} {verb} {rest}{inside}: {names}{more}"
+    found = f"{named(array)}: {which} {verb} {rest}{inside}"
+    return f"{found}: {names}{more}" if names else found
 
 
 def named(array: str) -> str:

@@ -339,8 +339,6 @@ class VerifyTally:
             said = f"{field} {theirs}, the set says {ours}"
         of = max(self._joined[path].files, group.file_count)
         message = sentence(code, path, said, group.files, group.file_count, of)
-        if not group.files:
-            message = message.removesuffix(": ")
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
             key = meta.folder + ".zattrs"

@@ -17,7 +17,6 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-VIEWS = ("explorer", "editor", "page")
 GENERATED = Path("refexplorer", "frontend", "generated")
 MODELS = Path("refexplorer", "views", "wire")
 
@@ -41,7 +40,8 @@ def build(root: Path) -> None:
         If npm or the bundler fails; the text says which, and its own last words.
     """
     frontend = root / "refexplorer" / "frontend"
-    made = [root / "refexplorer" / "widgets" / "static" / f"{view}.js" for view in VIEWS]
+    static = root / "refexplorer" / "widgets" / "static"
+    made = [static / f"{view}.js" for view in views(frontend)]
     if not (root / "PKG-INFO").is_file():  # an sdist brings its bundles, and needs no types
         made.append(root / GENERATED / "protocol.ts")
     if all(file.is_file() for file in made) and _is_current(root, frontend, made):
@@ -49,6 +49,11 @@ def build(root: Path) -> None:
     install(frontend)
     describe_messages(root)
     _check(_run("node", ["build.mjs"], frontend), "the bundler (esbuild)")
+
+
+def views(frontend: Path) -> list[str]:
+    """Return what has a bundle of its own: the folders with an ``index.tsx``, as in build.mjs."""
+    return sorted(path.parent.name for path in frontend.glob("src/*/index.tsx"))
 
 
 def describe_messages(root: Path) -> None:
@@ -64,11 +69,15 @@ def describe_messages(root: Path) -> None:
     schema.write_text(described.stdout, encoding="utf-8")
 
 
-def install(frontend: Path) -> None:
-    """Bring the npm packages to what the lock file says."""
-    lock, installed = frontend / "package-lock.json", frontend / "node_modules/.package-lock.json"
-    if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
-        _check(_run("npm", ["ci", "--loglevel=error"], frontend), "`npm ci` (it needs the network)")
+def install(frontend: Path, *, development: bool = False) -> None:
+    """Bring the npm packages to what the lock file says; those that only check it are extra."""
+    lock, packages = frontend / "package-lock.json", frontend / "node_modules"
+    installed = packages / ".package-lock.json"
+    is_current = installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime
+    if not is_current or (development and not (packages / "typescript").is_dir()):
+        which = ["--include=dev"] if development else ["--omit=dev"]
+        ran = _run("npm", ["ci", "--loglevel=error", *which], frontend)
+        _check(ran, "`npm ci` (it needs the network)")
 
 
 def watch(root: Path) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from refexplorer import memory
 from refexplorer.data.children import (
     OWN_MEMORY,
     Answering,
@@ -94,9 +95,10 @@ class ConfinedOpening:
                 "whoever starts the page can add --seconds."
             ) from None
         except LostError:
+            most, remedy = self._most_memory()
             raise LimitError(
-                f"Opening {name} took more memory than {size_text(self._bounds.memory)}, or "
-                "crashed, and was stopped; whoever starts the page can add --memory."
+                f"Opening {name} took more memory than {most}, or crashed, and was stopped; "
+                f"whoever starts the page can {remedy}."
             ) from None
         found = pickle.loads(data)
         if isinstance(found, RefexplorerError):
@@ -105,6 +107,13 @@ class ConfinedOpening:
         references.source = source
         opened: ReferenceSet = references
         return opened
+
+    def _most_memory(self) -> tuple[str, str]:
+        """Say what a child may take, and what gives it more; limits of this process are its own."""
+        most = memory.limit()
+        if most is None or most >= OWN_MEMORY + self._bounds.memory:
+            return size_text(self._bounds.memory), "add --memory"
+        return size_text(most), "raise what its processes may take (`ulimit -v`)"
 
 
 def _work(head: Head, data: bytes, answering: Answering) -> None:

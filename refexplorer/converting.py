@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from refexplorer.data.access.urls import resolve
 from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.files.atomic import Check, write_blocks, writing
+from refexplorer.formats.files.atomic import Check, check_free, write_blocks, writing
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.opening import open_references
@@ -147,7 +147,8 @@ class _Converter:
             self._inlining = Inlining(how.inline, files.cat, spool)
         self._outline: BinaryIO | None = None
         if how.outline is not None:
-            self._outline = opened.enter_context(writing(Path(how.outline), as_it_is=True))
+            outline = writing(Path(how.outline), as_it_is=True, overwrite=how.overwrite)
+            self._outline = opened.enter_context(outline)
         self._keys = 0
 
     def run(self) -> int:
@@ -168,10 +169,12 @@ class _Converter:
                 found = infer_table(table, least=1, progress=tell)
             check = self._checked(partial(self._check_v1, table))
             watch = self._watched(len(found.kept), "Writing")
-            write_blocks(target, found.blocks(how.objects, watch), check)
+            blocks = found.blocks(how.objects, watch)
+            write_blocks(target, blocks, check, overwrite=how.overwrite)
         else:
             blocks = v0_blocks(self._first("Writing"), how.objects)
-            write_blocks(target, blocks, self._checked(self._check_v0))
+            check = self._checked(self._check_v0)
+            write_blocks(target, blocks, check, overwrite=how.overwrite)
         return self._keys
 
     @contextmanager
@@ -281,10 +284,8 @@ def _check_output(refs: ReferenceSet, target: Path, how: Conversion) -> None:
             continue
         if refs.source.location is not None and place.resolve() == _place_of(refs):
             raise SourceError(f"{str(place)!r} is the source itself; choose another name.")
-        if place.exists() and not how.overwrite:
-            raise SourceError(
-                f"{str(place)!r} exists; choose another name, or pass overwrite=True."
-            )
+        if not how.overwrite:
+            check_free(place)
 
 
 def _place_of(refs: ReferenceSet) -> Path:
@@ -292,7 +293,7 @@ def _place_of(refs: ReferenceSet) -> Path:
 
 
 def _places(refs: ReferenceSet, target: Path, how: Conversion) -> Iterator[Callable[[str], str]]:
-    """Yield what makes URLs absolute or relative."""
+    """Yield the changes that make URLs absolute or relative."""
     if how.absolute and refs.source.location is not None:
         yield partial(resolve, location=refs.source.location)
     if how.relative:

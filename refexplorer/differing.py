@@ -23,7 +23,7 @@ from refexplorer.spec.core.references import Base64, Inline
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between two sets: the summary, and pages of details.
+    """The differences between two sets: the summary, and pages of details.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Difference:
         return tuple(dict.fromkeys([*self.before.arrays(), *self.after.arrays()]))
 
     def grid(self, path: str) -> np.ndarray:
-        """Return what became of each chunk of the array at a path.
+        """Return the change of each chunk of the array at a path.
 
         Returns
         -------
@@ -187,7 +187,7 @@ def _decided(
 
 
 def _bytes_of(refs: ReferenceSet, keys: list[str], allow: Collection[str]) -> Mapping[str, bytes]:
-    """Read the bytes of keys; what cannot be read is left out."""
+    """Read the bytes of keys; what cannot be read is skipped."""
     read: dict[str, bytes] = refs.filesystem(allow=allow).cat(keys, on_error="omit") if keys else {}
     return read
 

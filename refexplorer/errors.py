@@ -93,7 +93,7 @@ class DecodeError(RefexplorerError):
 
 
 class LeftOutWarning(UserWarning):
-    """A reader will take keys of a set for missing: left out, or where it does not look."""
+    """A reader will take keys of a set for missing: rejected ones, or where it does not look."""
 
 
 class FormWarning(UserWarning):
@@ -105,7 +105,7 @@ class LimitError(RefexplorerError):
 
 
 class InternalError(RefexplorerError):
-    """What was read contradicts itself, so nothing is given: a bug of refexplorer.
+    """Data contradicts itself, so nothing is returned: a bug of refexplorer.
 
     It exists because Zarr takes `KeyError` and `FileNotFoundError` for "no such chunk" and goes on
     with fill values, which would hide a bug behind values that look like data.

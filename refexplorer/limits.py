@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one reference set may cost; pass as ``limits=`` to raise a single bound.
+    """The limits of one reference set; pass as ``limits=`` to raise a single bound.
 
     Sizes are in bytes.
     """
@@ -19,7 +19,7 @@ class Limits:
     json_depth: int = 200
     """Nesting of a JSON document."""
     key_bytes: int = 64 * 1024
-    """Length of an explicit key; a longer one is left out. A template makes the generated ones."""
+    """Length of an explicit key; a longer one is rejected. A template makes the generated ones."""
     template_chars: int = 64 * 1024
     """Length of any text that a template makes, intermediate ones included."""
     template_steps: int = 10_000
@@ -46,7 +46,7 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What the visitors of a page may take of the machine that serves it.
+    """The limits of the visitors of a page, on the machine that serves it.
 
     Attributes
     ----------

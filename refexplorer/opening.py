@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from refexplorer import memory
 from refexplorer.errors import SourceError, SpecError
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.forms.finding import Locate, read_source
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.store import read_store
+from refexplorer.formats.reader_notes import document_notes, note_encoding
 from refexplorer.formats.reader_runs import run as run_readers
 from refexplorer.formats.reader_runs import store_dialects
 from refexplorer.formats.source import DOCUMENTS, Source, cause
@@ -69,12 +71,13 @@ def open_references(
     SpecError
         If it is no reference set: not JSON, not an object, a wrong version.
     LimitError
-        If it is larger than the limits allow.
+        If it is larger than the limits or the memory allow.
     """
     limits = limits or DEFAULT_LIMITS
     locate = _located(source, storage_options, limits)
-    read = read_source(source, storage_options, limits, locate, progress=progress)
-    return set_of(read, limits, templates, storage_options, trusted, progress)
+    with memory.told():
+        read = read_source(source, storage_options, limits, locate, progress=progress)
+        return set_of(read, limits, templates, storage_options, trusted, progress)
 
 
 def open_guarded(
@@ -178,14 +181,18 @@ def expand(
     if isinstance(document, str):
         document = document.encode("utf-8", "surrogatepass")
     source = read_source(document, None, DEFAULT_LIMITS)
-    _, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
-    return expand_document(read, locator_of(source))
+    written, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
+    locate = locator_of(source)
+    expansion = expand_document(read, locate)
+    notes = document_notes(written, read, expansion.diagnostics)
+    note_encoding(source, notes)
+    return replace(expansion, diagnostics=expansion.diagnostics + notes.freeze(locate))
 
 
 def dialects(
     source: object, *, templates: Mapping[str, str] | None = None, run: bool = False
 ) -> Dialects:
-    """Tell what each reader makes of a set, by rule and with the reason.
+    """Predict how each reader reads a set, by rule and with the reason.
 
     Parameters
     ----------
@@ -212,7 +219,7 @@ def dialects(
 def renditions(
     document: bytes, *, templates: Mapping[str, str] | None = None
 ) -> dict[str, Rendition]:
-    """Return what each reader makes of single keys of a JSON document, by the reader's name.
+    """Return single keys of a JSON document as each reader has them, by the reader's name.
 
     Raises
     ------

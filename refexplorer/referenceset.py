@@ -15,6 +15,7 @@ from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.writer import RECORD_SIZE
+from refexplorer.formats.reader_notes import COMPARED_KEYS, reader_notes, too_many_to_compare
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.refset.chunks.array_metadata import arrays_of
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from refexplorer.data.read.chunk_reader import Reading
     from refexplorer.data.read.estimates import Estimate
     from refexplorer.data.read.ladder import Ladder
+    from refexplorer.data.read.why import Why
     from refexplorer.data.verify.report.verification import Verification
     from refexplorer.spec.core.diagnostics import Locator
 
@@ -142,7 +144,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong or odd, errors first; found when it is first asked for."""
+        """The diagnostics, errors first; found when they are first asked for."""
         from refexplorer.data.lint.codec_rules import lint_codecs
         from refexplorer.data.lint.value_rules import lint_values
 
@@ -153,7 +155,15 @@ class ReferenceSet(Mapping[str, Reference]):
         lint(self._opened, version, self._base, findings)
         decodable = lint_codecs(self._opened, self._base, findings)
         lint_values(self._opened, self.limits, decodable, self._base, findings)
+        findings.extend(self._reader_notes(tuple(findings)))
         return findings.freeze(locator_of(self.source))
+
+    def _reader_notes(self, noted: Collection[Diagnostic]) -> Findings:
+        given = self._internals.contents.templates.items()
+        templates = {name: each.text for name, each in given if each.text or each.literal}
+        if self._opened.table.count > COMPARED_KEYS:  # they would be held twice at a time
+            return too_many_to_compare(self._opened.table.count)
+        return reader_notes(self.source, templates, self.limits, self.trusted, noted)
 
     @property
     def error_count(self) -> int:
@@ -163,7 +173,7 @@ class ReferenceSet(Mapping[str, Reference]):
         )
 
     def left_out(self, key: str) -> Diagnostic | None:
-        """Return the error because of which a key of the source is not in the set.
+        """Return the error because of which a key of the source was rejected.
 
         None if it is in the set, or the source has no such key. In a large document only the
         pointer says where.
@@ -290,7 +300,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return None if found is None else (found[0].path, found[1])
 
     def chunk_grid(self, path: str) -> ChunkReferences:
-        """Return what each chunk of the array at a path refers to, on the grid of its chunks.
+        """Return the references of the array at a path, on the grid of its chunks.
 
         Raises
         ------
@@ -659,6 +669,38 @@ class ReferenceSet(Mapping[str, Reference]):
 
         return read_chunk(self, array, tuple(index), self._targets(allow, storage_options))
 
+    def why(
+        self,
+        array: str,
+        index: Sequence[int],
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Why:
+        """Find the reason for one value: no reference, failed, masked, scaled, or so in the data.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        index
+            A place for each dimension; negative ones count from the end.
+        allow, storage_options
+            As the class says.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        DecodeError
+            If the array has no such place.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.read.why import why
+
+        return why(self, array, index, self._targets(allow, storage_options))
+
     def ladder(
         self,
         key: str,
@@ -695,12 +737,12 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @cached_property
     def _locate(self) -> Locator | None:
-        """What finds a pointer in the text; what it walked through it does not walk again."""
+        """A function that finds a pointer in the text, and walks through no part of it twice."""
         return locator_of(self.source)
 
     @property
     def _base(self) -> str:
-        """What the pointer of an explicit key starts with."""
+        """The start of the pointer of an explicit key."""
         return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
 
     @cached_property
@@ -719,7 +761,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return Targets(policy, self._options(storage_options), self.limits)
 
     def _warn_of_errors(self) -> None:
-        """Warn of left-out keys; where not even their names are known, they read as fill values."""
+        """Warn of rejected keys; where not even their names are known, they read as fill values."""
         if errors := self.error_count:
             warnings.warn(
                 f"{self.source.name} has {errors:,} errors. Reading a chunk that they reject "

@@ -19,6 +19,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
         {"pickling"},
         {"errors", "limits", "markup"},
+        {"memory"},
         {"spec"},
         {"formats"},
         {"refset"},
@@ -33,12 +34,20 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"cli"},
     ),
     "spec": ({"core", "schema"}, {"templates"}, {"gen"}, {"document"}, {"dialects"}),
+    "spec.templates": (
+        {"syntax", "operations"},
+        {"filters", "template", "formatted_integers", "integers"},
+        {"lowering"},
+        {"compiler"},
+        {"trusted", "vectors"},
+    ),
     "formats": (
         {"buffers", "files"},
         {"json"},
         {"icechunk", "source"},
         {"locating", "parquet"},
         {"documents", "forms", "reader_runs"},
+        {"reader_notes"},
     ),
     "refset": (
         {"columns"},

@@ -27,7 +27,7 @@ extension_dirs["refexplorer"] = FOLDER
 
 
 class Controller(Protocol):
-    """What a view asks of Python; see refexplorer/reference/PROTOCOL.md."""
+    """The controller of a view; see refexplorer/reference/PROTOCOL.md."""
 
     post: Callable[[Message, Buffers], None]
 

@@ -98,6 +98,6 @@ class Library:
         return self._openings.open(upload.name, opening, watch)
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
-        """Say what the targets of a set may be read from: its own folder, too, if it is ours."""
+        """Return where targets of a set may be read from: its own folder, too, if it is ours."""
         location = references.source.location
         return (*self._allow, location) if location in self._homes else self._allow

@@ -31,11 +31,14 @@ class OpeningWatch:
         Takes the bytes that were read, and those of the file.
     is_wanted
         Asked each time; what nobody waits for is stopped.
+    between
+        Seconds from one telling to the next.
     """
 
-    def __init__(self, tell: Tell, is_wanted: Callable[[], bool]) -> None:
+    def __init__(self, tell: Tell, is_wanted: Callable[[], bool], between: float = BETWEEN) -> None:
         self._tell = tell
         self._is_wanted = is_wanted
+        self._between = between
         self._told = time.monotonic()
 
     def __call__(self, done: int, size: int) -> None:
@@ -48,7 +51,7 @@ class OpeningWatch:
         """
         self.check()
         now = time.monotonic()
-        if now - self._told >= BETWEEN:
+        if now - self._told >= self._between:
             self._told = now
             self._tell(done, size)
 

@@ -32,7 +32,7 @@ from refexplorer.views.wire.page_messages import (
 )
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
-_SHOWN_CHARS = 10_000_000
+SHOWN_CHARS = 10_000_000
 """Of a document that the editor shows, a part at a time if it is large; of more, each look at it
 takes longer than a second."""
 _NO_TEXT = (
@@ -54,10 +54,13 @@ class ServedPage:
     ----------
     library
         What may be opened.
+    shown_chars
+        Characters of a document that its editor takes.
     """
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, shown_chars: int = SHOWN_CHARS) -> None:
         self._library = library
+        self._shown_chars = shown_chars
         self._references: ReferenceSet | None = None
         self._source = ""
         self._upload: Upload | None = None
@@ -225,10 +228,11 @@ class ServedPage:
         """Return the text of the set, or an example and a notice of why it is one."""
         self._editor_notice = ""
         if (references := self._references) is not None:
-            text = references.source.text_within(_SHOWN_CHARS)
+            text = references.source.text_within(self._shown_chars)
             if text is not None:
                 return text
-            self._editor_notice = _NO_TEXT.format(escape(references.source.name), _SHOWN_CHARS)
+            name = escape(references.source.name)
+            self._editor_notice = _NO_TEXT.format(name, self._shown_chars)
         return demo.path("spec.v1.json").read_text(encoding="utf-8")
 
     def _tell(self) -> None:

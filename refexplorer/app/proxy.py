@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 START_SECONDS = 60
+"""The five seconds of jupyter-server-proxy pass while Panel is imported on a busy hub."""
 
 
 def setup() -> dict[str, Any]:

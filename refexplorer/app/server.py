@@ -17,6 +17,7 @@ from bokeh.util.warnings import BokehUserWarning
 from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
+from refexplorer.app.components import EditorView, ExplorerView, Frame
 from refexplorer.app.headers import Headers, Nonced
 from refexplorer.app.library import Library
 from refexplorer.app.opening import Openings
@@ -130,8 +131,8 @@ def serve(
 
 def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Library]:
     """Open the source once for everybody, before anything listens."""
-    for view in ("explorer", "editor", "page"):
-        bundle_path(view)
+    for view in (Frame, ExplorerView, EditorView):
+        bundle_path(view._bundle.stem)
     if source is None:
         return None, library
     references = source if isinstance(source, ReferenceSet) else open_references(source)
@@ -185,7 +186,7 @@ def _free_port(address: str) -> int:
 
 
 def _own_names(address: str) -> list[str]:
-    """Return what browsers may call this server; any other name could be somebody's trap."""
+    """Return the names of this server for browsers; any other could be somebody's trap."""
     names = ["localhost", "127.0.0.1"]
     if address not in _LOOPBACK:
         names += [address, socket.gethostname(), socket.getfqdn()]

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from refexplorer.cli.ending import INTERRUPTED, ended_by_signals
+
 if TYPE_CHECKING:
     from typer import BadParameter, Typer
     from typer.models import CommandInfo
 
 UNREADABLE = 2
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,9 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        return _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
-    except KeyboardInterrupt:  # also while modules are loaded
-        return INTERRUPTED
+        return _interruptible(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
     except (BrokenPipeError, SystemExit) as ended:
         if not _is_closed_pipe(ended):
             raise
@@ -46,7 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
+def _interruptible(arguments: list[str]) -> int:
+    with ended_by_signals() as ending:
+        try:
+            status = _run(arguments)
+        except KeyboardInterrupt:  # while modules are loaded; later typer makes it a status
+            status = INTERRUPTED
+        return ending.status if status == INTERRUPTED else status
+
+
 def _run(arguments: list[str]) -> int:
+    from refexplorer import memory
     from refexplorer.cli.commands import usage_errors
     from refexplorer.errors import RefexplorerError
 
@@ -60,11 +69,16 @@ def _run(arguments: list[str]) -> int:
         return _refuse(str(error))
     except BrokenPipeError:
         raise
-    except OSError as error:
+    except Exception as error:
+        return _refuse(memory.too_little() if memory.is_lacking(error) else _unforeseen(error))
+
+
+def _unforeseen(error: Exception) -> str:
+    if isinstance(error, OSError):
         place = error.filename or "The output"
-        return _refuse(f"{place} cannot be read or written: {error.strerror or error}.")
-    except Exception as error:  # a fault of ours: still no traceback for who only looks
-        return _refuse(f"This should not happen: {type(error).__name__}: {error}.")
+        return f"{place} cannot be read or written: {error.strerror or error}."
+    # a fault of ours: still no traceback for who only looks
+    return f"This should not happen: {type(error).__name__}: {error}."
 
 
 def load_app() -> Typer:
@@ -74,7 +88,8 @@ def load_app() -> Typer:
     import refexplorer.cli.page_commands
     import refexplorer.cli.set_commands
     import refexplorer.cli.spec_commands
-    import refexplorer.cli.verify_command  # noqa: F401  its commands join the others
+    import refexplorer.cli.verify_command
+    import refexplorer.cli.why_command  # noqa: F401  its commands join the others
     from refexplorer.cli.commands import app
     from refexplorer.cli.examples import EXAMPLES, epilog
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
@@ -13,6 +14,9 @@ import typer
 from refexplorer.cli import output
 from refexplorer.cli.nearby import no_folder
 from refexplorer.display.text import beside_text
+from refexplorer.errors import LimitError, SourceError
+from refexplorer.formats.forms.finding import NamedBytes
+from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.queries.summary import Summary
@@ -24,12 +28,17 @@ from refexplorer.spec.document.expansion import check_expandable
 usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
 """The base of all errors of a wrong call; typer has no public name for it."""
 HAS_ERRORS = 1
+STANDARD_INPUT = "-"
+_PIECE = 2**20
 PAGE_ROWS = 1000
 TERMINAL_ROWS = 100
 FIRST_OF_A_GROUP = 3
 
 SourceArgument = Annotated[
-    str, typer.Argument(help="A JSON file (plain, gzip, zstd), parquet folder or URL.")
+    str,
+    typer.Argument(
+        help="A JSON file (plain, gzip, zstd), parquet folder or URL; - is standard input."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
 
@@ -127,7 +136,7 @@ def info(
     shown = facts | {"bytes": _bytes_cell(summary)}
     rows = ((name.replace("_", " "), _words(value)) for name, value in shown.items())
     output.write_rows(("", ""), rows)
-    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Left out")
+    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Rejected")
     output.write_line()
     output.write_rows(columns, (_array_row(array) for array in _arrays(refs)))
     return status_of(refs)
@@ -219,7 +228,30 @@ def _diagnostic_lines(diagnostics: tuple[Diagnostic, ...], every: bool) -> Itera
 def open_set(source: str, templates: Mapping[str, str] | None = None) -> ReferenceSet:
     """Open a set, saying on stderr how far it is."""
     with output.saying_warnings(), output.reading(f"Opening {source}") as progress:
-        return open_references(source, templates=templates, progress=progress)
+        return open_references(given(source), templates=templates, progress=progress)
+
+
+def given(source: str) -> str | bytes:
+    """Return a source as it is, or what standard input has if it is ``-``.
+
+    Raises
+    ------
+    LimitError
+        If there are more than `Limits.document_bytes`.
+    """
+    if source != STANDARD_INPUT:
+        return source
+    most, pieces, count = DEFAULT_LIMITS.document_bytes, list[bytes](), 0
+    if sys.stdin is None:
+        raise SourceError("Standard input is closed.")
+    while piece := sys.stdin.buffer.read(_PIECE):
+        pieces.append(piece)
+        count += len(piece)
+        if count > most:
+            raise LimitError(f"Standard input has more than {most:,} bytes.")
+    found = NamedBytes(b"".join(pieces))
+    found.name = "standard input"
+    return found
 
 
 def _level_at(refs: ReferenceSet, path: str) -> tuple[str, int]:
@@ -287,7 +319,7 @@ def status_of(refs: ReferenceSet) -> int:
 
 
 def size_cell(size: int | None) -> int | str:
-    """Return what a table says of a size in bytes."""
+    """Return a size in bytes as the cell of a table."""
     return "not known" if size is None else size
 
 

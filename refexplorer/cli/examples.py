@@ -11,6 +11,7 @@ EXAMPLES = {
     "info": {
         "refexplorer info combined.json": "what there is, array by array",
         "refexplorer info combined.json --json": "the same for a program",
+        "cat combined.json | refexplorer info -": "from standard input",
     },
     "find": {
         "refexplorer find combined.json 'sst/*.0.1'": "by glob",
@@ -19,6 +20,9 @@ EXAMPLES = {
     },
     "explain": {
         "refexplorer explain combined.json wind/7.0.0": "each template, gen and dimension",
+    },
+    "why": {
+        "refexplorer why combined.json sst 0,10,20 --allow .": "why this value is what it is",
     },
     "expand": {
         "refexplorer expand combined.json > v0.json": "as one V0 document",

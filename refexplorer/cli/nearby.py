@@ -28,6 +28,15 @@ def no_folder(refs: ReferenceSet, path: str) -> SourceError:
     return SourceError(f"{refs.source.name} has nothing at {path!r}{_near(refs, path)}.")
 
 
+def no_array(refs: ReferenceSet, path: str) -> SourceError:
+    """Return the error for a path at which no array is."""
+    if is_folder(refs, path):
+        return SourceError(
+            f"{path!r} of {refs.source.name} is no array; `refexplorer info` lists the arrays."
+        )
+    return no_folder(refs, path)
+
+
 def is_folder(refs: ReferenceSet, path: str) -> bool:
     """Tell whether there are keys below a path."""
     try:

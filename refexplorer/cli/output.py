@@ -40,7 +40,7 @@ def say(sentence: str) -> None:
 
 @contextmanager
 def saying_warnings() -> Iterator[None]:
-    """Tell what is warned of in a line each, without the place in code."""
+    """Print each warning as one line, without the place in code."""
     with warnings.catch_warnings(record=True) as caught:
         for category in (LeftOutWarning, FormWarning):
             warnings.simplefilter("always", category)
@@ -170,7 +170,7 @@ def at_most(items: Iterable[Item], limit: int | None) -> Iterator[Item]:
 
 
 def cell(value: object) -> str:
-    """Return what stands for a value in a table."""
+    """Return a value as the cell of a table."""
     return "" if value is None else escape(str(value))
 
 

@@ -92,7 +92,7 @@ def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False)
 
 
 def _announcer(as_json: bool) -> Callable[[str], None]:
-    """Return what prints the address; a pipe gets it at once, since the page goes on."""
+    """Return a function that prints the address; a pipe gets it at once, since the page goes on."""
 
     def announce(url: str) -> None:
         if as_json:

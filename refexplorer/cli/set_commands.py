@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import HAS_ERRORS, AsJson, SourceArgument, app, open_set, status_of
+from refexplorer.cli.commands import (
+    HAS_ERRORS,
+    STANDARD_INPUT,
+    AsJson,
+    SourceArgument,
+    app,
+    open_set,
+    status_of,
+)
 from refexplorer.errors import SourceError
 
 if TYPE_CHECKING:
@@ -86,6 +94,8 @@ def diff(
     from refexplorer.differing import diff as difference_of
     from refexplorer.display.difference import MARKS, reference_text, sentences, title
 
+    if before == after == STANDARD_INPUT:
+        raise typer.BadParameter("Only one of the two sets can come from standard input.")
     sides = [open_set(source) for source in (before, after)]
     with output.waiting(f"Comparing {sides[0].source.name} with {sides[1].source.name}"):
         found = difference_of(*sides, read=read, allow=allow or [])

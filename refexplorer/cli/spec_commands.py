@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
+from refexplorer.cli.commands import AsJson, SourceArgument, app, given, open_set, status_of
 from refexplorer.cli.nearby import no_key
 from refexplorer.opening import dialects as dialects_of
 from refexplorer.spec.core.references import Kind
@@ -78,7 +78,7 @@ def dialects(
     as_json: AsJson = False,
 ) -> int:
     """Tell what each reader makes of the set, and why."""
-    found = dialects_of(source, run=run)
+    found = dialects_of(given(source), run=run)
     if as_json:
         output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in found))
     else:

@@ -229,7 +229,7 @@ class Children:
 
 
 class Answering:
-    """What a child answers with, given to the one that does its work."""
+    """The way for a child's work to answer."""
 
     def __init__(self, answers: IO[bytes]) -> None:
         self._answers = answers

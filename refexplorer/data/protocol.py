@@ -24,7 +24,7 @@ class Opened(Backed, Protocol):
 
     @property
     def limits(self) -> Limits:
-        """What reading it may cost."""
+        """The limits of reading it."""
 
     def __getitem__(self, key: str, /) -> Reference:
         """Return the reference of a key; KeyError if there is none."""
@@ -33,7 +33,7 @@ class Opened(Backed, Protocol):
         """Return the reference of a key; None if there is none, or if a template fails for it."""
 
     def left_out(self, key: str) -> Diagnostic | None:
-        """Return the error because of which a key of the source is not in the set, or None."""
+        """Return the error because of which a key of the source was rejected, or None."""
 
     def __contains__(self, key: object, /) -> bool:
         """Whether there is such a key."""

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What a server was asked for since it was last looked at.
+    """The requests to a server since the last look.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class SlowServer:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def traffic(self) -> Traffic:
-        """Return what was asked for since the last call, and count from 0 again."""
+        """Return the requests since the last call, and count from 0 again."""
         with self._counting:
             seen, self._traffic = self._traffic, Traffic(0, 0)
         return seen

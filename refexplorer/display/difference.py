@@ -40,7 +40,7 @@ class Sided(Protocol):
 
 
 class ShownDifference(Protocol):
-    """What is shown of a difference; `refexplorer.differing.Difference` has it all."""
+    """The part of a difference that is shown; `refexplorer.differing.Difference` has it all."""
 
     @property
     def before(self) -> Sided:
@@ -72,11 +72,11 @@ class ShownDifference(Protocol):
 
     @property
     def renames(self) -> tuple[Rename, ...]:
-        """What explains moved targets."""
+        """The rules that explain moved targets."""
 
     @property
     def shifts(self) -> tuple[Shift, ...]:
-        """What explains shifted byte ranges."""
+        """The rules that explain shifted byte ranges."""
 
     @property
     def fields(self) -> tuple[FieldChange, ...]:
@@ -126,7 +126,7 @@ def share(found: ShownDifference) -> float:
 
 
 def sentences(found: ShownDifference) -> Iterator[str]:
-    """Yield what explains the changes."""
+    """Yield sentences that explain the changes."""
     for old, new, keys in found.arrays_moved:
         yield f"What was the array {old!r} is now {new!r}, in {counted(keys, 'key')}."
     for rename in found.renames:

@@ -12,11 +12,11 @@ _CHARS = 200
 
 
 class ShownInference(Protocol):
-    """What is shown of an inference; `refexplorer.inferring.Inference` has it all."""
+    """The part of an inference that is shown; `refexplorer.inferring.Inference` has it all."""
 
     @property
     def name(self) -> str:
-        """What it was inferred from."""
+        """The name of the set that it was inferred from."""
 
     @property
     def size_before(self) -> int:

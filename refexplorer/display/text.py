@@ -26,7 +26,7 @@ class Pictured(Protocol):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong or odd."""
+        """The diagnostics."""
 
     def summary(self, path: str = "") -> Summary:
         """Count what is below a path."""
@@ -36,7 +36,7 @@ class Pictured(Protocol):
 
 
 def summary_text(refs: Pictured) -> str:
-    """Return what a set is, in a few lines."""
+    """Describe a set in a few lines."""
     summary = refs.summary()
     lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
     lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
@@ -70,7 +70,7 @@ def bytes_text(summary: Summary) -> str:
 
 
 def beside_text(summary: Summary) -> str:
-    """Return what ``Summary.bytes`` does not count: whole files; nothing where there are none."""
+    """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
     whole = summary.kinds.get(Kind.URL, 0)
     return f" besides {counted(whole, 'whole file')} of unknown size" if whole else ""
 

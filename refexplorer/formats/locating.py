@@ -10,13 +10,13 @@ from refexplorer.formats.source import Source
 from refexplorer.spec.core.diagnostics import Locator
 
 LOCATED = 10
-"""Places of a large document that are looked up: each costs a look at all of it."""
+"""Positions of a large document that are looked up: each costs a look at all of it."""
 
 _LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 
 
 def locator_of(source: Source) -> Locator | None:
-    """Return what finds a pointer in the text of a source, which is read when it is needed."""
+    """Return a function that finds a pointer in the text of a source, read when it is needed."""
     if source.content is None:
         return None
     content, walked, asked = source.content, list[Positions](), count()

@@ -35,7 +35,7 @@ _LOST = "A missing or damaged record file reads as fill values, without a warnin
 
 
 def store_dialects(store: ParquetStore) -> Dialects:
-    """Return what the specification and each reader make of a parquet store.
+    """Return the verdicts of the specification and of each reader on a parquet store.
 
     Record files are not read, so rows are not judged.
     """

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from refexplorer import memory
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.entries import Entries
 from refexplorer.formats.files.compression import PlainStream, plain_bytes
@@ -95,7 +96,7 @@ class Source:
         return None if text is None or len(text) > chars else text
 
     def portable(self) -> Source:
-        """Return what of it goes to other processes: no large document that is held in memory.
+        """Return the part that goes to other processes: no large document that is held in memory.
 
         Without its document a set tells pointers, but no lines, and no references as written.
         """
@@ -136,6 +137,8 @@ def cause(error: BaseException) -> str:
     """Say in a few words why a source cannot be read."""
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
+    if memory.is_lacking(error):
+        return "there is not enough memory"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     return str(error).strip().rstrip(".") or type(error).__name__

@@ -5,12 +5,10 @@ import { build, context } from "esbuild";
 import { compile } from "json-schema-to-typescript";
 
 const outdir = "../widgets/static";
+// What has a bundle of its own has an index.tsx; hatch_build.py finds them likewise.
+const entries = (await readdir("src", { recursive: true })).filter((path) => /^[^/\\]+[/\\]index\.tsx$/.test(path));
 const options = {
-  entryPoints: {
-    explorer: "src/explorer/index.tsx",
-    editor: "src/editor/index.tsx",
-    page: "src/page/index.tsx",
-  },
+  entryPoints: entries.map((path) => ({ in: `src/${path}`, out: path.split(/[/\\]/)[0] })),
   outdir,
   bundle: true,
   format: "esm",

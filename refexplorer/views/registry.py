@@ -113,7 +113,7 @@ def part_named(name: str) -> ExplorerPart:
 
 
 def described() -> list[dict[str, object]]:
-    """Return what the front end has to know of each part to offer it."""
+    """Describe each part as the front end needs it to offer it."""
     return [
         {"name": part.name, "label": part.label, "title": part.title, "tab": part.tab}
         for part in PARTS
@@ -127,11 +127,11 @@ def screens() -> list[dict[str, object]]:
 
 
 def addressed() -> tuple[str, ...]:
-    """Return what an address may name as its view; the first tab has no name."""
+    """Return the views that an address may name; the first tab has no name."""
     return (*[part.name for part in PARTS if part.tab][1:], *SCREENS)
 
 
-def still_html(controller: snapshot.Shown, name: str) -> str:
+def snapshot_html(controller: snapshot.SnapshotExplorer, name: str) -> str:
     """Return the explorer, or the part of that name, as it is now.
 
     At most `LONGEST` characters; no script, no style needed.
@@ -140,6 +140,6 @@ def still_html(controller: snapshot.Shown, name: str) -> str:
     return snapshot.html(controller, [section for part in parts for section in part.static])
 
 
-def still_text(controller: snapshot.Shown, name: str) -> str:
+def snapshot_text(controller: snapshot.SnapshotExplorer, name: str) -> str:
     """Return the explorer, or the part of that name, as one line of text."""
     return snapshot.text(controller, EXPLORER if name == EXPLORER else f"{name} view")

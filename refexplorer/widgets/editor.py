@@ -16,11 +16,11 @@ from refexplorer.views.wire.editor_messages import Explore
 from refexplorer.views.wire.messages import Done
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.explorer import Explorer
-from refexplorer.widgets.static_html import StillWidget
+from refexplorer.widgets.static_html import SnapshotWidget
 from refexplorer.widgets.traits import ReferencesTrait
 
 
-class TemplateEditor(StillWidget):
+class TemplateEditor(SnapshotWidget):
     """Write a version 1 reference set and watch the version 0 keys that it makes.
 
     Parameters
@@ -85,7 +85,7 @@ class TemplateEditor(StillWidget):
     def _esm(self) -> str:
         return bundle_text("editor")
 
-    def _still(self) -> tuple[str, str]:
+    def _snapshot(self) -> tuple[str, str]:
         return EDITOR.html(self._controller), editor_text(self._controller)
 
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:

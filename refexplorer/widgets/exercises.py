@@ -44,7 +44,7 @@ class Exercises(TemplateEditor):
     def __init__(self, exercise: str | None = None, *, solved: Iterable[str] = ()) -> None:
         self._host(ExercisesController(exercise, solved))
 
-    def _still(self) -> tuple[str, str]:
+    def _snapshot(self) -> tuple[str, str]:
         return EXERCISES.html(self._controller), editor_text(self._controller)
 
     def _take(self) -> None:

@@ -13,14 +13,14 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.maps.map_changes import Comparison
-from refexplorer.views.registry import EXPLORER, described, part_named, still_html, still_text
+from refexplorer.views.registry import EXPLORER, described, part_named, snapshot_html, snapshot_text
 from refexplorer.views.snapshots.explorer_snapshot import complete
 from refexplorer.views.wire.answering import event, nowhere
-from refexplorer.views.wire.explorer_messages import Greet, Opened, TreeRows
+from refexplorer.views.wire.explorer_messages import GreetExplorer, SourceChanged, TreeRows
 from refexplorer.views.wire.json_form import to_wire
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.opening_bar import open_watched
-from refexplorer.widgets.static_html import StillWidget
+from refexplorer.widgets.static_html import SnapshotWidget
 from refexplorer.widgets.traits import ReferencesTrait
 
 _OPENING = tuple(inspect.signature(open_references).parameters)[1:]
@@ -28,8 +28,8 @@ FIRST_ROWS = 60
 """Rows that a view begins with."""
 
 
-class ReferencesWidget(StillWidget):
-    """What the explorer and its parts have in common: a set, a selection, and Python for it.
+class ReferencesWidget(SnapshotWidget):
+    """The common base of the explorer and its parts: a set, a selection, and Python for it.
 
     Parameters
     ----------
@@ -112,8 +112,10 @@ class ReferencesWidget(StillWidget):
     def _esm(self) -> str:
         return bundle_text("explorer")
 
-    def _still(self) -> tuple[str, str]:
-        return still_html(self._controller, self.part), still_text(self._controller, self.part)
+    def _snapshot(self) -> tuple[str, str]:
+        return snapshot_html(self._controller, self.part), snapshot_text(
+            self._controller, self.part
+        )
 
     def save_static(self) -> None:
         """Put the state as it is now into the outputs where the widget was displayed last.
@@ -149,7 +151,7 @@ class ReferencesWidget(StillWidget):
         self.selection = ""
         self.code = self._controller.code
         self.set_trait("first", {})
-        self.send(*event(Opened()))
+        self.send(*event(SourceChanged()))
 
 
 class Explorer(ReferencesWidget):
@@ -204,7 +206,7 @@ def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
 
 def _asked_first(controller: ExplorerController) -> dict[str, Any]:
     """Return the answers to what every view asks first, so that the first one need not ask."""
-    asked = map(to_wire, (Greet(), TreeRows(start=0, n=FIRST_ROWS)))
+    asked = map(to_wire, (GreetExplorer(), TreeRows(start=0, n=FIRST_ROWS)))
     answers = {message["op"]: controller.handle(message)[0][0] for message in asked}
     return {} if any("error" in answer for answer in answers.values()) else answers
 

@@ -9,7 +9,7 @@ import anywidget
 from IPython.display import display, update_display
 
 
-class StillWidget(anywidget.AnyWidget):
+class SnapshotWidget(anywidget.AnyWidget):
     """A widget with HTML and text of its state in its output.
 
     A host that shows widgets shows the live view alone; GitHub, nbviewer and nbconvert, which do
@@ -18,7 +18,7 @@ class StillWidget(anywidget.AnyWidget):
 
     _display_id: str | None = None
 
-    def _still(self) -> tuple[str, str]:
+    def _snapshot(self) -> tuple[str, str]:
         """Return the state as HTML and as text."""
         raise NotImplementedError
 
@@ -38,7 +38,7 @@ class StillWidget(anywidget.AnyWidget):
 
     def _bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_() or ({}, {})
-        html, text = self._still()
+        html, text = self._snapshot()
         return {**data, "text/html": html, "text/plain": text}, metadata
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from refexplorer.app import opening
 from refexplorer.app.library import Library
 from refexplorer.app.opening import Openings, OpeningWatch
 from refexplorer.app.page import ServedPage
@@ -20,7 +19,7 @@ from refexplorer.limits import Bounds
 from refexplorer.opening import open_references
 from tests.helpers.costly import COSTLY, bomb
 from tests.helpers.servers import RangeServer, range_server
-from tests.helpers.visiting import choose, hear
+from tests.helpers.visiting import hear
 
 pytestmark = pytest.mark.child
 
@@ -49,19 +48,18 @@ def entries(count: int) -> str:
     return "{" + ", ".join(each) + "}"
 
 
-def test_bytes_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "BETWEEN", 0)
+def test_bytes_of_bytes(tmp_path: Path) -> None:
     large = tmp_path / "large.json"
     large.write_text(entries(1_500_000))
-    page = ServedPage(Library(allow=[str(tmp_path)]))
-    seen: list[list[int]] = []
-    page._frame.param.watch(lambda event: seen.append(event.new), "opened")
-    choose(page, str(large))
-    assert page._frame.title == "large.json"
-    told = [each for each in seen if each]
+    told: list[tuple[int, int]] = []
+    watch = OpeningWatch(lambda *bytes: told.append(bytes), lambda: True, between=0)
+    Library(allow=[str(tmp_path)]).open(str(large), watch)
     assert len(told) > 1
     assert {size for _, size in told} == {large.stat().st_size}
     assert told == sorted(told)
+    page = ServedPage(Library())
+    page._tell_opened(*told[0])
+    assert page._frame.opened == [*told[0]]
 
 
 def test_what_nobody_waits_for_is_stopped(server: RangeServer) -> None:

@@ -50,14 +50,11 @@ def test_a_set_without_text_leaves_the_editor_an_example() -> None:
     assert page._frame.notice == ""
 
 
-def test_a_text_too_long_to_be_edited_is_replaced_with_a_notice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    page = ServedPage(Library())
+def test_a_text_too_long_to_be_edited_is_replaced_with_a_notice() -> None:
     source = demo.path("sst.v1.json")
     size = len(source.read_text())
     for most, said in ((size, False), (size - 1, True)):
-        monkeypatch.setattr(sys.modules[ServedPage.__module__], "_SHOWN_CHARS", most)
+        page = ServedPage(Library(), shown_chars=most)
         page.show(open_references(source))
         page._frame.view = "editor"
         assert ("sst.v1.json" in page._frame.notice) == said
@@ -179,6 +176,7 @@ def test_serving_on_a_taken_port_says_so() -> None:
             serve({"a": "text"}, port=port, open_browser=False)
 
 
+@pytest.mark.server
 def test_panel_serve_takes_the_room() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]

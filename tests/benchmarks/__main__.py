@@ -6,21 +6,29 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import pkgutil
 import platform
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 
 import tests.benchmarks
 from refexplorer import __version__
 from tests.benchmarks.measuring import Case, Measured, measure
 from tests.benchmarks.sets import made
 
-PEERS = ("fsspec", "kerchunk", "virtualizarr", "zarr", "pyarrow", "numpy")
-HEAD = "| work | keys | goal | ours | peer | factor | memory ours / peer | equal |"
+PEERS = (
+    "fsspec", "ujson", "s3fs", "kerchunk", "virtualizarr", "obstore", "zarr", "pyarrow", "numpy",
+)  # fmt: skip
+HEAD = (
+    "| work | keys | goal | ours: CPU | wall | peer: CPU | wall | factor: CPU | wall "
+    "| memory ours / peer | equal |"
+)
 
 
 def main() -> None:
@@ -28,7 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", default="", help="cases whose words or module hold this text")
     parser.add_argument("--large", action="store_true", help="also those of 10^7 keys")
-    parser.add_argument("--runs", type=int, default=5, help="of which the median counts")
+    parser.add_argument("--runs", type=int, default=5, help="of each, in turn")
     parser.add_argument("--keys", type=float, help="make every set of this size instead")
     parser.add_argument("--sets", type=Path, help="folder to keep the sets in")
     chosen = parser.parse_args()
@@ -44,7 +52,11 @@ def main() -> None:
 def _where() -> str:
     versions = ", ".join(f"{name} {found}" for name in PEERS if (found := _version(name)))
     python = platform.python_version()
-    return f"{date.today()}, refexplorer {__version__}, Python {python}, {versions}; CPU time."
+    machine = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    how = "medians and ranges of fresh processes, factors are the medians of pairs"
+    return (
+        f"{date.today()}, {machine}, refexplorer {__version__}, Python {python}, {versions}; {how}."
+    )
 
 
 def _version(name: str) -> str | None:
@@ -68,29 +80,38 @@ def _cases(large: bool, only: str) -> list[Case]:
 
 def _lines(case: Case, path: Path, runs: int) -> list[str]:
     """Return a line for each peer, or one if there is none."""
-    ours = measure(case.ours, path, runs)
-    if case.needs and _version(case.needs) is None:
-        return [_line(case, ours, None, f"{case.needs} is not installed")]
-    if not case.peers:
-        return [_line(case, ours, None, "")]
-    peers = [(peer.__name__, measure(peer, path, runs)) for peer in case.peers]
-    return [_line(case, ours, peer, name) for name, peer in peers]
+    missing = case.needs and _version(case.needs) is None
+    peers = () if missing else case.peers
+    ours, *others = measure([case.ours, *peers], path, runs)
+    if not others:
+        return [_line(case, ours, None, f"{case.needs} is not installed" if missing else "")]
+    return [
+        _line(case, ours, *pair) for pair in zip(others, (p.__name__ for p in peers), strict=True)
+    ]
 
 
 def _line(case: Case, ours: Measured, peer: Measured | None, name: str) -> str:
-    cells = [case.work, f"{case.keys:,}", case.goal, _seconds(ours.seconds)]
+    cells = [case.work, f"{case.keys:,}", case.goal, _range(ours.cpu), _range(ours.wall)]
     if peer is None:
-        cells += [name, "", _megabytes(ours.added), ""]
+        cells += [name, "", "", "", _megabytes(ours.added), ""]
     else:
         share = f"{_megabytes(ours.added)} / {_megabytes(peer.added)} {case.memory_goal}"
-        factor = peer.seconds / ours.seconds
-        cells += [
-            f"{name} {_seconds(peer.seconds)}",
-            f"{factor:,.1f} times",
-            share,
-            _equal(ours, peer),
-        ]
+        cells += [f"{name} {_range(peer.cpu)}", _range(peer.wall)]
+        cells += [_factor(ours.cpu, peer.cpu), _factor(ours.wall, peer.wall)]
+        cells += [share, _equal(ours, peer)]
     return f"| {' | '.join(cells)} |"
+
+
+def _range(times: Sequence[float]) -> str:
+    if len(times) == 1:
+        return _seconds(times[0])
+    return f"{_seconds(median(times))} ({_seconds(min(times))} to {_seconds(max(times))})"
+
+
+def _factor(ours: Sequence[float], peer: Sequence[float]) -> str:
+    """Return the median of the factors of runs that followed each other."""
+    factors = [theirs / own for own, theirs in zip(ours, peer, strict=True)]
+    return f"{median(factors):,.1f} times"
 
 
 def _equal(ours: Measured, peer: Measured) -> str:
@@ -102,7 +123,7 @@ def _equal(ours: Measured, peer: Measured) -> str:
 def _seconds(seconds: float) -> str:
     for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
         if seconds * factor >= 1:
-            return f"{seconds * factor:.2g} {unit}"
+            return f"{float(f'{seconds * factor:.2g}'):g} {unit}"
     return f"{seconds * 1e9:.2g} ns"
 
 

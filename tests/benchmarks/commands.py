@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,10 +68,11 @@ def _run(*arguments: str) -> str:
 
 @contextmanager
 def _children(watch: Watch, sign: int = 1) -> Iterator[None]:
-    """Add the CPU seconds of the processes that are run inside, or take them off."""
-    before = _spent()
+    """Add the time of the processes that are run inside, or take it off."""
+    before, begun = _spent(), time.perf_counter()
     yield
     watch.seconds += sign * (_spent() - before)
+    watch.wall += sign * (time.perf_counter() - begun)
 
 
 def _spent() -> float:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.benchmarks.measuring import Case, Watch, checksum
+from tests.benchmarks.peers import imported_fsspec
 from tests.benchmarks.sets import CELLS, NAMES, WRITERS
 
 LENGTH = 65_536
@@ -71,13 +72,9 @@ def _ours(watch: Watch, path: Path, url: str) -> object:
 
 
 def _fsspec(watch: Watch, path: Path, url: str, protocol: str) -> object:
-    import fsspec
-
     offsets = _offsets(path)
     document = {f"x/{n}": [url, start, LENGTH] for n, start in enumerate(offsets)}
-    filesystem = fsspec.filesystem(
-        "reference", fo=document, remote_protocol=protocol, skip_instance_cache=True
-    )
+    filesystem = imported_fsspec(protocol)(document)
     with watch.running():
         found = filesystem.cat(list(document))
     return _summary(found[key] for key in document)

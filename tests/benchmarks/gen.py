@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.benchmarks.measuring import Case, Watch, checksum
+from tests.benchmarks.peers import imported_fsspec
 
 SAMPLED_ITEMS = 4
 """Gen items of which fsspec expands the first file: 1,920 keys, each of which costs it the same."""
@@ -79,7 +80,7 @@ def columns_of_one_dimension(watch: Watch, path: Path) -> object:
 def one_dimension_fsspec(watch: Watch, path: Path) -> object:
     """Expand the first thousand of them; the time is that of a million."""
     _fsspec(watch, _one_dimension(1000))
-    watch.seconds *= MILLION / 1000
+    watch.scale(MILLION / 1000)
     return None
 
 
@@ -87,7 +88,7 @@ def expand_fsspec(watch: Watch, path: Path) -> object:
     """Expand a sample with jinja2; the time is that of all generated keys."""
     document = json.loads(path.read_bytes())
     references = _fsspec(watch, _cut(document))
-    watch.seconds *= _count(document) / len(references)
+    watch.scale(_count(document) / len(references))
     return checksum(f"{key} {value}" for key, value in references.items())
 
 
@@ -113,7 +114,7 @@ def preview_ours(watch: Watch, path: Path) -> object:
 def render_fsspec(watch: Watch, path: Path) -> object:
     """Render one key, as an average of a sample."""
     references = _fsspec(watch, _cut(json.loads(path.read_bytes())))
-    watch.seconds /= len(references)
+    watch.scale(1 / len(references))
     return None
 
 
@@ -167,14 +168,12 @@ def _count(document: dict[str, Any]) -> int:
 
 
 def _fsspec(watch: Watch, document: dict[str, Any]) -> dict[str, Any]:
-    import fsspec.implementations.memory
-    from fsspec.implementations.reference import ReferenceFileSystem
-
-    memory = fsspec.implementations.memory.MemoryFileSystem()
-    with watch.running():
-        filesystem = ReferenceFileSystem(
-            document, fs={"s3": memory}, simple_templates=False, skip_instance_cache=True
-        )
+    reference_filesystem = imported_fsspec()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "refs.json"
+        path.write_text(json.dumps(document))
+        with watch.running():
+            filesystem = reference_filesystem(str(path), simple_templates=False)
     references: dict[str, Any] = filesystem.references
     return references
 

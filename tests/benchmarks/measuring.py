@@ -1,4 +1,4 @@
-"""One piece of work in an interpreter of its own: CPU seconds and memory, the median of several."""
+"""Pieces of work, each in an interpreter of its own and all in turn: time and memory."""
 
 from __future__ import annotations
 
@@ -10,36 +10,46 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _STATM_PAGES = 1
 
 
 class Watch:
-    """Adds up the CPU time of what runs inside `running`.
+    """Adds up the time of what runs inside `running`.
 
     Attributes
     ----------
     seconds
         CPU seconds of this process, all threads.
+    wall
+        Seconds by the clock.
     added
         Bytes by which the resident memory grew at its highest.
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.wall = 0.0
         self.added = 0
 
     @contextmanager
     def running(self, turns: int = 1) -> Iterator[range]:
         """Time the block, which does its work `turns` times."""
-        before, started = _resident(), time.process_time()
+        before, started, begun = _resident(), time.process_time(), time.perf_counter()
         yield range(turns)
         self.seconds += (time.process_time() - started) / turns
+        self.wall += (time.perf_counter() - begun) / turns
         self.added = max(self.added, _peak() - before)
+
+    def scale(self, factor: float) -> None:
+        """Take the work that was measured for a part of the whole, or for many times it."""
+        self.seconds *= factor
+        self.wall *= factor
 
 
 Work = Callable[[Watch, Path], object]
@@ -78,21 +88,31 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """The median of several runs."""
+    """Several runs: CPU seconds, seconds by the clock, the median of the memory, the result."""
 
-    seconds: float
+    cpu: tuple[float, ...]
+    wall: tuple[float, ...]
     added: int
     result: object
 
 
-def measure(work: Work, path: Path, runs: int) -> Measured:
-    """Run a function several times, each in a fresh interpreter."""
-    found = [_run(work, path) for _ in range(runs)]
+def measure(works: Sequence[Work], path: Path, runs: int) -> list[Measured]:
+    """Run functions in turn, several times, each in a fresh interpreter.
+
+    In turn, so that what else the machine has to do slows all of them alike.
+    """
+    rounds = [[_run(work, path) for work in works] for _ in range(runs)]
+    return [
+        _measured(work, found) for work, found in zip(works, zip(*rounds, strict=True), strict=True)
+    ]
+
+
+def _measured(work: Work, found: Sequence[dict[str, Any]]) -> Measured:
     results = {json.dumps(one["result"]) for one in found}
     assert len(results) == 1, f"{_name(work)} gave different results: {results}"
-    seconds = statistics.median(float(str(one["seconds"])) for one in found)
-    added = statistics.median(int(str(one["added"])) for one in found)
-    return Measured(seconds, int(added), found[0]["result"])
+    cpu, wall = (tuple(one[name] for one in found) for name in ("seconds", "wall"))
+    added = int(statistics.median(one["added"] for one in found))
+    return Measured(cpu, wall, added, found[0]["result"])
 
 
 def checksum(lines: Iterable[str]) -> str:
@@ -107,10 +127,10 @@ def _name(work: Work) -> str:
     return f"{work.__module__}:{work.__qualname__}"
 
 
-def _run(work: Work, path: Path) -> dict[str, object]:
+def _run(work: Work, path: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", __name__, _name(work), str(path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
@@ -129,7 +149,7 @@ def _main(name: str, path: str) -> None:
     module, _, function = name.partition(":")
     watch = Watch()
     result = getattr(importlib.import_module(module), function)(watch, Path(path))
-    found = {"seconds": watch.seconds, "added": watch.added, "result": result}
+    found = {"seconds": watch.seconds, "wall": watch.wall, "added": watch.added, "result": result}
     sys.stdout.write(json.dumps(found) + "\n")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.benchmarks.measuring import Case, Watch
+from tests.benchmarks.peers import imported_fsspec
 
 MILLION = 10**6
 
@@ -33,15 +33,9 @@ def open_fsspec_jinja(watch: Watch, path: Path) -> object:
 
 
 def _open_fsspec(watch: Watch, path: Path, simple: bool) -> object:
-    import fsspec.implementations.memory
-    from fsspec.implementations.reference import ReferenceFileSystem
-
-    memory = fsspec.implementations.memory.MemoryFileSystem()
+    reference_filesystem = imported_fsspec()
     with watch.running():
-        document = json.loads(path.read_bytes())
-        filesystem = ReferenceFileSystem(
-            document, fs={"s3": memory}, simple_templates=simple, skip_instance_cache=True
-        )
+        filesystem = reference_filesystem(str(path), simple_templates=simple)
         names = filesystem.ls("", detail=False)
     return [len(filesystem.references), sorted(names)]
 
@@ -59,16 +53,19 @@ def open_arrays(watch: Watch, path: Path) -> object:
 def open_virtualizarr(watch: Watch, path: Path) -> object:
     """Parse the same references, in the form of version 1 that it reads, to a virtual dataset."""
     from obspec_utils.registry import ObjectStoreRegistry
-    from obstore.store import LocalStore, MemoryStore
+    from obstore.store import LocalStore, S3Store
+    from virtualizarr import open_virtual_dataset
     from virtualizarr.parsers import KerchunkJSONParser
 
-    registry = ObjectStoreRegistry({"file://": LocalStore(), "s3://mirror": MemoryStore()})
+    stores = {"file://": LocalStore(), "s3://mirror": S3Store("mirror", skip_signature=True)}
+    registry = ObjectStoreRegistry(stores)
     with TemporaryDirectory() as folder:
         document = Path(folder) / "refs.json"
         document.write_text(f'{{"version": 1, "refs": {path.read_text()}}}')
         with watch.running():
-            store = KerchunkJSONParser()(url=document.as_uri(), registry=registry)
-            dataset = store.to_virtual_dataset(loadable_variables=[])
+            dataset = open_virtual_dataset(
+                document.as_uri(), registry, KerchunkJSONParser(), loadable_variables=[]
+            )
     variables = dataset.variables
     counts = [len(variable.data.manifest.dict()) for variable in variables.values()]
     return [sorted(map(str, variables)), sum(counts)]
@@ -79,7 +76,7 @@ def _case(title: str, goal: str, kind: str, keys: int, memory_goal: str = "") ->
 
 
 CASES = (
-    _case("open V0, first level", "≥ 4 times", "v0", MILLION, "≤ 1/4"),
+    _case("open V0, first level", "≥ 4 times, wall 6", "v0", MILLION, "≤ 1/4"),
     Case(
         "open V0, beside VirtualiZarr",
         "",
@@ -89,7 +86,7 @@ CASES = (
         MILLION,
         needs="virtualizarr",
     ),
-    _case("open V1 with templates, first level", "≥ 5 times", "v1", MILLION),
+    _case("open V1 with templates, first level", "≥ 6 times", "v1", MILLION),
     Case(
         "open V1 with template calls, first level",
         "≥ 5 times",

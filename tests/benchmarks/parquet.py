@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.measuring import Case, Watch, checksum
+from tests.benchmarks.peers import imported_fsspec
 
 MILLION = 10**6
 ARRAY = "t2m"
@@ -20,11 +21,9 @@ def summary_ours(watch: Watch, path: Path) -> object:
 
 def iterated_by_fsspec(watch: Watch, path: Path) -> object:
     """Go through all references, the only way to a summary there."""
-    from fsspec.implementations.local import LocalFileSystem
-    from fsspec.implementations.reference import LazyReferenceMapper
-
+    reference_filesystem = imported_fsspec()
     with watch.running():
-        found = dict(LazyReferenceMapper(str(path), LocalFileSystem()).items())
+        found = dict(reference_filesystem(f"{path}/").references.items())
     return _compared(found.items())
 
 
@@ -42,7 +41,7 @@ def scanned_by_pyarrow(watch: Watch, path: Path) -> object:
 
     names = sorted(path.glob("*/refs.*.parq"))
     with watch.running():
-        tables = [pq.ParquetFile(name).read() for name in names]
+        tables = [pq.read_table(name) for name in names]
     rows = sum(len(table) - table["path"].null_count for table in tables)
     sizes = sum(pc.sum(table["size"]).as_py() for table in tables)
     return [rows, sizes, len({url for table in tables for url in _urls(table)})]
@@ -59,7 +58,7 @@ def one_record_file(watch: Watch, path: Path) -> object:
     import pyarrow.parquet as pq
 
     with watch.running():
-        pq.ParquetFile(path / ARRAY / "refs.0.parq").read()
+        pq.read_table(path / ARRAY / "refs.0.parq")
     return None
 
 

@@ -47,6 +47,7 @@ def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Pa
     assert run("audit", path, "--allow", server.url).status == 0
 
 
+@pytest.mark.child
 def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_path: Path) -> None:
     count = 1500  # more than one part
     path, folder = written(tmp_path, server, count), tmp_path / "kept"

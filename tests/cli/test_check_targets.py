@@ -41,6 +41,7 @@ def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Pa
     assert allowed.err == ""
 
 
+@pytest.mark.child
 def test_an_interrupt_leaves_a_file_to_go_on_from(server: RangeServer, tmp_path: Path) -> None:
     path, journal = written(tmp_path, server, 30), tmp_path / "kept.jsonl"
     server.stalled = {f"/{n}" for n in range(10, 30)}

@@ -186,6 +186,7 @@ def test_reader_that_stops_early(count: int, tmp_path: Path) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "{\n", "")
 
 
+@pytest.mark.child
 def test_an_interrupt_is_no_traceback_while_modules_are_loaded(demo: Path) -> None:
     started = start("ls", demo / "sst.v0.json", PYTHONVERBOSE="1")
     assert started.stderr is not None

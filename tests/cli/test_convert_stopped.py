@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import refexplorer as rx
 from tests.helpers.commands import start
 
+FORMS = ("a.json", "a.parq")
 NAMES = ("a.json", "a.json.gz", "a.json.zst", "a.parq")
 LIMITED = """
 import resource, sys
@@ -37,30 +39,142 @@ def generated(path: Path, chunks: int, target: str = "{{i // 100}}") -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_interrupt_leaves_nothing(tmp_path: Path, name: str) -> None:
-    source, folder = generated(tmp_path / "source.json", 19_000_000), tmp_path / "out"
-    folder.mkdir()
-    with start("convert", source, folder / name) as running:
-        while running.poll() is None and not _has_begun(running.pid, folder):
-            time.sleep(0.02)
-        running.send_signal(signal.SIGINT)
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"
+
+
+@contextmanager
+def converting(source: Path, output: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a conversion; give it when it has begun to write."""
+    with start("convert", source, output, *options) as running:
+        try:
+            while running.poll() is None and not _has_begun(running.pid, output.parent):
+                time.sleep(0.02)
+            yield running
+        finally:
+            running.kill()
+
+
+@pytest.mark.child
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        *((name, signal.SIGINT) for name in NAMES),
+        *((name, signal.SIGTERM) for name in FORMS),
+        ("a.json", signal.SIGHUP),
+    ],
+)
+def test_a_signal_leaves_nothing(folder: Path, name: str, number: int) -> None:
+    source = generated(folder.parent / "source.json", 19_000_000)
+    with converting(source, folder / name) as running:
+        running.send_signal(number)
         out, err = running.communicate()
-    assert (running.returncode, out, err) == (130, "", "")
+    assert (running.returncode, out, err) == (128 + number, "", "")
     assert list(folder.iterdir()) == []
 
 
-def _has_begun(process: int, folder: Path) -> bool:
-    """Say whether a process writes a file in a folder, be it one without a name."""
-    links = Path(f"/proc/{process}/fd").iterdir()
-    return any(str(link.resolve()).startswith(str(folder)) for link in links)
+@pytest.mark.child
+def test_a_signal_that_is_ignored_stays_so(folder: Path) -> None:
+    source = generated(folder.parent / "source.json", 200_000)
+    command = [sys.executable, "-m", "refexplorer", "convert", str(source), str(folder / "a.json")]
+    with subprocess.Popen(["nohup", *command], stdout=subprocess.DEVNULL) as running:
+        while running.poll() is None and not list(folder.iterdir()):
+            time.sleep(0.02)
+        running.send_signal(signal.SIGHUP)
+    assert running.returncode == 0
+    assert list(folder.iterdir()) == [folder / "a.json"]
+
+
+@pytest.mark.child
+@pytest.mark.parametrize("name", FORMS)
+def test_what_a_killed_run_leaves_is_no_obstacle(folder: Path, name: str) -> None:
+    source = generated(folder.parent / "source.json", 19_000_000)
+    with converting(source, folder / name) as running:
+        while running.poll() is None and not (folder / f"{name}.partial").exists():
+            time.sleep(0.02)
+        running.kill()
+    assert (folder / f"{name}.partial").exists()
+    rx.convert(generated(source, 1000), folder / name)
+    assert list(folder.iterdir()) == [folder / name]
+    assert not rx.diff(source, folder / name)
+
+
+@pytest.mark.child
+@pytest.mark.parametrize("options", [(), ("--overwrite",)])
+@pytest.mark.parametrize("name", FORMS)
+def test_of_two_conversions_to_one_name_one_is_there(
+    folder: Path, name: str, options: tuple[str, ...]
+) -> None:
+    sources = [generated(folder.parent / f"{n}.json", 60_000, f"{n}") for n in range(2)]
+    running = [start("convert", source, folder / name, *options) for source in sources]
+    said = [each.communicate() for each in running]
+    statuses = [each.returncode for each in running]
+    assert 0 in statuses
+    assert list(folder.iterdir()) == [folder / name]
+    equal = [not rx.diff(source, folder / name) for source in sources]
+    assert sum(equal) == 1
+    if options and statuses == [0, 0]:
+        return  # one after the other, as they were asked to
+    assert statuses[equal.index(True)] == 0
+    lost = said[equal.index(False)]
+    assert lost[0] == ""
+    assert "is being written by another process" in lost[1] or "exists; choose another" in lost[1]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_full_disc_leaves_nothing(tmp_path: Path, name: str) -> None:
+def test_a_second_writer_is_told_of_the_first(folder: Path, name: str) -> None:
+    source = generated(folder.parent / "source.json", 250_000)
+    said: list[str] = []
+
+    def meanwhile(blocks: Any, total: int, step: str) -> Iterator[Any]:
+        for block in blocks:
+            if step == "Checking" and not said:
+                with pytest.raises(rx.SourceError) as caught:
+                    rx.convert(source, folder / name, rx.Conversion(overwrite=True))
+                said.append(str(caught.value))
+            yield block
+
+    rx.convert(source, folder / name, rx.Conversion(watch=meanwhile))
+    assert said == [
+        f"{str(folder / name)!r} is being written by another process; wait for it to end, or "
+        "choose another name."
+    ]
+    assert list(folder.iterdir()) == [folder / name]
+    assert not rx.diff(source, folder / name)
+
+
+def test_a_name_that_was_taken_meanwhile_is_kept(folder: Path) -> None:
+    source = generated(folder.parent / "source.json", 1_000)
+    other = generated(folder.parent / "other.json", 2_000)
+
+    def first(blocks: Any, total: int, step: str) -> Iterator[Any]:
+        if step == "Looking for progressions":  # which comes before anything is written
+            rx.convert(other, folder / "a.json")
+        yield from blocks
+
+    with pytest.raises(rx.SourceError, match="exists; choose another name"):
+        rx.convert(source, folder / "a.json", rx.Conversion(form="V1", watch=first))
+    assert not rx.diff(other, folder / "a.json")
+
+
+def _has_begun(process: int, folder: Path) -> bool:
+    """Say whether a process writes in a folder, be it a file without a name."""
+    if any(path.is_file() for path in folder.rglob("*")):
+        return True
+    for link in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            if link.readlink().is_relative_to(folder):
+                return True
+    return False
+
+
+@pytest.mark.child
+@pytest.mark.parametrize("name", NAMES)
+def test_a_full_disc_leaves_nothing(folder: Path, name: str) -> None:
     scattered = "{{i * 7919 % 65521}}"  # so that it stays large when it is compressed
-    source, folder = generated(tmp_path / "source.json", 50_000, scattered), tmp_path / "out"
-    folder.mkdir()
+    source = generated(folder.parent / "source.json", 50_000, scattered)
     arguments = ["100000", "convert", str(source), str(folder / name)]
     ran = subprocess.run(
         [sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True

@@ -12,14 +12,17 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import typer
 
 from refexplorer.cli import load_app
+from refexplorer.cli.commands import app
 from refexplorer.cli.examples import EXAMPLES
 from tests.helpers.commands import run
 from tests.helpers.hosts import running_page
 
 PAGES = ("serve", "demo")
 LINES = [line for command, lines in EXAMPLES.items() if command not in PAGES for line in lines]
+SHELL = {">", "|"}
 PAGE_LINES = [line for command in PAGES for line in EXAMPLES[command]]
 
 
@@ -33,8 +36,16 @@ def folder(demo: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_an_example_runs(line: str, folder: Path) -> None:
+@pytest.mark.parametrize("line", [line for line in LINES if not SHELL & set(line)])
+def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    ran = run(*shlex.split(line)[1:])
+    assert ran.status == 0, ran.err
+    assert ran.out
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if SHELL & set(line)])
+def test_an_example_of_the_shell_runs(line: str, folder: Path) -> None:
     function = f'refexplorer() {{ {shlex.quote(sys.executable)} -m refexplorer "$@"; }}'
     command = ["bash", "-c", f"{function}; {line}"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -91,29 +102,25 @@ def test_every_command_has_examples_in_its_help_and_every_example_a_command() ->
         assert "--json" in shown
 
 
-VERB = """
-from refexplorer.cli import commands, examples, main
-{change}
-raise SystemExit(main(sys.argv[1:]))
-"""
-WITHOUT_EXAMPLE = "@commands.app.command()\ndef count():\n    'Count.'\n    print('counted')"
-WITHOUT_COMMAND = "examples.EXAMPLES['gone'] = {'refexplorer gone': 'nothing'}"
+def count() -> None:
+    """Count."""
+    typer.echo("counted")
 
 
-@pytest.mark.parametrize("change", [WITHOUT_EXAMPLE, WITHOUT_COMMAND])
+@pytest.mark.parametrize("is_verb", [True, False])
 def test_a_verb_without_an_example_or_an_example_without_a_verb_breaks_no_command(
-    change: str, folder: Path
+    is_verb: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", f"import sys{VERB.format(change=change)}", *arguments]
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True)
-
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(app, "registered_commands", list(app.registered_commands))
+    if is_verb:
+        app.command()(count)
+    else:
+        monkeypatch.setitem(EXAMPLES, "gone", {"refexplorer gone": "nothing"})
     for arguments in (["--help"], ["ls", "combined.json"], ["ls", "--help"]):
-        assert ran(*arguments).returncode == 0
-    is_shown = "count" in ran("--help").stdout.split()
-    assert is_shown is (change == WITHOUT_EXAMPLE)
-    if is_shown:
-        assert ran("count").stdout == "counted\n"
+        assert run(*arguments).status == 0
+    assert ("count" in run("--help").out.split()) is is_verb
+    assert (run("count").out == "counted\n") is is_verb
 
 
 def test_the_shell_completes_commands_and_options() -> None:

@@ -10,6 +10,7 @@ import shutil
 import signal
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -201,12 +202,23 @@ def forked(check: Callable[[], bool]) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    """Two processes as Dask starts them, for all tests: each imports Zarr and xarray once."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_dask_reads_in_processes(
-    form: str, sets: dict[str, rx.ReferenceSet], expected: int, demo: Path
+    form: str,
+    pool: ProcessPoolExecutor,
+    sets: dict[str, rx.ReferenceSet],
+    expected: int,
+    demo: Path,
 ) -> None:
     values = lazy(sets[form], demo, chunks={}).sst.astype("i8").sum()
-    assert int(values.compute(scheduler="processes", num_workers=2)) == expected
+    assert int(values.compute(scheduler="processes", pool=pool)) == expected
 
 
 @pytest.fixture(scope="module")
@@ -226,20 +238,22 @@ def test_a_cluster_reads_in_two_worker_processes(
     assert int(client.compute(values.sum()).result(timeout=120)) == expected
 
 
-def test_a_missing_target_is_an_error_in_every_process(tmp_path: Path, client: Any) -> None:
+def test_a_missing_target_is_an_error_in_every_process(
+    tmp_path: Path, pool: ProcessPoolExecutor, client: Any
+) -> None:
     dataset = rx.open_references(raw_set([str(tmp_path / "gone.bin"), 0, 4])).to_xarray(
         allow=[str(tmp_path)], chunks={}
     )
     with pytest.raises(rx.FetchError, match=r"gone\.bin"):
-        dataset.x.compute(scheduler="processes")
+        dataset.x.compute(scheduler="processes", pool=pool)
     with pytest.raises(rx.FetchError, match=r"gone\.bin"):
         client.compute(dataset.x).result(timeout=120)
 
 
-def test_a_place_that_is_not_allowed_is_told_by_a_process(tmp_path: Path) -> None:
+def test_a_place_that_is_not_allowed_is_told_by_a_process(pool: ProcessPoolExecutor) -> None:
     dataset = rx.open_references(raw_set(["s3://bucket/f", 0, 4])).to_xarray(chunks={})
     with pytest.raises(rx.AccessError) as caught:
-        dataset.x.compute(scheduler="processes")
+        dataset.x.compute(scheduler="processes", pool=pool)
     assert caught.value.grant == "s3://bucket"
 
 

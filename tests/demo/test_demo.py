@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import fsspec
@@ -23,10 +21,10 @@ SST_SETS = ("sst.v0.json", "sst.v1.json", "sst.parq")
 
 @pytest.fixture(scope="module")
 def made_again(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from refexplorer.demo.make import make
+
     folder = tmp_path_factory.mktemp("demo")
-    command = [sys.executable, "-m", "refexplorer.demo.make", str(folder)]
-    made = subprocess.run(command, capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
+    make(folder)
     return folder
 
 

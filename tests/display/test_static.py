@@ -12,7 +12,7 @@ from refexplorer.markup import escape
 from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.references import Kind
 from refexplorer.views.tree.timed_search import collect
-from refexplorer.views.wire.editor_models import Mark
+from refexplorer.views.wire.editor_models import EditorDiagnostic
 from refexplorer.views.wire.json_form import to_wire
 from refexplorer.views.wire.models import Coordinate
 from tests.helpers.sets import DEMO, GEN, HOSTILE
@@ -56,7 +56,7 @@ def test_html_shows_a_file_as_text() -> None:
 
 
 def test_models_as_json() -> None:
-    mark = Mark("c", Severity.ERROR, "all", "m", None, "", 1, 2, 3, None, 4, 5, ())
+    mark = EditorDiagnostic("c", Severity.ERROR, "all", "m", None, "", 1, 2, 3, None, 4, 5, ())
     wire = to_wire(mark)
     assert (wire["from"], wire["to"]) == (4, 5)
     assert to_wire(Coordinate("x", (1.0, math.nan, math.inf))) == {

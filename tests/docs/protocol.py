@@ -112,7 +112,7 @@ def _text(part: Part) -> str:
         return " or ".join(map(_text, part["anyOf"]))
     if "enum" in part:
         return ", ".join(f"`{word}`" for word in part["enum"])
-    kind = part.get("type", "any JSON")
+    kind = part.get("type", part.get("tsType", "any JSON"))
     if kind == "array":
         items = part.get("items", {})
         inside = ", ".join(map(_text, items)) if isinstance(items, list) else f"{_text(items)}, …"

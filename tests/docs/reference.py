@@ -145,7 +145,7 @@ def _outcome(case: Case) -> str:
     if case.refused:
         return f"refused: `{expect['error']}`"
     if "error" in expect:
-        return f"left out: `{expect['error']}`; every other key stays"
+        return f"rejected: `{expect['error']}`; every other key stays"
     return f"kept, with `{expect['diagnostic']}`" if "diagnostic" in expect else "kept"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,7 +13,8 @@ import pytest
 import refexplorer as rx
 from refexplorer.cli import load_app
 from refexplorer.cli.examples import EXAMPLES
-from tests.docs.reference import FOLDER, pages
+from tests.docs.reference import FOLDER, cli_page, pages, python_page
+from tests.helpers.commands import run
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -46,11 +45,11 @@ def test_first_commands_are_the_promised_ones() -> None:
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_commands_of_the_readme_run(line: str) -> None:
-    command = [sys.executable, "-m", *shlex.split(line)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout
+def test_commands_of_the_readme_run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    ran = run(*shlex.split(line)[1:])
+    assert ran.status == 0, ran.err
+    assert ran.out
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -74,12 +73,13 @@ def test_every_public_name_has_a_docstring() -> None:
 
 
 def test_the_reference_pages_are_up_to_date() -> None:
-    written = {name: (FOLDER / name).read_text(encoding="utf-8") for name in pages()}
-    assert written == pages(), "run `python -m tests.docs.reference`"
+    made = pages()
+    written = {name: (FOLDER / name).read_text(encoding="utf-8") for name in made}
+    assert written == made, "run `python -m tests.docs.reference`"
 
 
 def test_the_reference_pages_leave_nothing_out() -> None:
-    cli, python = pages()["CLI.md"], pages()["PYTHON.md"]
+    cli, python = cli_page(), python_page()
     assert not [name for name in rx.__all__ if f"## {name}\n" not in python]
     for command in load_app().registered_commands:
         assert command.callback is not None
@@ -93,12 +93,12 @@ def test_the_reference_pages_leave_nothing_out() -> None:
 def test_python_of_the_reference_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
-    for block in blocks("python", pages()["PYTHON.md"]):
+    for block in blocks("python", python_page()):
         exec(compile(block, "PYTHON.md", "exec"), namespace)
 
 
 def test_commands_of_the_reference_are_the_examples_of_the_help() -> None:
-    shown = {line for block in blocks("sh", pages()["CLI.md"]) for line in block.splitlines()}
+    shown = {line for block in blocks("sh", cli_page()) for line in block.splitlines()}
     assert shown == {line for lines in EXAMPLES.values() for line in lines}
 
 

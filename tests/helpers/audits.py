@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,11 @@ import pyarrow as pa
 import pytest
 
 import refexplorer as rx
+from refexplorer.data.audit.auditing import Manner, audit
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.audit.report.audit_report import Audit
+from refexplorer.data.audit.work.auditor import Auditor
+from refexplorer.refset.queries.internals import internals
 from tests.helpers.servers import RangeServer
 
 ARRAY = {
@@ -35,6 +39,25 @@ def many(server: RangeServer, count: int) -> rx.ReferenceSet:
     chunks = {f"x/{n}": [f"{server.url}/{n}", 0, 4] for n in range(count)}
     metadata = ARRAY | {"shape": [4 * count]}
     return rx.open_references({"x/.zarray": json.dumps(metadata)} | chunks)
+
+
+SMALL = PlanSizes(part_cost=400, sorted_rows=7, batch_rows=2, interval_batches=2)
+"""Has small sets take as many parts, runs and intervals as large ones do."""
+
+
+def audit_in_parts(
+    refs: rx.ReferenceSet,
+    *,
+    allow: Collection[str] = (),
+    sizes: PlanSizes = SMALL,
+    **manner: Any,
+) -> Audit:
+    """`ReferenceSet.audit`, of parts that are small."""
+    auditor = Auditor(refs.source.location, tuple(allow), refs.limits, refs.storage_options)
+    inside = internals(refs)
+    how = Manner(**manner, sizes=sizes)
+    refs.audited = audit(refs.source.name, inside.opened, inside.findings, auditor, how)
+    return refs.audited
 
 
 @contextmanager

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import socket
 import ssl
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,12 +47,18 @@ class RangeServer:
         Paths that are sent a little at a time, without end as far as a test waits.
     stalled
         Paths for which no answer comes as long as a test waits.
+    resets
+        How often the connection is reset before a path is answered.
+    waits
+        The ``Retry-After`` of a status by path.
     ignores_ranges
         Answer 200 with the whole body, as some servers do.
     requests
         The paths that were asked for, in order.
     spans
         The ``Range`` headers of all requests, in order.
+    times
+        When they came, in seconds.
     seen_headers
         All headers of all requests, in order.
     hung_up
@@ -67,10 +76,13 @@ class RangeServer:
     truncated: set[str] = field(default_factory=set)
     dripping: set[str] = field(default_factory=set)
     stalled: set[str] = field(default_factory=set)
+    resets: dict[str, int] = field(default_factory=dict)
+    waits: dict[str, str] = field(default_factory=dict)
     ignores_ranges: bool = False
     hides_sizes: bool = False
     requests: list[str] = field(default_factory=list)
     spans: list[str | None] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
     seen_headers: list[dict[str, str]] = field(default_factory=list)
     hung_up: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
@@ -124,22 +136,35 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         state = self.server_state
         state.requests.append(self.path)
+        state.times.append(time.monotonic())
         state.spans.append(self.headers.get("Range"))
         state.seen_headers.append(dict(self.headers))
         asked = f"{self.path} {self.headers.get('Range')}"
         if self.path in state.stalled:
-            state.closing.wait(60)
-        if self.path in state.redirects:
+            state.closing.wait(600)
+        if state.resets.get(self.path):
+            state.resets[self.path] -= 1
+            self._reset()
+        elif self.path in state.redirects:
             self._answer(302, b"", Location=state.redirects[self.path])
         elif given := state.answers.get(asked, state.answers.get(self.path)):
             status, headers, body = given
             self._answer(status, body, **headers)
         elif self._fails():
-            self._answer(state.statuses[self.path], b"no")
+            wait = state.waits.get(self.path)
+            headers = {} if wait is None else {"Retry-After": wait}
+            self._answer(state.statuses[self.path], b"no", **headers)
         elif self.path not in state.files:
             self._answer(404, b"none")
         else:
             self._send(state.files[self.path])
+
+    def _reset(self) -> None:
+        """End the connection as a machine does that was switched off."""
+        linger = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.close_connection = True
+        self.connection.close()
 
     def _fails(self) -> bool:
         state = self.server_state
@@ -155,7 +180,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         start, end = int(wanted[1]), int(wanted[2] or len(body) - 1)
         if start >= len(body):
-            self._answer(416, b"")
+            size = "*" if self.server_state.hides_sizes else len(body)
+            self._answer(416, b"", **{"Content-Range": f"bytes */{size}"})
             return
         part = body[start : end + 1]
         size = "*" if self.server_state.hides_sizes else len(body)

@@ -124,3 +124,30 @@ def recorded(controller: type[Any], protocol: str) -> Iterator[list[str]]:
     finally:
         controller.handle = handle
         del controller.post
+
+
+Sent = Callable[..., Message]
+"""Takes what the method of a host was called with; returns the message."""
+
+
+@contextmanager
+def sent_by(host: type[Any], method: str, protocol: str, message_of: Sent) -> Iterator[list[str]]:
+    """Record the events that go out by a method of a host, also those that no controller posts."""
+    recorder = Recorder(protocol, [])
+    send = getattr(host, method)
+
+    def sent(self: Any, *args: Any, **options: Any) -> Any:
+        message = message_of(*args, **options)
+        if "ev" in message:
+            recorder.said(message, [])
+        return send(self, *args, **options)
+
+    is_own = method in vars(host)
+    setattr(host, method, sent)
+    try:
+        yield recorder.findings
+    finally:
+        if is_own:
+            setattr(host, method, send)
+        else:
+            delattr(host, method)

@@ -1,19 +1,23 @@
-"""Runs one hostile case in a process of its own and prints what came of it as JSON.
+"""Runs hostile cases, each in a process of its own, and writes what came of it as JSON.
 
-``python -m tests.hostile.child CASE FOLDER``
+``python -m tests.hostile.child`` reads lines ``CASE FOLDER`` and answers each with the exit status
+of a fork that left ``found.json`` in the folder: what every case imports is imported once.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
+import signal
 import socket
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,6 +25,8 @@ import refexplorer as rx
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.cases import hostile
 
+SECONDS = 180
+"""After which a case that hangs is ended."""
 FEW = 10_000
 """Keys that are all written out."""
 ARRAY: dict[str, Any] = {
@@ -227,7 +233,7 @@ def peak() -> int:
     """Return the most memory that this process had, in kB.
 
     Linux counts what the process before had when it started this one, so its own count is used,
-    which begins anew with each program.
+    which begins anew with each process.
     """
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
@@ -236,11 +242,37 @@ def peak() -> int:
 
 
 def main() -> None:
+    for line in sys.stdin:
+        name, folder = line.rstrip("\n").split(" ", 1)
+        child = os.fork()
+        if not child:
+            run(name, Path(folder))
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
+def run(name: str, folder: Path) -> NoReturn:
+    """Do what a process of its own does for a case; its end is that of the process."""
+
     def refuse(*_: object) -> None:
         raise AssertionError("a connection was asked for")
 
-    socket.socket.connect = refuse  # type: ignore[method-assign]
-    source = build(sys.argv[1], Path(sys.argv[2]))
+    status = 1
+    try:
+        signal.alarm(SECONDS)
+        socket.socket.connect = refuse  # type: ignore[method-assign]
+        written = json.dumps(found_in(name, folder))
+        (folder / "found.json").write_text(written)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def found_in(name: str, folder: Path) -> dict[str, Any]:
+    source = build(name, folder)
     before = time.process_time()
     try:
         found = look(source)
@@ -249,7 +281,7 @@ def main() -> None:
     found["seconds"] = time.process_time() - before
     found["megabytes"] = peak() / 1024
     found["modules"] = [name for name in ("s3fs", "gcsfs", "aiohttp") if name in sys.modules]
-    sys.stdout.write(json.dumps(found))
+    return found
 
 
 if __name__ == "__main__":

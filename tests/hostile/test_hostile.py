@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +30,27 @@ BUSY = {"json-many-keys": 40}
 """Seconds of what takes nearly as long as it may: 8.5 by itself, up to 23 among all other tests."""
 
 
-def look_at(name: str, folder: Path) -> dict[str, Any]:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.hostile.child", name, str(folder)],
-        capture_output=True,
+@pytest.fixture(scope="module")
+def starter() -> Iterator[subprocess.Popen[str]]:
+    """What starts a process for each case; their errors come with those of the test."""
+    command = [sys.executable, "-m", "tests.hostile.child"]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=180,
         cwd=Path(__file__).parents[2],
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
-    found: dict[str, Any] = json.loads(run.stdout)
+    ) as started:
+        yield started
+
+
+def look_at(name: str, folder: Path, starter: subprocess.Popen[str]) -> dict[str, Any]:
+    assert starter.stdin is not None
+    assert starter.stdout is not None
+    starter.stdin.write(f"{name} {folder}\n")
+    starter.stdin.flush()
+    assert starter.stdout.readline() == "0\n"
+    found: dict[str, Any] = json.loads((folder / "found.json").read_text())
     return found
 
 
@@ -49,8 +60,10 @@ def test_every_case_is_run_or_has_its_test_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_looking_costs_little_and_asks_for_nothing(name: str, tmp_path: Path) -> None:
-    found = look_at(name, tmp_path)
+def test_looking_costs_little_and_asks_for_nothing(
+    name: str, tmp_path: Path, starter: subprocess.Popen[str]
+) -> None:
+    found = look_at(name, tmp_path, starter)
     assert found["seconds"] < BUSY.get(name, SECONDS)
     assert found["megabytes"] < MEGABYTES
     assert not found["modules"]

@@ -13,6 +13,7 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LIVE = "application/vnd.jupyter.widget-view+json"
 """A view of a widget; without a kernel it is an error message in its place."""
+_WIDGET = 'class="refexplorer"'
 _KEPT = ("text/html", "text/plain", "image/png")
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -31,6 +32,17 @@ def read(path: Path) -> Notebook:
 
 def code_cells(notebook: Notebook) -> list[Cell]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def shows(cell: Cell) -> list[str]:
+    """What kinds of output a cell has: a stream, a result, the HTML of a widget."""
+    return sorted({_kind(output) for output in cell["outputs"]})
+
+
+def _kind(output: Cell) -> str:
+    if _WIDGET in "".join(output.get("data", {}).get("text/html", "")):
+        return "widget"
+    return str(output.get("name", "result"))
 
 
 def execute(path: Path, folder: Path) -> Notebook:

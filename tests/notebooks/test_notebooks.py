@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom, and is committed with outputs that a page can show."""
+"""Every notebook is committed with outputs that a page can show; `tests.ui` runs them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.notebooks.running import FOLDER, NOTEBOOKS, Cell, Notebook, code_cells, execute, read
+from tests.notebooks.running import FOLDER, NOTEBOOKS, Cell, Notebook, code_cells, read
 
-WIDGET = 'class="refexplorer"'
 LARGEST_OUTPUT = 300_000
 LARGEST_NOTEBOOK = 200_000
 PLACE = re.compile(
@@ -29,30 +28,9 @@ def texts(cell: Cell) -> list[str]:
     return found
 
 
-def shows(cell: Cell) -> list[str]:
-    """What kinds of output a cell has: a stream, a result, the HTML of a widget."""
-    return sorted({_kind(output) for output in cell["outputs"]})
-
-
-def _kind(output: Cell) -> str:
-    if WIDGET in "".join(output.get("data", {}).get("text/html", "")):
-        return "widget"
-    return str(output.get("name", "result"))
-
-
 def markdown(notebook: Notebook) -> str:
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     return "\n".join("".join(cell["source"]) for cell in cells)
-
-
-@each_notebook
-def test_runs_and_its_outputs_are_saved(path: Path, tmp_path: Path) -> None:
-    saved = code_cells(read(path))
-    executed = code_cells(execute(path, tmp_path))
-    assert not [cell for cell in executed if "stderr" in shows(cell)]
-    assert [shows(cell) for cell in saved] == [shows(cell) for cell in executed], (
-        "run `python -m tests.notebooks.save`"
-    )
 
 
 @each_notebook

@@ -80,7 +80,7 @@ def photograph_page(browser: Browser, url: str, folder: Path, theme: str, width:
     """Save start screen, explorer and editor of the page."""
     with new_page(browser, width, theme) as page:
         page.goto(url)
-        expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+        expect(page.get_by_role("heading", name="Explore a reference set")).to_be_visible()
         save(page, folder / f"page-start-{theme}-{width}.png")
         open_on_page(page, url, "The same with templates")
         read_a_chunk(page)
@@ -113,7 +113,7 @@ def photograph_readme(browser: Browser, url: str) -> None:
         cut(page.get_by_role("treegrid"), "browse")
         cut(page.get_by_role("application").first, "preview")
         page.goto(f"{url}?source=demo/sst.v1.json&view=key&key=wind/7.0.0")
-        page.get_by_role("button", name="How it came about").click()
+        page.get_by_role("button", name="Show derivation").click()
         cut(page.get_by_role("tabpanel"), "explain")
         page.goto(f"{url}?source=demo/spec.v1.json&view=editor")
         expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()

@@ -13,7 +13,7 @@ from tests.helpers.hosts import Lab, PanelPage
 def test_page(panel_page: PanelPage, page: Page, dark: bool) -> None:
     page.emulate_media(color_scheme="dark" if dark else "light")
     page.goto(panel_page.url)
-    expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+    expect(page.get_by_role("heading", name="Explore a reference set")).to_be_visible()
     assert violations(page) == []
     open_on_page(page, panel_page.url, "Ten mistakes")
     expect(page.get_by_role("treegrid")).to_contain_text("sst")
@@ -24,7 +24,7 @@ def test_page(panel_page: PanelPage, page: Page, dark: bool) -> None:
     rows = page.get_by_role("grid", name="V0 keys")
     expect(rows).to_contain_text("lat/.zarray")
     rows.get_by_role("gridcell").first.click()
-    expect(page.get_by_role("region", name="How this key came about")).to_be_visible()
+    expect(page.get_by_role("region", name="Derivation of this key")).to_be_visible()
     page.get_by_role("button", name="As others read it").click()
     expect(page.get_by_role("button", name="GDAL")).to_be_visible()
     assert violations(page) == []

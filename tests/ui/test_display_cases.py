@@ -113,8 +113,8 @@ PATTERNS["c1/\x1b[31mkey"] = "c1/?*key"
 @pytest.mark.parametrize("key", PATTERNS, ids=escape)
 def test_a_key_is_shown_and_does_nothing(opened: Locator, key: str) -> None:
     panel = show(opened, key, PATTERNS[key])
-    panel.get_by_role("button", name="How it came about").click()
-    expect(panel.get_by_role("region", name="How this key came about")).to_be_visible()
+    panel.get_by_role("button", name="Show derivation").click()
+    expect(panel.get_by_role("region", name="Derivation of this key")).to_be_visible()
     assert_harmless(opened.page)
 
 

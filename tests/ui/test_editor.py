@@ -58,7 +58,7 @@ def test_a_row_unfolds_and_lights_up_its_source(editor: Locator) -> None:
     replace_text(editor, GOOD)
     grid = editor.get_by_role("grid", name="V0 keys")
     grid.get_by_role("gridcell", name="x/1", exact=True).click()
-    panel = editor.get_by_role("region", name="How this key came about")
+    panel = editor.get_by_role("region", name="Derivation of this key")
     for text in ("i = 1", "{{u}}/{{i}}.nc → s3://bucket/1.nc", "{{i * 100}} → 100"):
         expect(panel).to_contain_text(text)
     expect(editor.locator(".trace-value")).to_have_text(["{{i}}", "{{u}}", "{{i}}", "{{i * 100}}"])

@@ -68,7 +68,7 @@ def test_values_are_tried_without_editing(editor: Locator) -> None:
     expect(editor.get_by_role("textbox").first).to_contain_text("s3://bucket")
     panel.get_by_role("slider").press("End")
     expect(rows_of(editor).locator("[aria-selected=true]")).to_contain_text("x/2")
-    expect(editor.get_by_role("region", name="How this key came about")).to_contain_text("i = 2")
+    expect(editor.get_by_role("region", name="Derivation of this key")).to_contain_text("i = 2")
     panel.get_by_role("button", name="As written").click()
     expect(rows_of(editor)).to_contain_text("s3://bucket/2.nc")
 

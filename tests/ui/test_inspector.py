@@ -30,15 +30,15 @@ def choose(explorer: Locator, key: str) -> Locator:
 
 def test_one_key_from_its_template_to_its_values(explorer: Locator) -> None:
     panel = choose(explorer, "wind/0.0.0")
-    panel.get_by_role("button", name="How it came about").click()
-    came = panel.get_by_role("region", name="How this key came about")
+    panel.get_by_role("button", name="Show derivation").click()
+    came = panel.get_by_role("region", name="Derivation of this key")
     expect(came).to_contain_text("{{14040 + day * 4608}}")
     expect(came).to_contain_text("m = 0, day = 0")
     panel.get_by_role("button", name="Decode step by step").click()
     steps = panel.get_by_role("table", name="Steps from the reference")
     expect(steps.get_by_role("rowheader")).to_have_text(["reference", "raw bytes", "values"])
     expect(panel).to_contain_text("First values 6.0647")
-    code = panel.get_by_role("region", name="Python that opens it")
+    code = panel.get_by_role("region", name="Python code that opens it")
     expect(code).to_contain_text("simple_templates=False")
     expect(code).to_contain_text("fs.cat('wind/0.0.0')")
 
@@ -47,7 +47,7 @@ def test_bytes_by_keyboard_alone(explorer: Locator, demo: Path) -> None:
     data = (demo / "sst_2025-07.nc").read_bytes()[14040 : 14040 + 4608]
     panel = choose(explorer, "wind/0.0.0")
     panel.get_by_role("button", name="Show bytes").press("Enter")
-    grid = panel.get_by_role("grid", name="Bytes from 0")
+    grid = panel.get_by_role("grid", name="Bytes from offset 0")
     grid.focus()
     keyboard = explorer.page.keyboard
 
@@ -111,6 +111,6 @@ def test_where_it_breaks_and_what_axe_finds(page: Page, tmp_path: Path, dark: bo
             expect(panel.get_by_role("alert")).to_contain_text("The codec cannot decode the bytes")
             panel.get_by_role("button", name="Show bytes").click()
             expect(panel.get_by_role("grid")).to_contain_text("not zlib")
-            panel.get_by_role("button", name="How it came about").click()
-            expect(panel.get_by_role("region", name="How this key came about")).to_be_visible()
+            panel.get_by_role("button", name="Show derivation").click()
+            expect(panel.get_by_role("region", name="Derivation of this key")).to_be_visible()
             assert violations(page) == []

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.helpers.hosts import Lab
-from tests.notebooks.running import NOTEBOOKS, Notebook, code_cells, read
+from tests.notebooks.running import NOTEBOOKS, Notebook, code_cells, read, shows
 
 SHOWN: dict[str, dict[str, str]] = {
     "compare_and_convert": {"Chunks of dict": "1 without a reference"},
@@ -40,9 +40,9 @@ IS_DONE = """
   cell => cell.model.type !== "code" || cell.model.executionCount !== null
 )
 """
-OUTPUTS = """
+CELLS = """
 window.jupyterapp.shell.currentWidget.content.widgets
-  .filter(cell => cell.model.type === "code").flatMap(cell => cell.model.outputs.toJSON())
+  .filter(cell => cell.model.type === "code").map(cell => ({outputs: cell.model.outputs.toJSON()}))
 """
 SECONDS = 120
 
@@ -59,20 +59,23 @@ def test_runs_and_shows_its_widgets(path: Path, lab: Lab, page: Page) -> None:
         (lab.folder / other.name).write_bytes(other.read_bytes())
     lab.open_written(page, path.stem, without_outputs(read(path)))
     page.wait_for_function(IS_DONE, timeout=SECONDS * 1000)
-    outputs = page.evaluate(OUTPUTS)
+    cells = page.evaluate(CELLS)
+    outputs = [output for cell in cells for output in cell["outputs"]]
     assert outputs
     assert not [output for output in outputs if output["output_type"] == "error"]
     assert not [output for output in outputs if output.get("name") == "stderr"]
+    assert [shows(cell) for cell in code_cells(read(path))] == [shows(cell) for cell in cells], (
+        "run `python -m tests.notebooks.save`"
+    )
     for region, text in SHOWN[path.stem].items():
         shown = page.get_by_role("region", name=region, exact=True).first
         shown.scroll_into_view_if_needed()
         expect(shown).to_contain_text(text)
+    if path.stem == "embedding":
+        choose_in_a_panel_application(page)
 
 
-def test_a_panel_application_in_a_frame(lab: Lab, page: Page) -> None:
-    path = next(path for path in NOTEBOOKS if path.stem == "embedding")
-    (lab.folder / "tour.ipynb").write_bytes(path.with_stem("tour").read_bytes())
-    lab.open_written(page, path.stem, without_outputs(read(path)))
+def choose_in_a_panel_application(page: Page) -> None:
     frame = page.locator("iframe[title=Panel]")
     frame.scroll_into_view_if_needed()
     explorer = frame.content_frame.get_by_role("region", name="Reference set sst.v1.json")

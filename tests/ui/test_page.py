@@ -139,7 +139,7 @@ def test_the_address_keeps_where_one_is_and_back_goes_back(
     page.go_back()
     expect(page.get_by_role("tab", name="Overview")).to_have_attribute("aria-selected", "true")
     page.go_back()
-    expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+    expect(page.get_by_role("heading", name="Explore a reference set")).to_be_visible()
     page.go_forward()
     expect(page.get_by_role("region", name="Reference set sst.v1.json")).to_be_visible()
 
@@ -185,12 +185,12 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(page: Page) -> No
         page.goto(served.url)
         file = FilePayload(name="mine.json", mimeType="application/json", buffer=b"x" * 2000)
         page.get_by_label("Reference set to open").set_input_files(file)
-        expect(page.get_by_role("alert")).to_contain_text("more than this page takes")
+        expect(page.get_by_role("alert")).to_contain_text("more than this page accepts")
 
 
 def test_a_lost_server_is_said(page: Page) -> None:
     with running_page("demo") as served:
         page.goto(served.url)
-        expect(page.get_by_role("heading", name="Look into a reference set")).to_be_visible()
+        expect(page.get_by_role("heading", name="Explore a reference set")).to_be_visible()
         page.wait_for_load_state("networkidle")
-    expect(page.get_by_role("alert")).to_contain_text("lost its server")
+    expect(page.get_by_role("alert")).to_contain_text("The connection to the server was lost")

@@ -12,7 +12,7 @@ from tests.cases.sizes import PAST, VARYING, VAST, WHOLE, text
 from tests.helpers.hosts import running_page
 
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {
-    "varying": (VARYING, "size not known", "How many bytes is not known"),
+    "varying": (VARYING, "size not known", "The number of bytes is not known"),
     "vast": (VAST, "10,000 EB referenced", "10,000 EB in 10,000,000,000 targets"),
     "whole": (WHOLE, "and 1 whole file of unknown size referenced", "1 whole file of unknown size"),
 }
@@ -52,6 +52,6 @@ def test_what_was_not_read_is_not_called_right(page: Page, tmp_path: Path) -> No
     with running_page("serve", str(tmp_path / "set.json")) as served:
         page.goto(served.url)
         panel = page.get_by_role("tabpanel", name="Overview")
-        expect(panel).to_contain_text("Nothing odd was found in the references.")
-        expect(panel).to_contain_text("Their targets were not read.")
+        expect(panel).to_contain_text("No problems were found in the references.")
+        expect(panel).to_contain_text("The targets were not checked.")
         expect(panel).not_to_contain_text("Nothing is wrong")

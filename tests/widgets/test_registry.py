@@ -21,8 +21,8 @@ from refexplorer.views.registry import (
     PARTS,
     SCREENS,
     ExplorerPart,
-    still_html,
-    still_text,
+    snapshot_html,
+    snapshot_text,
 )
 from refexplorer.views.wire import explorer_messages
 from refexplorer.views.wire.answering import Operations
@@ -85,9 +85,9 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
     controller = ExplorerController(refs)
     answers = controller.handle({"id": "v:1", "op": "census.count"})
     assert answers == [({"id": "v:1", "count": 2}, [])]
-    assert still_text(controller, "census").startswith("census view of")
-    assert still_html(controller, "census").endswith("<p>2 heads</p></div>")
-    assert still_html(controller, EXPLORER).endswith("<p>2 heads</p></div>")
+    assert snapshot_text(controller, "census").startswith("census view of")
+    assert snapshot_html(controller, "census").endswith("<p>2 heads</p></div>")
+    assert snapshot_html(controller, EXPLORER).endswith("<p>2 heads</p></div>")
     assert Address.read("source=a.json&view=census").view == "census"
 
     class CensusWidget(ReferencesWidget, part="census"):
@@ -126,12 +126,12 @@ def test_every_part_has_label_controller_and_static_html(
     for make in part.controllers:
         assert isinstance(make, type)
         assert controller.part(make).operations
-    whole = still_html(controller, EXPLORER)
+    whole = snapshot_html(controller, EXPLORER)
     for section in part.static:
         assert section(controller) in whole
     if part.alone:
-        assert name in still_text(controller, name)
-        assert still_html(controller, name).startswith('<div class="refexplorer">')
+        assert name in snapshot_text(controller, name)
+        assert snapshot_html(controller, name).startswith('<div class="refexplorer">')
 
 
 def test_no_request_has_two_controllers(references: rx.ReferenceSet) -> None:

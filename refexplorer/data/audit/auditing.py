@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from refexplorer.data.audit.plan.audit_parts import ASKING_COST, Part, parts
+from refexplorer.data.audit.plan.audit_parts import Part, parts
 from refexplorer.data.audit.plan.audited_references import AuditedBlock, blocks
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.audit.plan.record_files import LostFiles
 from refexplorer.data.audit.plan.sampling import Decode, Sample, wanted_of
 from refexplorer.data.audit.plan.sorting import Sorter
 from refexplorer.data.audit.report.audit_report import Audit, report
 from refexplorer.data.audit.report.result_store import ResultStore
 from refexplorer.data.audit.work.auditor import Auditor
-from refexplorer.data.audit.work.running import Crew, Doing, run, threads_of, workers_of
+from refexplorer.data.audit.work.running import (
+    ClusterTerms,
+    Crew,
+    Doing,
+    run,
+    threads_of,
+    workers_of,
+)
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
@@ -70,6 +78,8 @@ class Manner:
         Go on with the results in the folder.
     watch
         Is told how far it is.
+    sizes, terms
+        How much is done at once, and how long a cluster is waited for.
     """
 
     decode: Decode | str = "sample"
@@ -78,6 +88,8 @@ class Manner:
     results: str | os.PathLike[str] | None = None
     resume: bool = False
     watch: AuditWatch = lambda progress: True
+    sizes: PlanSizes = field(default_factory=PlanSizes)
+    terms: ClusterTerms = field(default_factory=ClusterTerms)
 
 
 def audit(
@@ -115,18 +127,18 @@ def audit(
     store = ResultStore(manner.results, manner.resume)
     arrays = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     grids = {array.path: array.grid for array in arrays}
-    sorter = Sorter(store.sorting(), Sample(arrays, wanted))
-    work = Work(store, sorter, manner.watch)
+    sorter = Sorter(store.sorting(), Sample(arrays, wanted), manner.sizes)
+    work = Work(store, sorter, manner.watch, manner.sizes)
     try:
-        with crew_of(auditor.audit, manner.scheduler, manner.workers) as crew:
+        with crew_of(auditor.audit, manner.scheduler, manner.workers, manner.terms) as crew:
             work.gather(opened)
             work.do(crew, arrays)
     except Stopped:
         pass
     finally:
         store.clear()
-    left = left_out(opened, findings) + sorter.left_out
-    return report(source, store, sorter.count, left, grids, tuple(work.given_up), work.lost)
+    rejected = rejected_count(opened, findings) + sorter.rejected
+    return report(source, store, sorter.count, rejected, grids, tuple(work.given_up), work.lost)
 
 
 def check_count(opened: OpenedSet, limits: Limits) -> None:
@@ -138,18 +150,20 @@ def check_count(opened: OpenedSet, limits: Limits) -> None:
         )
 
 
-def left_out(opened: OpenedSet, findings: Findings) -> int:
-    """Count keys that opening left out; record files are read anew, and counted then."""
+def rejected_count(opened: OpenedSet, findings: Findings) -> int:
+    """Count keys that opening rejected; record files are read anew, and counted then."""
     stores = [part.store for part in opened.parts if isinstance(part, Records)]
     later = frozenset[str]().union(*(store.files for store in stores))
     errors = (found for found in findings if found.severity is Severity.ERROR)
     return sum(found.count for found in errors if found.pointer not in later)
 
 
-def crew_of(doing: Doing, scheduler: object, workers: int | None) -> AbstractContextManager[Crew]:
+def crew_of(
+    doing: Doing, scheduler: object, workers: int | None, terms: ClusterTerms
+) -> AbstractContextManager[Crew]:
     """Return who does the parts: the workers of a cluster, or threads of this process."""
     if scheduler is not None:
-        return workers_of(doing, scheduler)
+        return workers_of(doing, scheduler, terms)
     return threads_of(doing, max(1, workers or os.cpu_count() or 1))
 
 
@@ -164,23 +178,19 @@ class Work:
         Orders the references.
     watch
         Is told how far it is.
-    asking_cost
-        What a target takes, in references.
+    sizes
+        How large the parts are.
     """
 
     def __init__(
-        self,
-        store: ResultStore,
-        sorter: Sorter,
-        watch: AuditWatch,
-        asking_cost: int = ASKING_COST,
+        self, store: ResultStore, sorter: Sorter, watch: AuditWatch, sizes: PlanSizes
     ) -> None:
         self.given_up: list[str] = []
         self.lost = LostFiles()
         self._store = store
         self._sorter = sorter
         self._watch = watch
-        self._asking_cost = asking_cost
+        self._sizes = sizes
         self._audited = 0
         self._parts = 0
 
@@ -196,7 +206,8 @@ class Work:
 
     def do(self, crew: Crew, arrays: list[ArrayMeta]) -> None:
         """Do what is not finished."""
-        planned = parts(self._sorter.stretches(), self._sorter.urls, arrays, self._asking_cost)
+        intervals = self._sorter.intervals()
+        planned = parts(intervals, self._sorter.urls, arrays, self._sizes)
         run(crew, self._left(planned), self._take, self._goes_on)
         self._store.drop_others(self._parts)
 

@@ -44,14 +44,14 @@ class Answer(NamedTuple):
 
     @property
     def state(self) -> TargetState:
-        """What is known of the target before its ranges are compared."""
+        """The state of the target before its ranges are compared."""
         if self.facts is not None:
             return TargetState.GOOD
         return TargetState.FORBIDDEN if self.forbidden else TargetState.UNREACHABLE
 
     @property
     def message(self) -> str | None:
-        """What is wrong or worth knowing, in a sentence."""
+        """A sentence on a fault, or on something worth knowing."""
         if self.facts is None:
             return self.cause
         if self.facts.size is None:

@@ -68,7 +68,7 @@ class TargetCheck:
 
     @property
     def words(self) -> str:
-        """What was found, in some words."""
+        """The results in some words."""
         if self.state is TargetState.GOOD:
             if self.end == 0:
                 return _WHOLE
@@ -160,7 +160,7 @@ class TargetChecks(Sequence[TargetCheck]):
         return f'<div class="refexplorer">{title}{table(head, map(_cells, first))}{rest}</div>'
 
     def _first(self) -> tuple[list[TargetCheck], list[str]]:
-        """Return what is shown, the bad before the good, and how many others there are."""
+        """Return the targets to show, the bad before the good, and how many others there are."""
         ordered = sorted(self.records, key=lambda record: record.state is TargetState.GOOD)
         more = [f"… {len(ordered) - _SHOWN:,} more"] if len(ordered) > _SHOWN else []
         return ordered[:_SHOWN], more

@@ -56,7 +56,7 @@ def check_targets(
     concurrency
         Targets that are asked at a time.
     """
-    run = _Run(index, journal)
+    run = _Checking(index, journal)
     total = index.count + len(index.further.keys)
 
     def go_on() -> bool:
@@ -75,7 +75,7 @@ def check_targets(
     return TargetChecks(source, records, total, index.unlisted, index.further.unlisted)
 
 
-class _Run:
+class _Checking:
     """One check; takes answers on fsspec's loop, and notes them in the thread that waits."""
 
     def __init__(self, index: TargetIndex, journal: Journal) -> None:

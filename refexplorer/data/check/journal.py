@@ -17,7 +17,7 @@ _ASKED = (TargetState.GOOD, TargetState.SHORT)
 
 
 class Journal:
-    """What was found before, and a place for what is found now.
+    """The results of an earlier check, and a place for those of this one.
 
     Each line is one JSON object, written at once. A last line that an end of the machine cut
     is dropped.
@@ -44,7 +44,7 @@ class Journal:
                 raise SourceError(f"{path} cannot be used to resume: {error.strerror}.") from None
 
     def known(self, wanted: TargetCheck) -> TargetCheck | None:
-        """Return what was found for a target with the same references, if it was reached."""
+        """Return the earlier result of a target with the same references, if it was reached."""
         found = self._known.get(wanted.url)
         if found is None or found.state not in _ASKED:
             return None

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class TargetState(StrEnum):
-    """What became of a target, what is better before what is worse.
+    """The states of a target, from the best to the worst.
 
     ``good`` says that it answered and that nothing wrong was found in what was checked of it: no
     range that was compared with its size reaches past its end. A check reads nothing of it; an

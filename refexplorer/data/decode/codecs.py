@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
 
 from refexplorer.errors import DecodeError
 
@@ -13,6 +15,7 @@ METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
 _UNSAFE = frozenset({"pickle", "numcodecs.pickle"})
 _PACKAGES = {
     "imagecodecs": "imagecodecs",
+    "tifffile": "tifffile",
     "zfpy": "zfpy",
     "pcodec": "pcodec",
     "msgpack2": "msgpack",
@@ -29,6 +32,14 @@ _PACKAGES = {
     "omfiles": "omfiles",
 }
 """What brings a codec, by its name or what that begins with."""
+
+
+_REGISTERED_BY = {"imagecodecs_": "imagecodecs.numcodecs", "tifffile": "tifffile.numcodecs"}
+"""The modules whose codecs numcodecs learns of when they say so: they have no entry points."""
+_REGISTRATIONS = {
+    "imagecodecs.numcodecs": "imagecodecs.numcodecs.register_codecs(verbose=False)",
+    "tifffile.numcodecs": "tifffile.numcodecs.register_codec()",
+}
 
 
 def refuse_unsafe(key: str, text: bytes) -> None:
@@ -62,12 +73,19 @@ def require_codecs(key: str, text: bytes) -> None:
     if not isinstance(document, dict):
         return
     is_v3 = document.get("zarr_format") == 3
-    listed = document.get("codecs" if is_v3 else "filters")
-    codecs = listed if isinstance(listed, list) else []
-    for codec in [*codecs, None if is_v3 else document.get("compressor")]:
-        name = _name(codec)
+    names = map(_name, _list(document.get("codecs"))) if is_v3 else names_v2(document)
+    for name in names:
         if name and not is_installed(name, 3 if is_v3 else 2):
             raise DecodeError(f"{key} {missing(name)}")
+
+
+def names_v2(metadata: Mapping[str, object]) -> list[str]:
+    """Return the names of the codecs of an array of Zarr v2, some empty."""
+    return [*map(_name, _list(metadata.get("filters"))), _name(metadata.get("compressor"))]
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def is_installed(name: str, zarr_format: int) -> bool:
@@ -76,7 +94,7 @@ def is_installed(name: str, zarr_format: int) -> bool:
 
     short = name.removeprefix("numcodecs.")
     if zarr_format == 2 or short != name:
-        return short in codec_registry or short in entries
+        return short in codec_registry or short in entries or _is_registered_now(short)
     from zarr.registry import get_codec_class
 
     try:
@@ -86,6 +104,37 @@ def is_installed(name: str, zarr_format: int) -> bool:
     return True
 
 
+def registering(name: str) -> str | None:
+    """Return the module that has to register a codec of Zarr v2; None where none does."""
+    short = name.removeprefix("numcodecs.")
+    return next(
+        (module for start, module in _REGISTERED_BY.items() if short.startswith(start)), None
+    )
+
+
+def registration(module: str) -> str:
+    """Return the line of Python that registers the codecs of such a module."""
+    return _REGISTRATIONS[module]
+
+
+def _is_registered_now(name: str) -> bool:
+    """Have a codec registered, in this process; say whether that could be done."""
+    from numcodecs.registry import codec_registry
+
+    module = registering(name)
+    if module is None:
+        return False
+    try:
+        found = import_module(module)
+    except ImportError:
+        return False
+    if module == "tifffile.numcodecs":
+        found.register_codec()
+    else:
+        found.register_codecs([name], verbose=False)
+    return name in codec_registry
+
+
 def missing(name: str) -> str:
     """Return the sentence that names a codec and what brings it, without its subject."""
     short = name.removeprefix("numcodecs.")
@@ -93,6 +142,8 @@ def missing(name: str) -> str:
     package = next(found, None)
     if package is None:
         return f"requires the codec {name}, which no installed package provides."
+    if (module := registering(short)) is not None and find_spec(module.partition(".")[0]):
+        return f"requires the codec {name}, which the installed {package} lacks."
     return f"requires the codec {name}, which is not installed: `pip install {package}`."
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refexplorer import memory
 from refexplorer.data.children import (
     OWN_MEMORY,
     Answering,
@@ -82,7 +83,7 @@ def _asked(
         raise LimitError(f"decoding took longer than {SECONDS} s and was stopped") from None
     except LostError:
         raise LimitError(
-            "decoding took more memory than a chunk may take, or crashed, and was stopped"
+            f"decoding took more memory than {_most_memory(limit)}, or crashed, and was stopped"
         ) from None
     if said["error"] is not None:
         raise DecodeError(said["error"])
@@ -94,6 +95,17 @@ def _asked(
     return said, decoded
 
 
+def _most_memory(limit: int) -> str:
+    most = memory.limit()
+    if most is None or most >= _memory_for(limit):
+        return "a chunk may take"
+    return f"the {size_text(most)} that this process may take (`ulimit -v`)"
+
+
+def _memory_for(limit: int) -> int:
+    return OWN_MEMORY + 3 * limit
+
+
 _children = Children(_NAME, CHILDREN)
 
 
@@ -103,7 +115,7 @@ def main() -> None:
 
 
 def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
-    limit_memory(OWN_MEMORY + 3 * request["limit"])
+    limit_memory(_memory_for(request["limit"]))
     answering.answer(*_decoded(request, data))
 
 

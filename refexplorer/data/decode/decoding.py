@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from refexplorer import memory
 from refexplorer.data.decode.chunk_arithmetic import POINTER, check_size
 from refexplorer.data.decode.confined import check_confined, decode_confined
 from refexplorer.data.decode.inflating import check_inflation, is_bounded, keeps_size
@@ -86,6 +87,8 @@ def said(error: Exception) -> str:
     text = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
     if isinstance(error, RefexplorerError):
         return f"{text}."
+    if memory.is_lacking(error):
+        return memory.too_little()
     if "checksum" in text:
         return f"The checksum does not match, so the bytes are not those that were written: {text}."
     return (

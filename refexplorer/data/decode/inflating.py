@@ -44,7 +44,7 @@ _Measure = Callable[[bytes, Settings, int], int]
 
 
 class _Stream(Protocol):
-    """What the decompressors of bz2 and lzma share."""
+    """The common interface of the decompressors of bz2 and lzma."""
 
     @property
     def eof(self) -> bool:
@@ -56,7 +56,7 @@ class _Stream(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """What was given after the end of the stream."""
+        """The bytes after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         """Return at most `max_length` bytes."""
@@ -204,7 +204,7 @@ _MEASURES: dict[str, _Measure] = {
 
 
 def _ratio(decoded: str, encoded: str) -> Callable[[Settings], float]:
-    """Return what gives the sizes of two data types of a configuration, as a ratio."""
+    """Return a function for the ratio between the sizes of two data types of a configuration."""
 
     def ratio(settings: Settings) -> float:
         before = settings.get(encoded) or ("u1" if decoded == "dtype" else settings.get(decoded))

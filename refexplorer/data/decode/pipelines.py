@@ -167,7 +167,7 @@ def _chunk_spec(array: ArrayMeta) -> Any:
 def _zarr_codec(
     array: ArrayMeta, name: str, settings: dict[str, Any], spec: Any
 ) -> tuple[Callable[[Any], Any], Any]:
-    """Return what decodes with a Zarr codec, and what the codecs after it are given."""
+    """Return a decoder for a Zarr codec, and the array specification for the codecs after it."""
     from zarr.registry import get_codec_class
 
     if not is_installed(name, 3):

@@ -147,8 +147,10 @@ def check_length(span: ContentRange, length: int | None) -> None:
         )
 
 
-def check_sent(said: str | None, start: int, end: int, length: int) -> None:
+def check_sent(said: str | None, start: int, end: int, length: int) -> int | None:
     """Refuse what an object store sent unless it is a range, as far as there is one.
+
+    Returns the size of the object, or None if that is not known.
 
     Parameters
     ----------
@@ -164,14 +166,16 @@ def check_sent(said: str | None, start: int, end: int, length: int) -> None:
     FetchError
         If it is something else.
     """
+    size = length if said is None else None
     if said is None:
         is_asked = not start and length <= end
     else:
         span = _covering(said, start, end)
         check_length(span, length)
-        is_asked = span.first == start and span.end <= end
+        is_asked, size = span.first == start and span.end <= end, span.size
     if not is_asked:
         raise FetchError("the store sent other bytes than the range that was requested")
+    return size
 
 
 def _covering(said: str, start: int, end: int | None) -> ContentRange:
@@ -192,7 +196,7 @@ def _covering(said: str, start: int, end: int | None) -> ContentRange:
 
 
 def _span(said: str) -> ContentRange | None:
-    """Return what a Content-Range says; None if it cannot be read."""
+    """Parse a Content-Range; None if it cannot be read."""
     found = _SPAN.fullmatch(said.strip())
     if found is None:
         return None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -47,7 +49,7 @@ def wait_for(
     Raises
     ------
     Stopped
-        If `keep_on` returned False.
+        If `keep_on` returned False, or the program was interrupted and waits for its threads.
     """
     keep_on = keep_on or _keep_on.get()
     loop = get_loop()
@@ -61,8 +63,34 @@ def wait_for(
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         while not wait([future], timeout=POLL).done:
-            if not keep_on():
+            if _interrupted or not keep_on():
                 raise Stopped
         return future.result()
     finally:
         future.cancel()
+
+
+_interrupted = False
+
+
+def _note_interrupt() -> None:
+    """Note whether an interrupt ended the program, which will now wait for threads of executors.
+
+    Those of Dask, say, wait here in turn, and a server that says nothing would keep all of them.
+    Without an interrupt threads may well go on when the main program is through.
+    """
+    global _interrupted
+    _interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
+
+
+def _register_at_end(call: Callable[[], None]) -> None:
+    """Have something called before Python waits for threads; `atexit` comes after that."""
+    import concurrent.futures.thread  # noqa: F401  what it registers itself is called later then
+
+    register = getattr(threading, "_register_atexit", None)  # has no public name
+    if register is not None:
+        with suppress(RuntimeError):  # it is too late: the program is through
+            register(call)
+
+
+_register_at_end(_note_interrupt)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import socket
+import ssl
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from refexplorer import memory
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.errors import FetchError, LimitError, RefexplorerError
 
@@ -29,9 +34,12 @@ _HTTP = {
     403: "the server denies access (403)",
     404: "there is no such file (404)",
     410: "the file is gone (410)",
-    416: "the file ends before this range (416)",
+    416: "the server refuses this byte range (416)",
     429: "the server limits the rate of requests (429)",
 }
+_DIGITS = 9
+"""Of seconds to wait; whoever says more will not be waited for."""
+_BUGS = (TypeError, AttributeError, LookupError, NameError, AssertionError)
 _CREDENTIALS = {
     "http": '{"headers": {"Authorization": …}}',
     "s3": '{"key": …, "secret": …}',
@@ -42,19 +50,52 @@ _CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
 
 
 class Passing(FetchError):
-    """A failure of the moment: the same request may succeed a little later."""
+    """A failure of the moment: the same request may succeed a little later.
+
+    Attributes
+    ----------
+    wait
+        Seconds that the server asks to wait before.
+    """
+
+    wait = 0.0
 
 
 class Denied(FetchError):
     """The store wants to know who asks."""
 
 
-def http_failure(status: int, reason: str | None) -> FetchError:
-    """Return the failure that the status of an HTTP answer tells of."""
+def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchError:
+    """Return the failure that the status of an HTTP answer tells of.
+
+    Parameters
+    ----------
+    status, reason
+        Of the answer.
+    wait
+        Seconds that it asks to wait before the next request.
+    """
     words = _HTTP.get(status) or f"the server answered {status} {reason or ''}".rstrip()
     if status >= 500 or status == 429:
-        return Passing(words)
+        asks = f" and asks to wait {math.ceil(wait):,} seconds" if wait else ""
+        failure = Passing(f"{words}{asks}")
+        failure.wait = wait
+        return failure
     return (Denied if status in (401, 403) else FetchError)(words)
+
+
+def retry_after(said: str | None) -> float:
+    """Return the seconds that a ``Retry-After`` asks to wait: it has them, or a date."""
+    said = (said or "").strip()
+    if said.isascii() and said.isdigit():
+        return float(said[:_DIGITS])
+    try:
+        until = parsedate_to_datetime(said)
+    except (ValueError, OverflowError):
+        return 0.0
+    if until.tzinfo is None:  # it was written as -0000
+        until = until.replace(tzinfo=UTC)
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
 def cause(error: BaseException, place: Place) -> str:
@@ -70,11 +111,23 @@ def cause(error: BaseException, place: Place) -> str:
         return f"the package {package} is not installed" if package else f"{error}".rstrip(".")
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
+    if memory.is_lacking(error):
+        return "there is not enough memory"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder, not a file"
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
-    return _connection(error, place) or f"{type(error).__name__}: {error}".splitlines()[0].rstrip(
-        ". :"
-    )
+    return _connection(error, place) or _plain(error)
+
+
+def _plain(error: BaseException) -> str:
+    """Return what an error says, without the names of classes as far as it says anything."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    said = said.strip().partition("\n")[0].rstrip(". :")
+    name = type(error).__name__
+    if isinstance(error, _BUGS):
+        return f"reading failed unexpectedly ({name}: {said})"
+    return said or f"reading failed without a message ({name})"
 
 
 def _connection(error: BaseException, place: Place) -> str | None:
@@ -85,19 +138,23 @@ def _connection(error: BaseException, place: Place) -> str | None:
         return f"the host {place.host} cannot be found"
     if isinstance(error, UnicodeError | aiohttp.InvalidURL):
         return f"{place.host} is no name that a host can have"
-    if isinstance(error, aiohttp.ClientSSLError):
+    if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
         return f"no secure connection to {place.authority} could be made ({_tls(error)})"
     if isinstance(error, TimeoutError):
         return "the server did not answer in time"
-    if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
-        return "the connection ended before all bytes came"
-    if isinstance(error, aiohttp.ClientConnectorError | ConnectionError):
+    if isinstance(error, aiohttp.ClientConnectorError | ConnectionRefusedError):
         return f"no connection to {place.authority or place.path} could be made"
+    if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ClientConnectionError):
+        return "the connection ended before all bytes came"
+    if isinstance(error, ConnectionError) and error.errno is not None:
+        return "the connection ended before all bytes came"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return "the server sent an answer that is not valid HTTP"
     return None
 
 
 def _tls(error: BaseException) -> str:
-    """Return what OpenSSL says, such as ``"self-signed certificate"``."""
+    """Return the reason that OpenSSL gives, such as ``"self-signed certificate"``."""
     inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
     said = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
     return str(said).replace("_", " ").lower().splitlines()[0]

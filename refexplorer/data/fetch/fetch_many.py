@@ -12,9 +12,10 @@ from time import monotonic
 from refexplorer.data.fetch.background import POLL, Stopped, wait_for
 from refexplorer.data.fetch.local import LocalFile
 from refexplorer.data.fetch.pieces import Pieces
-from refexplorer.data.fetch.ranges import Request, Wanted, merged
+from refexplorer.data.fetch.ranges import RangeRequest, Wanted, merged
 from refexplorer.data.fetch.target_reader import Targets, complete, explained, held
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Base64, Inline, Reference
 
 CONCURRENCY = 24
@@ -33,14 +34,18 @@ class FetchProgress:
     chunks, chunk_count
         References done, and all of them.
     bytes, byte_count
-        Bytes that came for them, and all that are known to come: whole files count when they
-        are there.
+        Bytes that came for them, and all that will come; None where whole files are among them,
+        whose size is not known before.
     """
 
     chunks: int
     chunk_count: int
     bytes: int
-    byte_count: int
+    byte_count: int | None
+
+    def __str__(self) -> str:
+        of = "" if self.byte_count is None else f" of {size_text(self.byte_count)}"
+        return f"{size_text(self.bytes)}{of}"
 
 
 Advance = Callable[[FetchProgress], bool]
@@ -96,11 +101,11 @@ class _FetchRun:
         self._place_of = cache(targets.policy.place)
         prepared = (self._prepared(key, reference) for key, reference in references.items())
         wanted = [each for each in prepared if each is not None]
-        known = sum(each.end - each.start for each in wanted if each.end is not None)
-        self._known = self._bytes + known
-        if self._known > targets.limit:
+        known = self._bytes + sum(each.end - each.start for each in wanted if each.end is not None)
+        self._byte_count = None if any(each.end is None for each in wanted) else known
+        if known > targets.limit:
             raise LimitError(
-                f"{self._count:,} references have {self._known:,} bytes, more than the limit of "
+                f"{self._count:,} references have {known:,} bytes, more than the limit of "
                 f"{targets.limit:,} for one read (limits: fetch_bytes)."
             )
         requests = list(merged(wanted))
@@ -130,7 +135,7 @@ class _FetchRun:
             raise Stopped
 
     def _prepared(self, key: str, reference: Reference) -> Wanted | None:
-        """Return what has to be read; what needs no reading, or cannot be read, is done."""
+        """Return the range to read; what needs no reading, or cannot be read, is done."""
         try:
             if isinstance(reference, Inline | Base64):
                 self._keep(key, held(key, reference))
@@ -144,10 +149,10 @@ class _FetchRun:
             return None
         return wanted
 
-    def _read_local(self, file: LocalFile, request: Request) -> None:
+    def _read_local(self, file: LocalFile, request: RangeRequest) -> None:
         try:
             data = file.read(request.start, request.end, self._targets.limit)
-            self._finish(request, Pieces([data]))
+            self._finish(request, Pieces([data], file.size))
         except (OSError, RefexplorerError) as error:
             self._fail(request, error)
         if monotonic() - self._told >= POLL:
@@ -173,13 +178,13 @@ class _FetchRun:
     def _goes_on(self) -> bool:
         self._told = monotonic()
         return self._advance(
-            FetchProgress(len(self.fetched), self._count, self._bytes, self._known)
+            FetchProgress(len(self.fetched), self._count, self._bytes, self._byte_count)
         )
 
-    def _finish(self, request: Request, data: Pieces) -> None:
+    def _finish(self, request: RangeRequest, data: Pieces) -> None:
         for part in request.parts:
             try:
-                self._keep(part.key, complete(part, request.cut(data, part)))
+                self._keep(part.key, complete(part, request.cut(data, part), data.size))
             except RefexplorerError as error:
                 self.fetched[part.key] = error
 
@@ -192,7 +197,7 @@ class _FetchRun:
         self._bytes += len(data)
         self.fetched[key] = data
 
-    def _fail(self, request: Request, error: Exception) -> None:
+    def _fail(self, request: RangeRequest, error: Exception) -> None:
         for part in request.parts:
             if part.key not in self.fetched:
                 self.fetched[part.key] = explained(part, error)

@@ -8,7 +8,7 @@ from functools import partial
 
 from refexplorer.data.access.urls import Place
 from refexplorer.data.fetch.pieces import Pieces
-from refexplorer.data.fetch.ranges import Request, Wanted, merged
+from refexplorer.data.fetch.ranges import RangeRequest, Wanted, merged
 
 LINGER = 0.002
 """Seconds that a read waits for others: far less than a request takes, and enough for the threads
@@ -28,12 +28,12 @@ class Gathering:
 
     def __init__(self, read: ReadRange) -> None:
         self._read = read
-        self._waiting: dict[asyncio.Future[bytes], Wanted] = {}
+        self._waiting: dict[asyncio.Future[Pieces], Wanted] = {}
 
-    async def get(self, wanted: Wanted) -> bytes:
+    async def get(self, wanted: Wanted) -> Pieces:
         """Return bytes of a target; the request ends when nobody waits for it any more."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[bytes] = loop.create_future()
+        future: asyncio.Future[Pieces] = loop.create_future()
         if not self._waiting:
             loop.call_later(LINGER, self._send)
         self._waiting[future] = wanted
@@ -49,7 +49,7 @@ class Gathering:
             for future in mine:
                 future.add_done_callback(partial(_end, task, mine))
 
-    async def _answer(self, request: Request, futures: list[asyncio.Future[bytes]]) -> None:
+    async def _answer(self, request: RangeRequest, futures: list[asyncio.Future[Pieces]]) -> None:
         try:
             data = await self._read(request.place, request.start, request.end)
         except Exception as error:  # each protocol has errors of its own
@@ -59,10 +59,10 @@ class Gathering:
             return
         for part, future in zip(request.parts, futures, strict=True):
             if not future.done():
-                future.set_result(request.cut(data, part))
+                future.set_result(Pieces([request.cut(data, part)], data.size))
 
 
-def _end(task: asyncio.Future[None], futures: list[asyncio.Future[bytes]], _: object) -> None:
+def _end(task: asyncio.Future[None], futures: list[asyncio.Future[Pieces]], _: object) -> None:
     """Cancel a request if all who waited for it went away; one that is done does not mind."""
     if all(future.done() for future in futures):
         task.cancel()

@@ -82,7 +82,7 @@ class LocalReader:
             yield LocalFile(file, found.st_size)
 
     def facts(self, place: Place) -> Facts:
-        """Return what the file system says of a file; OSError if there is none."""
+        """Return the facts of a file; OSError if there is none."""
         with open_resolved(place.path) as file:
             found = os.fstat(file.fileno())
         return Facts(found.st_size, modified=_modified(found))

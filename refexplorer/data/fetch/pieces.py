@@ -14,10 +14,13 @@ class Pieces:
     ----------
     pieces
         In their order.
+    size
+        Of the whole target; None if it is not known.
     """
 
-    def __init__(self, pieces: list[bytes]) -> None:
+    def __init__(self, pieces: list[bytes], size: int | None = None) -> None:
         self._pieces = pieces
+        self.size = size
 
     @cached_property
     def _starts(self) -> list[int]:

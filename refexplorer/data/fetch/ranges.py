@@ -44,7 +44,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Request:
+class RangeRequest:
     """One read of a target, for one key or several."""
 
     place: Place
@@ -71,16 +71,16 @@ class Request:
         return data.cut(part.start - self.start, stop)
 
 
-def merged(wanted: Iterable[Wanted]) -> Iterator[Request]:
+def merged(wanted: Iterable[Wanted]) -> Iterator[RangeRequest]:
     """Yield the requests that bring these ranges: those that touch, or nearly, share one."""
     ordered = sorted(wanted, key=lambda each: (each.place.url, each.start, each.end or 0))
     for _, group in groupby(ordered, key=lambda each: each.place.url):
-        last: Request | None = None
+        last: RangeRequest | None = None
         for each in group:
             if last is not None and last.take(each):
                 continue
             if last is not None:
                 yield last
-            last = Request(each.place, each.start, each.end, [each])
+            last = RangeRequest(each.place, each.start, each.end, [each])
         if last is not None:
             yield last

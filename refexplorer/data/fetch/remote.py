@@ -51,7 +51,8 @@ class RemoteReader:
             If more than `limit` bytes come.
         """
         stop = start + limit + 1 if end is None else end
-        data, version = await versioned.read(await self.filesystem(place), place.url, start, stop)
+        filesystem = await self.filesystem(place)
+        data, version, size = await versioned.read(filesystem, place.url, start, stop)
         self._versions.check(place.url, version)
         if end is not None and len(data) > end - start:
             raise FetchError(
@@ -59,10 +60,10 @@ class RemoteReader:
             )
         if len(data) > limit:
             raise too_long(limit + 1, limit)
-        return Pieces([data])
+        return Pieces([data], size)
 
     async def facts(self, place: Place) -> Facts:
-        """Return what the store says of a file."""
+        """Return the facts of a file."""
         return await versioned.facts(await self.filesystem(place), place.url)
 
     async def filesystem(self, place: Place) -> Any:

@@ -94,7 +94,7 @@ class Targets:
             data = self._read_now(wanted)
         except Exception as error:
             raise explained(wanted, error) from error
-        return complete(wanted, data)
+        return complete(wanted, data.cut(), data.size)
 
     def wanted(
         self,
@@ -144,15 +144,15 @@ class Targets:
         return self._reader(place).read(place, start, end, self.limit)
 
     async def facts(self, place: Place) -> Facts:
-        """Return what is known of a target without its bytes; runs on fsspec's event loop."""
+        """Return the facts of a target without reading it; runs on fsspec's event loop."""
         if place.protocol == "file":
             return await asyncio.to_thread(self.local.facts, place)
         return await self._reader(place).facts(place)
 
-    def _read_now(self, wanted: Wanted) -> bytes:
+    def _read_now(self, wanted: Wanted) -> Pieces:
         if wanted.place.protocol == "file":
             with self.local.opened(wanted.place) as file:
-                return file.read(wanted.start, wanted.end, self.limit)
+                return Pieces([file.read(wanted.start, wanted.end, self.limit)], file.size)
         from refexplorer.data.fetch.background import wait_for
 
         return wait_for(self._gathering.get(wanted))
@@ -226,20 +226,31 @@ def held(key: str, reference: Inline | Base64) -> bytes:
         raise DecodeError(f"{key} is not valid {form}: {error}.") from None
 
 
-def complete(wanted: Wanted, data: bytes) -> bytes:
+def complete(wanted: Wanted, data: bytes, size: int | None) -> bytes:
     """Return the bytes if they are all that was wanted.
+
+    Parameters
+    ----------
+    wanted, data
+        What was asked for, and what came.
+    size
+        Of the target; None if it is not known.
 
     Raises
     ------
     FetchError
-        If the target ends before.
+        If there are fewer.
     """
-    if wanted.end is not None and len(data) != wanted.end - wanted.start:
+    if wanted.end is None or len(data) == wanted.end - wanted.start:
+        return data
+    said = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"
+    if size is None:
+        raise FetchError(f"{said}, and the size of the file is not known.")
+    if wanted.end > size:
         raise FetchError(
-            f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were "
-            "received; the range reaches past the end of the file."
+            f"{said}; the range reaches past the end of the file, which has {size:,} bytes."
         )
-    return data
+    raise FetchError(f"{said}, although the file has {size:,} bytes.")
 
 
 def explained(wanted: Wanted, error: Exception) -> RefexplorerError:

@@ -22,8 +22,9 @@ logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
 _STORED = "X-Goog-Stored-Content-Encoding"
 
-TaggedBytes = tuple[bytes, str | None]
-"""Bytes, and what changes with the content of their object; None if the store tells nothing."""
+TaggedBytes = tuple[bytes, str | None, int | None]
+"""Bytes, what changes with the content of their object, and its size; None if the store does not
+tell."""
 
 
 def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,12 +41,12 @@ async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
     if _is_gcs(filesystem):
         return await _read_gcs(filesystem, url, start, end)
     if filesystem.async_impl:
-        return await filesystem._cat_file(url, start=start, end=end), None
-    return await asyncio.to_thread(filesystem.cat_file, url, start=start, end=end), None
+        return await filesystem._cat_file(url, start=start, end=end), None, None
+    return await asyncio.to_thread(filesystem.cat_file, url, start=start, end=end), None, None
 
 
 async def facts(filesystem: Any, url: str) -> Facts:
-    """Return what the store says of an object.
+    """Return the facts of an object.
 
     Raises
     ------
@@ -90,8 +91,8 @@ async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> TaggedByt
             return await body.read(), answer
 
     data, answer = await _error_wrapper(read, retries=filesystem.retries)
-    check_sent(answer.get("ContentRange"), start, end, len(data))
-    return data, answer.get("ETag")
+    size = check_sent(answer.get("ContentRange"), start, end, len(data))
+    return data, answer.get("ETag"), size
 
 
 async def _read_gcs(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
@@ -101,8 +102,8 @@ async def _read_gcs(filesystem: Any, url: str, start: int, end: int) -> TaggedBy
     if sent != stored:
         check_encoding(_STORED, stored)
         check_encoding("Content-Encoding", sent)
-    check_sent(headers.get("Content-Range"), start, end, len(data))
-    return data, headers.get("X-Goog-Generation") or headers.get("ETag")
+    size = check_sent(headers.get("Content-Range"), start, end, len(data))
+    return data, headers.get("X-Goog-Generation") or headers.get("ETag"), size
 
 
 async def _ask_gcs(filesystem: Any, path: str, *names: str, **options: Any) -> Any:

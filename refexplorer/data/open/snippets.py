@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import parse, protocol_of, resolve
+from refexplorer.data.decode.codecs import names_v2, registering, registration
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.documents import read_whole
@@ -22,6 +23,7 @@ from refexplorer.spec.dialects.verdicts import Outcome
 
 if TYPE_CHECKING:
     from refexplorer.formats.source import Source
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 _ASYNCHRONOUS = frozenset({"http", "https", "s3", "gs", "az", "abfs"})
 _SECRET = re.compile("key|secret|token|password|credential|auth", re.IGNORECASE)
@@ -98,6 +100,7 @@ def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[st
     if is_bytes:
         call = _call("fsspec.filesystem", ["reference"], recipe.options)
         return _joined(recipe, ["fsspec"], [f"fs = {call}", f"data = fs.cat({path!r})"])
+    _add_codecs(refs, path, recipe)
     return _joined(recipe, *_opening(refs, path, recipe.options))
 
 
@@ -112,10 +115,23 @@ def _require_found(refs: Opened, path: str) -> None:
     """Refuse arrays whose chunks fsspec does not find in a parquet store."""
     if refs.source.store is None:
         return
+    if any(why_lost(array) is not None for array in _asked_for(refs, path)):
+        raise _Beyond
+
+
+def _asked_for(refs: Opened, path: str) -> Iterator[ArrayMeta]:
+    """Yield the array that a path is, or is inside of."""
     for array in map(refs.array, refs.arrays()):
-        is_asked_for = path in ("", array.path) or path.startswith(array.folder)
-        if is_asked_for and why_lost(array) is not None:
-            raise _Beyond
+        if path in ("", array.path) or path.startswith(array.folder):
+            yield array
+
+
+def _add_codecs(refs: Opened, path: str, recipe: _Recipe) -> None:
+    """Register the codecs that numcodecs does not find by itself."""
+    used = (name for array in _asked_for(refs, path) for name in names_v2(array.metadata))
+    for module in sorted({found for name in used if (found := registering(name)) is not None}):
+        recipe.imports.append(module)
+        recipe.lines.append(registration(module))
 
 
 def _members(refs: Opened, group: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.access.policy import AccessPolicy
@@ -13,8 +13,10 @@ from refexplorer.data.decode.codecs import METADATA_NAMES, require_codecs
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.open.filesystem import ReferenceView
+from refexplorer.data.open.refusals import check_for_xarray, check_metadata, saying_refusals
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, FetchError, LimitError
+from refexplorer.spec.document.lint_rules import is_metadata
 
 if TYPE_CHECKING:
     import xarray
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from zarr.storage import FsspecStore
 
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+
+_ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
 
 
 class DecodedView(ReferenceView):
@@ -41,13 +46,16 @@ class DecodedView(ReferenceView):
         Raises
         ------
         DecodeError
-            If the array needs a codec that is not installed, or its codecs refuse the bytes.
+            If Zarr would refuse the metadata, the array needs a codec that is not installed, or
+            its codecs refuse the bytes.
         LimitError
             If the bytes would inflate beyond the limit.
         """
         data = super()._bytes(key, start, end)
-        if key.rpartition("/")[2] in METADATA_NAMES:
-            require_codecs(key, data)
+        if is_metadata(key):
+            if key.rpartition("/")[2] in METADATA_NAMES:
+                require_codecs(key, data)
+            check_metadata(key, data)
         elif (owner := self.references.array_of(key)) is not None:
             self._admit(key, self.references.array(owner[0]), data, start, end)
         return data
@@ -92,10 +100,17 @@ def to_zarr(
         As in `refexplorer.data.open.filesystem.filesystem`.
     options
         Passed to `zarr.open`.
+
+    Raises
+    ------
+    DecodeError
+        If the set has no group or array at its root, or Zarr refuses what is there.
     """
     import zarr
 
-    return zarr.open(_store(refs, allow, storage_options), mode="r", **options)
+    _require_root(refs)
+    with saying_refusals("Zarr", refs):
+        return zarr.open(_store(refs, allow, storage_options), mode="r", **options)
 
 
 def to_xarray(
@@ -124,18 +139,20 @@ def to_xarray(
     Raises
     ------
     DecodeError
-        If there is no such group, or an array has no dimension names, without which xarray
-        cannot place it.
+        If there is no such group, or xarray refuses an array: it has no dimension names, without
+        which it has no place, or metadata that cannot be used.
     """
     import xarray
 
     group = group.strip("/")
     _require_group(refs, group)
-    _require_names(refs, [path for path in refs.arrays() if path.rpartition("/")[0] == group])
+    paths = [path for path in refs.arrays() if path.rpartition("/")[0] == group]
+    _require_arrays(refs, paths, options)
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
     source: Any = _store(refs, allow, storage_options)
     given = _lazy(coordinates) | {"group": group or None} | options
-    return xarray.open_dataset(source, engine="zarr", **given)
+    with saying_refusals("xarray", refs):
+        return xarray.open_dataset(source, engine="zarr", **given)
 
 
 def to_datatree(
@@ -158,17 +175,20 @@ def to_datatree(
     Raises
     ------
     DecodeError
-        If an array has no dimension names.
+        If xarray refuses an array, as in `to_xarray`.
     """
     import xarray
 
-    _require_names(refs, refs.arrays())
+    _require_group(refs, "")
+    _require_arrays(refs, refs.arrays(), options)
     source: Any = _store(refs, allow, storage_options)
-    return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
+    with saying_refusals("xarray", refs):
+        return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
 
 
 def _lazy(coordinates: bool) -> dict[str, Any]:
-    """Return what keeps xarray from reading coordinates when it opens a store."""
+    """Return the options that keep xarray from reading coordinates when it opens a store."""
+    # by default xarray reads the coordinates to index them, and times to decode their first values
     return {
         "consolidated": False,
         "create_default_indexes": coordinates,
@@ -185,22 +205,40 @@ def _store(
 
 def _require_group(refs: Opened, group: str) -> None:
     """Refuse a path at which xarray would find nothing, or an array."""
+    if not group:
+        _require_root(refs)
+        if "" in refs.arrays():
+            raise DecodeError(
+                "The root of the set is an array, not a group; refs.to_zarr() opens it."
+            )
+        return
     groups = {".zgroup", "zarr.json"}
-    if not group or (
-        any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays()
-    ):
+    if any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays():
         return
     what = "is an array" if group in refs.arrays() else "there is no such path"
     raise DecodeError(f"{group!r} is not a group of the set: {what}.")
 
 
-def _require_names(refs: Opened, paths: Iterable[str]) -> None:
+def _require_root(refs: Opened) -> None:
+    """Refuse a set at whose root Zarr finds nothing; what is there and broken it says itself."""
+    if any(name in refs or refs.left_out(name) is not None for name in _ROOT):
+        return
+    raise DecodeError(
+        "The set has no group at its root, so Zarr and xarray find nothing; add a key `.zgroup` "
+        'with {"zarr_format": 2}.'
+    )
+
+
+def _require_arrays(refs: Opened, paths: Iterable[str], options: Mapping[str, Any]) -> None:
     """Refuse what xarray would answer with an error of its inner parts."""
+    is_decoded = options.get("decode_cf") is not False and options.get("mask_and_scale", True)
     for path in paths:
+        check_for_xarray(refs.array(path), is_decoded is not False)
         if path and refs.array(path).dimensions is None:
             if (error := refs.left_out(f"{path}/.zattrs")) is not None:
                 raise FetchError(said_of(error))
+            name = "dimension_names" if refs.array(path).zarr_format == 3 else "_ARRAY_DIMENSIONS"
             raise DecodeError(
-                f"{path} has no _ARRAY_DIMENSIONS, which name the dimensions for xarray; "
+                f"{path} has no {name}, which name the dimensions for xarray; "
                 f"refs.to_zarr()[{path!r}] reads it without them."
             )

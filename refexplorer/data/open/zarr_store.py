@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache, partial
 from typing import Any
@@ -14,9 +13,11 @@ from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 from zarr.storage import FsspecStore
 
 from refexplorer.data.open.filesystem import NoReference, ReferenceView
+from refexplorer.data.open.reader_threads import ReaderThreads
 from refexplorer.errors import RefexplorerError
 
 _THREADS = 64
+"""More than Zarr's ``async.concurrency``, which is 10, and which people raise for far servers."""
 
 
 class ReferenceStore(FsspecStore):
@@ -74,8 +75,8 @@ def reference_store(view: ReferenceView) -> FsspecStore:
 
 
 @cache
-def _readers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="refexplorer-read")
+def _readers() -> ReaderThreads:
+    return ReaderThreads(_THREADS, "refexplorer-read")
 
 
 if hasattr(os, "register_at_fork"):  # a fork has no threads, and would wait for them for good

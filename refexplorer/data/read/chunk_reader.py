@@ -7,10 +7,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.decode.chunk_arithmetic import Index, check_size, region
-from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.fetch.target_reader import Targets, held
+from refexplorer.data.open.refusals import check_array, sentence_of
 from refexplorer.data.open.stores import DecodedView, store
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.spec.core.references import Base64, Inline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,10 +74,12 @@ def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Readi
     ------
     KeyError
         If there is no such array.
+    DecodeError
+        If its metadata cannot be used, or its grid has no such chunk.
     AccessError
         If the target may not be read yet.
     """
-    array = refs.array(path)
+    array = _array(refs, path)
     if not array.contains(index):
         raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")
     try:
@@ -84,6 +88,17 @@ def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Readi
         raise
     except RefexplorerError as error:
         return Reading(index, None, ChunkState.FAILED, str(error), {index: ChunkState.FAILED})
+
+
+def _array(refs: Opened, path: str) -> ArrayMeta:
+    """Return the metadata of an array; say what is wrong where there is some that is none."""
+    if path not in refs.arrays():
+        for name in (".zarray", "zarr.json"):
+            key = f"{path}/{name}".lstrip("/")
+            reference = refs.get(key)
+            if isinstance(reference, Inline | Base64):
+                check_array(key, held(key, reference))
+    return refs.array(path)
 
 
 def _decoded(refs: Opened, array: ArrayMeta, index: Index, targets: Targets) -> Reading:
@@ -98,7 +113,7 @@ def _decoded(refs: Opened, array: ArrayMeta, index: Index, targets: Targets) -> 
     except RefexplorerError:
         raise
     except Exception as error:
-        raise DecodeError(f"{key} could not be decoded: {_plain(error)}.") from error
+        raise DecodeError(f"{key} could not be decoded: {sentence_of(error)}") from error
     return Reading(index, values, state, None, {index: state}, opened.fill_value)
 
 
@@ -114,7 +129,7 @@ def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:
         raise
     except Exception as error:
         raise DecodeError(
-            f"Zarr cannot open {array.path or 'the root array'}: {_plain(error)}."
+            f"Zarr cannot open {array.path or 'the root array'}: {sentence_of(error)}"
         ) from error
 
 
@@ -125,8 +140,3 @@ def overall(states: dict[Index, ChunkState]) -> ChunkState:
         (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),
         ChunkState.FILL,
     )
-
-
-def _plain(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}{': ' + lines[0] if lines else ''}".rstrip(".")

@@ -26,7 +26,7 @@ _NAMED_TARGETS = 20
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a read takes, known without a request.
+    """The cost of a read, known without a request.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Estimate:
 def estimate_selection(
     refs: Opened, array: ArrayMeta, selection: Sequence[int | slice] = ()
 ) -> Estimate:
-    """Say what reading a part of an array takes.
+    """Estimate the cost of reading a part of an array.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _places(part: int | slice, extent: int) -> range:
 
 
 def estimate_keys(refs: Opened, keys: Iterable[str]) -> Estimate:
-    """Say what reading some keys takes; keys that the set does not have take nothing."""
+    """Estimate the cost of reading some keys; keys that the set does not have cost nothing."""
     references = [found for key in keys if (found := refs.get(key)) is not None]
     held = [reference for reference in references if isinstance(reference, Inline | Base64)]
     remote = [item for item in references if not isinstance(item, Inline | Base64)]
@@ -114,7 +114,7 @@ def estimate_keys(refs: Opened, keys: Iterable[str]) -> Estimate:
 
 
 def _span(reference: Url | Range) -> Wanted:
-    """Return what is read for a reference; where its URL leads is not looked at."""
+    """Return the range to read for a reference, without resolving its URL."""
     place = Place("", "", "", reference.url or "")
     if isinstance(reference, Range):
         start, end = reference.offset, reference.offset + reference.length

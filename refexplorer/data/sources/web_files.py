@@ -18,9 +18,11 @@ from refexplorer.data.fetch.remote import RemoteReader
 from refexplorer.data.sources.guarded_files import GuardedFiles
 from refexplorer.errors import AccessError, LimitError, SourceError
 from refexplorer.formats.forms.finding import read_path, read_source
+from refexplorer.formats.forms.other_files import PROBE, refuse_other, refuse_zarr
 
 if TYPE_CHECKING:
     from refexplorer.data.access.urls import Place
+    from refexplorer.data.fetch.pieces import Pieces
     from refexplorer.formats.files.compression import Progress
     from refexplorer.formats.forms.finding import Locate
     from refexplorer.formats.source import Source
@@ -171,6 +173,10 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
         place = self._policy.place(path)
+        if not place.path.endswith(_DOCUMENTS):
+            head = self._probe(place)
+            if head.size is not None and head.size <= PROBE:
+                return io.BytesIO(head.cut())
         try:
             data = self._asked(place, self._reader.read(place, 0, None, self._limit))
         except LimitError:
@@ -179,6 +185,18 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
                 "raises the limit."
             ) from None
         return io.BytesIO(data.cut())
+
+    def _probe(self, place: Place) -> Pieces:
+        """Return the first bytes, unless they show a file of data, which may be large."""
+        url = place.url.rstrip("/")
+        name = url.rpartition("/")[2]
+        try:
+            head = self._asked(place, self._reader.read(place, 0, PROBE, self._limit))
+            refuse_other(name, head.cut(0, PROBE))
+        except SourceError:
+            refuse_zarr(name, lambda key: self.has(f"{url}/{key}"))
+            raise
+        return head
 
     def _asked(self, place: Place, work: Coroutine[Any, Any, Answer]) -> Answer:
         try:

@@ -13,12 +13,20 @@ from typing import Any
 import numpy as np
 
 from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.audit.auditing import AuditWatch, Work, check_count, crew_of, left_out
+from refexplorer.data.audit.auditing import (
+    AuditWatch,
+    Work,
+    check_count,
+    crew_of,
+    rejected_count,
+)
 from refexplorer.data.audit.plan.audit_parts import DECODING_COST
 from refexplorer.data.audit.plan.audited_references import AuditedBlock
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.audit.plan.sampling import Sample, wanted_of
 from refexplorer.data.audit.plan.sorting import Sorter
 from refexplorer.data.audit.report.result_store import ResultStore
+from refexplorer.data.audit.work.running import ClusterTerms
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, HeldValues
@@ -124,8 +132,9 @@ def verify(
         terms.location, tuple(terms.allow), terms.limits, terms.storage_options, arrays, held
     )
     store = ResultStore(manner.results, manner.resume, encoding=PARQUET)
-    sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)))
-    work = Work(store, sorter, manner.watch, FILE_COST)
+    sizes = PlanSizes(asking_cost=FILE_COST)
+    sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), sizes)
+    work = Work(store, sorter, manner.watch, sizes)
     stopped = False
     try:
         lent = _Lent(ours)
@@ -137,7 +146,7 @@ def verify(
         work.gather(opened, look)
         lent.read(opened, terms, held)
         store.manner = _fingerprint(ours, held, manner)
-        with crew_of(verifier.verify, manner.scheduler, manner.workers) as crew:
+        with crew_of(verifier.verify, manner.scheduler, manner.workers, ClusterTerms()) as crew:
             work.do(crew, metas)
     except Stopped:
         stopped = True
@@ -148,7 +157,7 @@ def verify(
     for results in store.tables():
         tally.add(results)
     found = tally.finish()
-    left = left_out(opened, findings) + sorter.left_out
+    left = rejected_count(opened, findings) + sorter.rejected
     return Verification(source, found, _counts(tally, work, sorter.count, left, stopped), store)
 
 

@@ -7,29 +7,22 @@ import pyarrow as pa
 
 from refexplorer.formats.buffers.spans import spans_of
 
-_FIRST = 2**16
-_GROWTH = 1.25
-
 
 class GrowingNumbers:
     """A column of numbers of one type."""
 
     def __init__(self, kind: type[np.generic]) -> None:
-        self._data = np.empty(_FIRST, kind)
-        self._size = 0
+        self._kind = kind
+        # grows in place like an array, whose resize would write zeros first
+        self._data = bytearray()
 
     def append(self, values: np.ndarray) -> None:
         """Put values, shape ``(m,)``, behind the others."""
-        end = self._size + len(values)
-        if end > len(self._data):
-            self._data.resize(max(end, int(len(self._data) * _GROWTH)), refcheck=False)
-        self._data[self._size : end] = values
-        self._size = end
+        self._data += np.ascontiguousarray(values, self._kind).data
 
     def finish(self) -> np.ndarray:
         """Return the column, shape ``(n,)``; nothing may be appended after that."""
-        self._data.resize(self._size, refcheck=False)
-        return self._data
+        return np.frombuffer(self._data, self._kind)
 
 
 class GrowingTexts:

@@ -46,6 +46,13 @@ def numbers_of(column: pa.Array) -> np.ndarray:
     return np.frombuffer(column.buffers()[1], kind, len(column), start)
 
 
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """Return the different ones of some numbers, ascending; `numpy.unique` imports `numpy.ma`."""
+    ordered = np.sort(numbers)
+    found: np.ndarray = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
+
+
 def flags_of(column: pa.BooleanArray) -> np.ndarray:
     """Return a column of yes and no without nulls as numpy, shape ``(n,)``."""
     return numbers_of(column.cast(pa.uint8())).view(np.bool_)

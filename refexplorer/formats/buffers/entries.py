@@ -29,7 +29,7 @@ class Entries:
     urls
         Column of the distinct URLs as they are written.
     codes
-        Places in `urls` for byte ranges, -1 for the rows of `values`, int32, shape ``(n,)``.
+        Positions in `urls` for byte ranges, -1 for the rows of `values`, int32, shape ``(n,)``.
     offsets, lengths
         Bytes, int64, shape ``(n,)``; 0 for the rows of `values`.
     values

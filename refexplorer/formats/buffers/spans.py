@@ -6,7 +6,7 @@ blanks end, and, eight digits at a time, which whole number is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +14,17 @@ import pyarrow as pa
 
 from refexplorer.formats.buffers.arrow import number_column, text_column
 
-BLOCK = 2**18
+BLOCK = 2**15
 WORD = 8
 _MOST_DIGITS = 18
 _MOST_BLANKS = 64
 _BLANKS = np.isin(np.arange(256), list(b" \t\r\n"))
 _ZEROS = np.uint64(0x3030303030303030)
-_UPPER = np.uint64(0xF0F0F0F0F0F0F0F0)
-_SIXES = np.uint64(0x0606060606060606)
+_TO_TOP = np.uint64(0x7676767676767676)
+"""Sets the top bit of each byte above 9."""
+_TOPS = np.uint64(0x8080808080808080)
+_LEAST = np.array([2**63 - 1, 0, *(10**n for n in range(1, 18)), 2**63 - 1])
+"""The least number of n digits that JSON writes with them; of none, and of too many, no number."""
 _TAILS = np.array([0, *((2**64 - 1) << 8 * (WORD - n) & 2**64 - 1 for n in range(1, 9))], "u8")
 """The last n of the eight bytes of a word."""
 
@@ -63,12 +66,66 @@ class Spans(NamedTuple):
         )
         return counts
 
+    def marked(self, marks: np.ndarray, count: int) -> np.ndarray | None:
+        """Return the places of marks by text, shape ``(count, n)``, if each has so many.
+
+        None if one has not, or if there are not as many marks between each two texts. What a
+        program wrote is so regular, and no place needs to be searched for then.
+
+        Parameters
+        ----------
+        marks
+            Places, in order.
+        count
+            How many lie inside each text.
+        """
+        if not len(self.starts) or len(marks) % len(self.starts):
+            return None
+        table = np.ascontiguousarray(marks.reshape(len(self.starts), -1).T)
+        inside, between = table[:count], table[count:]
+        if (
+            len(inside) < count
+            or np.any(inside[0] < self.starts)
+            or np.any(inside[-1] >= self.ends)
+        ):
+            return None
+        if len(between) and (
+            np.any(between[0] < self.ends) or np.any(between[-1, :-1] >= self.starts[1:])
+        ):
+            return None
+        return inside
+
+    def tested(self, test: Callable[[Spans], np.ndarray]) -> np.ndarray:
+        """Return what a test says of each text; it is asked once for all like the middle one."""
+        middle = len(self.starts) // 2
+        if not len(self.starts) or self.sizes[middle] > _MOST_BLANKS:
+            return test(self)
+        alike = self._equal_to(middle)
+        good = np.full(len(alike), test(self.take(np.array([middle])))[0])
+        others = np.flatnonzero(~alike)
+        if len(others):
+            good[others] = test(self.take(others))
+        return good
+
+    def _equal_to(self, row: int) -> np.ndarray:
+        """Say which texts equal the one in a row."""
+        size = int(self.sizes[row])
+        equal: np.ndarray = self.sizes == size
+        for done in range(0, size, WORD):
+            words = self._words_before(self.ends - done) & _TAILS[min(size - done, WORD)]
+            equal &= words == words[row]
+        return equal
+
     def last_marks(self, mark: int) -> np.ndarray:
         """Return where a byte stands last in each text; its start if it is not there.
 
         The texts are in order, and begin with the data.
         """
-        marks = np.append(np.flatnonzero(self.data == mark), -1)
+        marks = np.flatnonzero(self.data == mark)
+        if (alone := self.marked(marks, 1)) is not None:
+            only: np.ndarray = alone[0]
+            return only
+        marks = np.append(marks, -1)
         last = marks[np.searchsorted(marks[:-1], self.ends) - 1]
         found: np.ndarray = np.maximum(last, self.starts)
         return found
@@ -124,16 +181,38 @@ class Spans(NamedTuple):
             The numbers, int64, and which texts are one of at most 18 digits.
         """
         sizes = self.sizes
-        good = (sizes > 0) & (sizes <= _MOST_DIGITS)
-        good &= (sizes == 1) | (self.first() != ord("0"))
         values = np.zeros(len(sizes), np.int64)
-        for number, (words, kept) in enumerate(self.words(_MOST_DIGITS)):
-            found, digits = _eight_digits(words | (_ZEROS & ~kept))
-            values += found * 10 ** (number * WORD)
-            good &= digits
+        odd = np.zeros(len(sizes), np.uint64)
+        for number, (rows, words, kept) in enumerate(self.words(_MOST_DIGITS)):
+            digits = words ^ (_ZEROS & kept)
+            odd[rows] |= digits | (digits + _TO_TOP)
+            values[rows] += _eight_digits(digits) * 10 ** (number * WORD)
+        good = (odd & _TOPS == 0) & (sizes <= _MOST_DIGITS)
+        good &= values >= _LEAST[np.minimum(np.maximum(sizes, 0), _MOST_DIGITS + 1)]
         return values, good
 
-    def words(self, most: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def spaced_numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Read whole numbers, as `numbers` does, that may have the blanks of JSON around them."""
+        if not len(self.starts):
+            return self.numbers()
+        middle = self.take(np.array([len(self.starts) // 2]))
+        trimmed = middle.trimmed()
+        before = int((trimmed.starts - middle.starts)[0])
+        after = int((middle.ends - trimmed.ends)[0])
+        inner = Spans(self.data, self.starts + before, self.ends - after)
+        values, good = inner.numbers()
+        for number in range(before):
+            good &= _BLANKS[self.data[np.minimum(self.starts + number, len(self.data) - 1)]]
+        for number in range(after):
+            good &= _BLANKS[self.data[inner.ends + number]]
+        others = np.flatnonzero(~good)
+        if len(others):
+            values[others], good[others] = self.take(others).trimmed().numbers()
+        return values, good
+
+    def words(
+        self, most: int | None = None
+    ) -> Iterator[tuple[np.ndarray | slice, np.ndarray, np.ndarray]]:
         """Yield the texts from their ends on, eight bytes at a time, as little-endian numbers.
 
         Parameters
@@ -143,20 +222,37 @@ class Spans(NamedTuple):
 
         Yields
         ------
-        words, kept
-            uint64, shape ``(n,)``: the bytes, 0 before a text begins, and which bits are of it.
+        rows, words, kept
+            Which texts, all or those that are so long; uint64, shape ``(n,)``: their bytes, 0
+            before a text begins, and which bits are of it.
         """
-        spans = self if int(self.starts.min(initial=WORD)) >= WORD else self._padded()
-        before = np.ndarray(max(len(spans.data) - WORD + 1, 0), "<u8", spans.data, strides=(1,))
-        longest = int(self.sizes.max(initial=0))
+        rows: np.ndarray | slice = slice(None)
+        sizes, ends = self.sizes, self.ends
+        longest = int(sizes.max(initial=0))
         for done in range(0, longest if most is None else min(longest, most), WORD):
-            kept = _TAILS[np.clip(self.sizes - done, 0, WORD)]
-            yield before[np.maximum(spans.ends - done - WORD, 0)] & kept, kept
+            longer = np.flatnonzero(sizes > done)
+            if 2 * len(longer) < len(sizes):
+                rows = longer if isinstance(rows, slice) else rows[longer]
+                sizes, ends = sizes[longer], ends[longer]
+            kept = _TAILS[np.minimum(np.maximum(sizes - done, 0), WORD)]
+            yield rows, self._words_before(ends - done) & kept, kept
 
-    def _padded(self) -> Spans:
-        """Put eight bytes before the data, so that a word before any place can be read."""
-        data = np.concatenate([np.zeros(WORD, np.uint8), self.data])
-        return Spans(data, self.starts + WORD, self.ends + WORD)
+    def _words_before(self, ends: np.ndarray) -> np.ndarray:
+        """Return the eight bytes before some places as little-endian numbers, 0 before the data."""
+        places = ends - WORD
+        if int(places.min(initial=0)) >= 0:
+            words: np.ndarray = _words(self.data)[places]
+            return words
+        none, early = np.zeros(WORD, np.uint8), np.flatnonzero(places < 0)
+        data = self.data if len(self.data) >= WORD else np.append(self.data, none)
+        found: np.ndarray = _words(data)[np.maximum(places, 0)]
+        found[early] = _words(np.append(none, data[:WORD]))[np.maximum(ends[early], 0)]
+        return found
+
+
+def _words(data: np.ndarray) -> np.ndarray:
+    """Return every eight bytes that follow each other as a little-endian number."""
+    return np.ndarray(max(len(data) - WORD + 1, 0), "<u8", data, strides=(1,))
 
 
 def spans_of(column: pa.LargeStringArray) -> Spans:
@@ -230,11 +326,9 @@ def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, 
     return rows[whole], numbers[whole]
 
 
-def _eight_digits(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Read words of eight digits: the numbers, and which words are just digits."""
-    good = (words & _UPPER == _ZEROS) & (words + _SIXES & _UPPER == _ZEROS)
-    words = words - _ZEROS
-    words = (words * np.uint64(1 + (10 << 8)) >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
-    words = (words * np.uint64(1 + (100 << 16)) >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
-    words = words * np.uint64(1 + (10_000 << 32)) >> np.uint64(32)
-    return words.astype(np.int64), good
+def _eight_digits(digits: np.ndarray) -> np.ndarray:
+    """Read words whose eight bytes are the digits of a number."""
+    pairs = (digits * np.uint64(1 + (10 << 8)) >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+    fours = (pairs * np.uint64(1 + (100 << 16)) >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
+    whole: np.ndarray = fours * np.uint64(1 + (10_000 << 32)) >> np.uint64(32)
+    return whole.astype(np.int64)

@@ -11,6 +11,7 @@ from typing import BinaryIO, cast
 import zstandard
 
 from refexplorer.errors import SourceError
+from refexplorer.formats.files.write_lock import writing_alone
 
 Check = Callable[[Path], object]
 """Looks at what was written before it gets its name; raises what is wrong."""
@@ -21,7 +22,9 @@ def unchecked(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, check: Check = unchecked, *, as_it_is: bool = False) -> Iterator[BinaryIO]:
+def writing(
+    path: Path, check: Check = unchecked, *, as_it_is: bool = False, overwrite: bool = True
+) -> Iterator[BinaryIO]:
     """Give a file to write to, compressed if the name ends in ``.gz`` or ``.zst``.
 
     Parameters
@@ -32,15 +35,19 @@ def writing(path: Path, check: Check = unchecked, *, as_it_is: bool = False) -> 
         Looks at what was written before that.
     as_it_is
         Compress nothing.
+    overwrite
+        Replace a file that is there.
 
     Raises
     ------
     SourceError
-        If it cannot be written there.
+        If it cannot be written there, somebody else is writing there, or it is there already.
     """
     partial = path.with_name(path.name + ".partial")
     suffix = "" if as_it_is else path.suffix
-    with refused(path):
+    with refused(path), writing_alone(path):
+        if not overwrite:
+            check_free(path)  # another process may have written it since it was looked at
         try:
             with partial.open("wb") as file, _compressed(file, suffix) as stream:
                 yield stream
@@ -48,6 +55,18 @@ def writing(path: Path, check: Check = unchecked, *, as_it_is: bool = False) -> 
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def check_free(path: Path) -> None:
+    """Refuse a name that is taken.
+
+    Raises
+    ------
+    SourceError
+        If there is something of this name.
+    """
+    if path.exists():
+        raise SourceError(f"{str(path)!r} exists; choose another name, or pass overwrite=True.")
 
 
 @contextmanager
@@ -72,8 +91,10 @@ def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def write_blocks(path: Path, blocks: Iterable[bytes], check: Check = unchecked) -> None:
-    """Write blocks one after the other; errors as `writing`."""
-    with writing(path, check) as stream:
+def write_blocks(
+    path: Path, blocks: Iterable[bytes], check: Check = unchecked, *, overwrite: bool = True
+) -> None:
+    """Write blocks one after the other; parameters and errors as `writing`."""
+    with writing(path, check, overwrite=overwrite) as stream:
         for block in blocks:
             stream.write(block)

@@ -20,13 +20,29 @@ Progress = Callable[[int, int], None]
 """Takes the bytes that were read so far, and those of the whole file."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
+_PIECE = 2**20
 
 
 class Readable(Protocol):
-    """What bytes are read from."""
+    """A source of bytes."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return at most so many bytes, none at the end."""
+
+
+def read_within(stream: Readable, most: int) -> bytes:
+    """Read to the end, or until there are `most` bytes.
+
+    A stream may reserve at once all that it is asked for, so a limit is never passed to it.
+    """
+    found = stream.read(min(most, _PIECE))
+    if len(found) in (0, most):
+        return found
+    whole = io.BytesIO()
+    while found:
+        whole.write(found)
+        found = stream.read(min(most - whole.tell(), _PIECE))
+    return whole.getvalue()
 
 
 def plain(stream: BinaryIO, name: str, limits: Limits) -> PlainStream:
@@ -76,7 +92,7 @@ class PlainStream(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:  # noqa: D102
         rest = self._limit - self._given + 1
         try:
-            data = self._opened.read(rest if size < 0 else min(size, rest))
+            data = read_within(self._opened, rest if size < 0 else min(size, rest))
         except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
             raise SourceError(f"{self._damaged}: {error}.") from None
         self._given += len(data)

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.files.compression import Progress, plain_bytes
+from refexplorer.formats.files.compression import Progress, plain_bytes, read_within
 from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain
 from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceFolder, SourceForm
+from refexplorer.formats.forms.other_files import PROBE, refuse_other, refuse_zarr
 from refexplorer.formats.forms.registry import first_answer
 from refexplorer.formats.source import ZMETADATA, Source, cause
 from refexplorer.limits import Limits
@@ -32,6 +33,12 @@ _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
 """Finds the filesystem of a URL and the path in it."""
+
+
+class NamedBytes(bytes):
+    """Bytes of a source with a name for titles and messages."""
+
+    name: str
 
 
 def read_source(
@@ -95,7 +102,7 @@ def read_path(
         return _of_path(name, terms)
 
 
-class _Stopped(BaseException):
+class _Raised(BaseException):
     """Carries what `progress` raised through all that turns errors into sentences."""
 
     def __init__(self, raised: BaseException) -> None:
@@ -110,7 +117,7 @@ def _terms(
     telling = None if progress is None else partial(_tell, progress)
     try:
         yield OpeningTerms(limits, files or OwnFiles(), telling)
-    except _Stopped as stopped:
+    except _Raised as stopped:
         raise stopped.raised from None
 
 
@@ -118,14 +125,15 @@ def _tell(progress: Progress, done: int, size: int) -> None:
     try:
         progress(done, size)
     except BaseException as error:
-        raise _Stopped(error) from None
+        raise _Raised(error) from None
 
 
 def _of_any(
     source: object, options: Mapping[str, Any], locate: Locate | None, terms: OpeningTerms
 ) -> Source:
     if isinstance(source, bytes | bytearray | memoryview):
-        return _of_bytes(bytes(source), "bytes", None, terms)
+        name = source.name if isinstance(source, NamedBytes) else "bytes"
+        return _of_bytes(bytes(source), name, None, terms)
     if isinstance(source, str):
         if not source.strip():
             raise SourceError("The source is an empty string.")
@@ -196,6 +204,7 @@ def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
     folder = SourceFolder.at(path, None, terms.files)
     found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
     if found is None:
+        refuse_zarr(folder.name, folder.has)
         raise SourceError(
             f"The folder {_shown(name)} is not a parquet reference store: it has no {ZMETADATA}."
         )
@@ -224,11 +233,16 @@ def _of_url(url: str, locate: Locate, terms: OpeningTerms) -> Source:
         found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
         if found is not None:
             return found
-        terms.check_size(name, filesystem.info(path).get("size") or 0)
         with filesystem.open(path, "rb", compression=None) as file:
-            data = file.read(terms.limits.document_bytes + 1)
+            head = read_within(file, PROBE)
+            refuse_other(name, head)
+            terms.check_size(name, filesystem.info(path).get("size") or 0)
+            data = head + read_within(file, terms.limits.document_bytes + 1 - len(head))
     except RefexplorerError:
         raise
+    except (FileNotFoundError, IsADirectoryError) as error:
+        refuse_zarr(folder.name, folder.has)
+        raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
     except ImportError as error:
         raise SourceError(f"{shown} needs a package that is not installed: {error}.") from None
     except Exception as error:  # each protocol has errors of its own

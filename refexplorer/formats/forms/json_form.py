@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from refexplorer.errors import SourceError
 from refexplorer.formats.forms.form import HEAD, OpeningTerms, SourceFile, SourceForm
+from refexplorer.formats.forms.other_files import refuse_other
 from refexplorer.formats.source import JSON, Source
 
 LARGE = HEAD
@@ -24,6 +25,7 @@ class JsonForm(SourceForm):
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
         """Take any file; what is no JSON is told when the document is read."""
+        refuse_other(file.name, file.head)
         terms.check_size(file.name, file.size)
         if not file.head.strip():
             raise SourceError(f"{file.name} is empty.")

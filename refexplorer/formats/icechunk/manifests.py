@@ -19,23 +19,25 @@ import zstandard
 
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.formats.buffers.arrow import number_column, text_column
+from refexplorer.formats.files.compression import read_within
 from refexplorer.formats.files.local_files import Files
 from refexplorer.formats.icechunk.flatbuffer import FlatTable, FlatTables
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 
 _MAGIC = "ICE🧊CHUNK".encode()
+# magic (12 bytes), writer (24), then a byte each for version, type of file and compression
 _HEADER = 39
 _WRITER = slice(12, 36)
 _VERSION, _TYPE, _COMPRESSION = 36, 37, 38
-"""Places of bytes in the header."""
+"""Positions of bytes in the header."""
 _VERSIONS = (1, 2)
 _MANIFEST = 2
 _PLAIN, _ZSTD = 0, 1
 _ARRAYS = 1
 _REFS = 1
 _INDEX, _INLINE, _OFFSET, _LENGTH, _CHUNK, _LOCATION, _ETAG, _MODIFIED = range(8)
-"""Places of fields in the tables Manifest, ArrayManifest and ChunkRef."""
+"""Positions of fields in the tables Manifest, ArrayManifest and ChunkRef."""
 _OF_MANIFEST = frozenset({0, _ARRAYS, 3})  # how locations are compressed says nothing without any
 _OF_ARRAY = frozenset({0, _REFS})
 _OF_CHUNK = frozenset(range(8))
@@ -145,7 +147,7 @@ class _Manifest:
         if self.compression != _ZSTD:
             raise self.refusal(f"has an unknown compression ({self.compression})")
         with zstandard.ZstdDecompressor().stream_reader(body) as stream:
-            content = stream.read(limits.document_bytes + 1)
+            content = read_within(stream, limits.document_bytes + 1)
         if len(content) > limits.document_bytes:
             raise self._larger(limits)
         return content
@@ -240,7 +242,7 @@ class _Manifest:
             raise self.refusal(f"uses field {field} of {name}, which refexplorer does not know")
 
     def refusal(self, what: str) -> SourceError:
-        """Say what is wrong, with the version that was found."""
+        """Return the error, with the version that was found."""
         return SourceError(
             f"The manifest {str(self.file)!r} (Icechunk specification {self.version}, written by "
             f"{escape(self.writer)}) {what}."

@@ -10,7 +10,7 @@ fails, and with it this whole way: what is accepted is exactly JSON, and any dou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,10 @@ from refexplorer.formats.json.positions import Broken, first_member
 from refexplorer.formats.json.range_matching import Ranges, match_ranges
 from refexplorer.formats.json.text import Noting
 
-BLOCK = 2**19
+BLOCK = 2**20
+_KEPT = 4 * BLOCK
+"""Bytes of a large piece of memory: once one was given free, the C library of Linux keeps smaller
+ones for the next block; before that it returns them, at a thousand page faults a block."""
 HEAD = 64 * 2**20
 _CUT = b"],"
 _SECTIONS = ("version", "templates", "gen", "refs")
@@ -75,19 +78,13 @@ def read_in_blocks(stream: Readable, noting: Noting) -> DocumentEntries:
     NotInBlocks
         If there is any doubt; the stream is somewhere in the middle then.
     """
+    np.empty(_KEPT, np.uint8)  # given free at once
     head, body, is_v1 = _read_head(stream)
     reader = _Reader(noting)
-    buffer = bytearray()
-    for more in _blocks(head[body + 1 :], stream):
-        seen = max(len(buffer) - 1, 0)  # no cut is in it, but the first half of one may be
-        buffer += more
-        cut = buffer.rfind(_CUT, seen)
-        if cut >= 0:
-            reader.read(bytes(buffer[:cut]))
-            del buffer[: cut + len(_CUT)]
-        elif len(buffer) > HEAD:
-            raise NotInBlocks
-    tail = reader.finish(bytes(buffer))
+    pieces = _Cut(_blocks(head[body + 1 :], stream))
+    for block in pieces:
+        reader.read(block)
+    tail = reader.finish(pieces.rest)
     outer = _read_outer(head[:body], tail, noting) if is_v1 else {}
     if not is_v1 and tail.strip(" \t\r\n"):
         raise NotInBlocks
@@ -126,11 +123,41 @@ def _fill(buffer: bytearray, size: int, stream: Readable) -> bool:
 
 
 def _blocks(first: bytes, stream: Readable) -> Iterator[bytes]:
-    """Yield what was read already and the rest of a stream, a block at a time."""
+    """Yield the bytes that were read already and the rest of a stream, a block at a time."""
     for at in range(0, len(first), BLOCK):
         yield first[at : at + BLOCK]
     while more := stream.read(BLOCK):
         yield more
+
+
+class _Cut:
+    """Blocks that end where a reference ends; the cuts between them are left out.
+
+    Attributes
+    ----------
+    rest
+        What follows the last cut.
+    """
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._blocks = blocks
+        self.rest = b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        parts: list[bytes | memoryview] = []
+        for more in self._blocks:
+            cut = more.rfind(_CUT)
+            if cut >= 0:
+                yield b"".join([*parts, memoryview(more)[:cut]])
+                parts = [more[cut + len(_CUT) :]]
+            elif parts and parts[-1][-1:] == _CUT[:1] and more[:1] == _CUT[1:]:
+                yield b"".join(parts)[:-1]
+                parts = [more[1:]]
+            else:
+                parts.append(more)
+                if sum(map(len, parts)) > HEAD:
+                    raise NotInBlocks
+        self.rest = b"".join(parts)
 
 
 def _is_section(name: str) -> bool:
@@ -173,9 +200,9 @@ class _Reader:
             _decoded(block)
         ranges = match_ranges(block)
         runs = self._parse_runs(block, ranges)
-        codes = numbers_of(ranges.urls.indices).astype(np.int64) + len(self._urls)
+        codes = numbers_of(ranges.urls.indices) + np.int32(len(self._urls))
         self._urls.append(ranges.urls.dictionary)
-        columns = np.stack([codes, ranges.offsets, ranges.lengths])
+        columns = [codes, ranges.offsets, ranges.lengths]
         self._append(ranges.keys, columns, ranges.matched, runs)
 
     def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
@@ -208,7 +235,7 @@ class _Reader:
     def _append(
         self,
         keys: pa.Array,
-        ranges: np.ndarray,
+        ranges: Sequence[np.ndarray],
         matched: np.ndarray,
         runs: dict[int, dict[str, Any]],
     ) -> None:
@@ -228,8 +255,8 @@ class _Reader:
                     zip((len(self._keys) + rows).tolist(), entries.values(), strict=True)
                 )
                 texts += entries
-            more = np.tile(np.array([[-1], [0], [0]], np.int64), len(texts))
-            ranges = np.concatenate([ranges, more], axis=1)[:, order]
+            none = [np.full(len(texts), value) for value in (-1, 0, 0)]
+            ranges = [np.concatenate(pair)[order] for pair in zip(ranges, none, strict=True)]
             keys = pa.concat_arrays([keys, _keys(texts)]).take(number_column(order))
         self._keys.append(keys)
         for column, values in zip((self._codes, self._offsets, self._lengths), ranges, strict=True):
@@ -244,7 +271,8 @@ class _Reader:
             raise NotInBlocks from None
         if not entries and len(self._keys):  # a comma stands before the end
             raise NotInBlocks
-        self._append(text_column([]), np.empty((3, 0), np.int64), np.empty(0, bool), {-1: entries})
+        none = np.empty(0, np.int64)
+        self._append(text_column([]), [none] * 3, np.empty(0, bool), {-1: entries})
         return text[end:]
 
     def entries(self, outer: dict[str, Any], is_v1: bool) -> DocumentEntries:

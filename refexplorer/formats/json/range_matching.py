@@ -7,7 +7,7 @@ slash, and the others are held against what may stand there.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from refexplorer.formats.buffers.spans import Spans
 
+_Rows: TypeAlias = "np.ndarray | slice"
 _QUOTE, _COMMA, _CLOSING, _BACKSLASH = b'",]\\'
 
 
@@ -56,36 +57,45 @@ def match_ranges(block: bytes) -> Ranges:
     """Match each piece of a block against the form of one byte range."""
     data = np.frombuffer(block or b" ", np.uint8)
     marks = _find_marks(data, block)
-    starts = np.concatenate([[0], marks.cuts + 2])
-    pieces = Spans(data, starts, np.concatenate([marks.cuts, [len(data)]]))
-    first = np.searchsorted(marks.quotes, starts)
-    rows = np.flatnonzero(np.diff(first, append=len(marks.quotes)) == 4)
-    quotes = [marks.quotes[first[rows] + number] for number in range(4)]
+    starts = np.append(0, marks.cuts + 2)
+    pieces = Spans(data, starts, np.append(marks.cuts, len(data)))
+    rows, quotes = _four_quotes(pieces, marks.quotes)
     numbers, good = _two_numbers(Spans(data, quotes[3] + 1, pieces.ends[rows]), marks.commas)
     key, url = (Spans(data, quotes[n] + 1, quotes[n + 1]) for n in (0, 2))
-    good &= Spans(data, pieces.starts[rows], quotes[0]).is_blank()
-    good &= _is_between(Spans(data, quotes[1] + 1, quotes[2]))
+    good &= Spans(data, pieces.starts[rows], quotes[0]).tested(Spans.is_blank)
+    good &= Spans(data, quotes[1] + 1, quotes[2]).tested(_is_between)
     if len(marks.odd):
         good &= (key.holding(marks.odd) == 0) & (url.holding(marks.odd) == 0)
     matched = np.zeros(len(starts), np.bool_)
-    matched[rows[good]] = True
-    keys, urls = (_plain_texts(spans.take(good), block) for spans in (key, url))
-    return Ranges(pieces, matched, keys, urls.dictionary_encode(), *(n[good] for n in numbers))
+    matched[rows] = good
+    if not good.all():
+        key, url, numbers = key.take(good), url.take(good), [column[good] for column in numbers]
+    keys, urls = key.texts(), url.texts().dictionary_encode()
+    if b"\\" in block:
+        keys, texts = (_unescaped(column) for column in (keys, urls.dictionary))
+        urls = pa.DictionaryArray.from_arrays(urls.indices, texts)
+    return Ranges(pieces, matched, keys, urls, *numbers)
 
 
 def _find_marks(data: np.ndarray, block: bytes) -> _Marks:
-    """Find all marks in one pass, what is rare only where there is any."""
-    places = np.flatnonzero((data == _QUOTE) | (data == _COMMA) | (data == _CLOSING))
-    found = data[places]
-    commas = places[found == _COMMA]
-    closing = places[:-1][(found[:-1] == _CLOSING) & (found[1:] == _COMMA)]
-    cuts = closing[data[closing + 1] == _COMMA]
-    odd = np.flatnonzero(data < ord(" "))
+    """Find all marks, what is rare only where there is any."""
+    quotes, commas = np.flatnonzero(data == _QUOTE), np.flatnonzero(data == _COMMA)
+    cuts = commas[data[np.maximum(commas - 1, 0)] == _CLOSING] - 1
+    odd = np.flatnonzero(data < ord(" ")) if data.min() < ord(" ") else commas[:0]
     if b"\\" in block:
         escapes = np.flatnonzero(data == _BACKSLASH)
         escaped = data[np.minimum(escapes + 1, len(data) - 1)]
-        odd = np.union1d(odd, escapes[escaped != ord("/")])
-    return _Marks(places[found == _QUOTE], commas, cuts, odd)
+        odd = np.sort(np.concatenate([odd, escapes[escaped != ord("/")]]))
+    return _Marks(quotes, commas, cuts, odd)
+
+
+def _four_quotes(pieces: Spans, quotes: np.ndarray) -> tuple[_Rows, np.ndarray]:
+    """Return which pieces have four quotes, and where, shape ``(4, n)``."""
+    if (found := pieces.marked(quotes, 4)) is not None:
+        return slice(None), found
+    first = np.searchsorted(quotes, pieces.starts)
+    rows = np.flatnonzero(np.diff(first, append=len(quotes)) == 4)
+    return rows, quotes[first[rows] + np.arange(4)[:, None]]
 
 
 def _is_between(spans: Spans) -> np.ndarray:
@@ -99,20 +109,21 @@ def _is_between(spans: Spans) -> np.ndarray:
 
 def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     """Read ``, offset, length``; say where it is just that."""
-    commas = np.append(commas, [len(rest.data)] * 3)
-    first = np.searchsorted(commas, rest.starts)
-    one, two, three = (commas[first + number] for number in range(3))
-    good = (two < rest.ends) & (three >= rest.ends)
-    one, two = np.minimum(one, rest.ends), np.minimum(two, rest.ends)
-    good &= Spans(rest.data, rest.starts, one).is_blank()
+    if (found := rest.marked(np.append(commas, len(rest.data)), 2)) is not None:
+        (one, two), good = found, np.ones(len(rest.starts), np.bool_)
+    else:
+        commas = np.append(commas, [len(rest.data)] * 3)
+        one, two, three = commas[np.searchsorted(commas, rest.starts) + np.arange(3)[:, None]]
+        good = (two < rest.ends) & (three >= rest.ends)
+        one, two = np.minimum(one, rest.ends), np.minimum(two, rest.ends)
+    good &= Spans(rest.data, rest.starts, one).tested(Spans.is_blank)
     numbers = []
     for before, ends in ((one, two), (two, rest.ends)):
-        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).trimmed().numbers()
+        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).spaced_numbers()
         numbers.append(values)
         good &= whole
     return numbers, good
 
 
-def _plain_texts(spans: Spans, block: bytes) -> pa.LargeStringArray:
-    texts = spans.texts()
-    return pc.replace_substring(texts, "\\/", "/") if b"\\" in block else texts
+def _unescaped(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    return pc.replace_substring(texts, "\\/", "/")

@@ -39,7 +39,7 @@ def range_values(
     urls
         The distinct URLs, as JSON.
     codes, offsets, lengths
-        Places in `urls`, and bytes, shape ``(n,)``.
+        Positions in `urls`, and bytes, shape ``(n,)``.
     """
     starts = text_column([f"[{url}," for url in urls]).take(number_column(codes))
     first, last = (number_column(numbers).cast(pa.large_string()) for numbers in (offsets, lengths))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 TEXTS, NUMBERS = ("path", "raw"), ("offset", "size")
 COLUMNS = ("path", "offset", "size", "raw")
+_SPARED = ((), ("raw",), ("path", "offset", "size"))
+"""The columns that a file may lack: fsspec takes each row of them for null."""
 _STORED, _DECODED = 16, 1024
 """Bytes of a row that its column may take in the file, and by itself, beside the limit."""
 _INT64 = 2**63 - 1
@@ -28,7 +30,7 @@ class BadRecords(Exception):
 
 
 class Footer(NamedTuple):
-    """What is known of a record file before its columns are read.
+    """The facts of a record file before its columns are read.
 
     Attributes
     ----------
@@ -135,17 +137,19 @@ def _is_good(told: Any) -> bool:
 
 
 def _wrong_columns(file: pq.ParquetFile) -> str:
-    """Say what is wrong with the columns; an empty text if nothing is."""
+    """Return the fault of the columns; an empty text if there is none."""
     leaves = [file.metadata.schema.column(n) for n in range(file.metadata.num_columns)]
     names = [leaf.path for leaf in leaves if leaf.max_repetition_level == 0]
-    lacking = [column for column in COLUMNS if column not in names]
-    if lacking:
+    lacking = tuple(column for column in COLUMNS if column not in names)
+    if lacking not in _SPARED:
         return f"lacks the column {' and '.join(map(repr, lacking))}"
     twice = [column for column in COLUMNS if names.count(column) > 1]
     if twice:
         return f"has the column {' and '.join(map(repr, twice))} more than once"
     schema = file.schema_arrow
     for column in COLUMNS:
+        if column in lacking:
+            continue
         kind = schema.field(column).type
         if not _fits(column, kind):
             wanted = "text" if column == "path" else "bytes" if column == "raw" else "numbers"
@@ -195,8 +199,9 @@ def _statistics(metadata: pq.FileMetaData, name: str) -> Iterator[Any]:
 
 
 def chunks_of(metadata: pq.FileMetaData, name: str) -> Iterator[Any]:
-    """Yield the column chunks of a column, one for each row group."""
+    """Yield the column chunks of a column, one for each row group; none of one that is lacking."""
     schema = metadata.schema
-    place = next(n for n in range(metadata.num_columns) if schema.column(n).path == name)
-    for number in range(metadata.num_row_groups):
+    places = (n for n in range(metadata.num_columns) if schema.column(n).path == name)
+    place = next(places, None)
+    for number in range(0 if place is None else metadata.num_row_groups):
         yield metadata.row_group(number).column(place)

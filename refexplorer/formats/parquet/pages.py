@@ -15,12 +15,15 @@ from typing import IO, Any
 
 _SHORT, _LONG = 2**12, 2**24
 """Bytes in which most headers, and the longest that Arrow reads, have room."""
+# field ids of PageHeader and its parts in parquet.thrift: Arrow does not give the headers of pages
 _UNPACKED, _PACKED = 2, 3
 _DATA_HEADERS = (5, 8)
 _VALUES = 1
+# types of fields in the compact protocol of Thrift
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 7, 8, 12
 _INTEGERS = (4, 5, 6)
 _DEPTH = 8
+"""Headers nest three deep; a file that was made to harm could nest without end."""
 
 _MOST_TIMES = {"UNCOMPRESSED": 1, "SNAPPY": 2**6, "LZ4": 2**9, "GZIP": 2**11, "ZSTD": 2**16}
 """No codec makes more of a byte: ZSTD, 128 KiB of one byte in a block of four."""
@@ -33,7 +36,7 @@ class BadPages(Exception):
 
 
 def most_unpacked(chunk: Any) -> float:
-    """Return what the pages of a column chunk unpack to at most, by what they take in the file."""
+    """Return the most bytes that pages of a column chunk unpack to, by their size in the file."""
     return float(chunk.total_compressed_size * _MOST_TIMES.get(chunk.compression, inf))
 
 

@@ -23,13 +23,13 @@ class RecordColumns(NamedTuple):
     Attributes
     ----------
     codes
-        Places in `urls`, -1 where ``path`` is null, shape ``(n,)`` int32.
+        Positions in `urls`, -1 where ``path`` is null, shape ``(n,)`` int32.
     urls
         Column of the distinct values of ``path``.
     offsets, sizes
         In bytes, 0 where null, shape ``(n,)`` int64; less than 0 where there is no such number.
     raw_codes
-        Places in `raw`, -1 where ``raw`` is null, shape ``(n,)`` int32.
+        Positions in `raw`, -1 where ``raw`` is null, shape ``(n,)`` int32.
     raw
         Column of the distinct values of ``raw``.
     written

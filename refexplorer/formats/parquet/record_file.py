@@ -21,6 +21,7 @@ from refexplorer.formats.parquet.footer import (
     check_decoded,
     check_footer,
     check_pages,
+    chunks_of,
     has_good_numbers,
     read_footer,
 )
@@ -102,7 +103,7 @@ class RecordFile:
         """
         with self._opened() as file:
             opened = self._decoder(file, COLUMNS)
-            columns = to_columns(opened.read(columns=list(COLUMNS)))
+            columns = to_columns(_read(opened, COLUMNS))
             for name, size in columns.sizes_by_row().items():
                 check_decoded(self.name, name, size, opened.metadata.num_rows, self._limits)
             return columns
@@ -114,7 +115,8 @@ class RecordFile:
         metadata = self._checked(file)
         for column in columns:
             check_pages(file, metadata, column, self.name, self._limits)
-        return pq.ParquetFile(file, metadata=metadata, read_dictionary=TEXTS)
+        texts = [name for name in TEXTS if any(chunks_of(metadata, name))]
+        return pq.ParquetFile(file, metadata=metadata, read_dictionary=texts)
 
     def _checked(self, file: IO[bytes]) -> pq.FileMetaData:
         import pyarrow.parquet as pq
@@ -142,4 +144,16 @@ class RecordFile:
 
 
 def _column(file: pq.ParquetFile, name: str) -> pa.ChunkedArray:
-    return file.read(columns=[name])[name]
+    return _read(file, (name,))[name]
+
+
+def _read(file: pq.ParquetFile, names: tuple[str, ...]) -> pa.Table:
+    """Read some columns; one that the file lacks is null in each row."""
+    import pyarrow as pa
+
+    there = [name for name in names if name in file.schema_arrow.names]
+    found = file.read(columns=there)
+    for name in names:
+        if name not in there:
+            found = found.append_column(name, pa.nulls(file.metadata.num_rows))
+    return found

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SpecError
+from refexplorer.formats.files.compression import read_within
 from refexplorer.formats.json.text import decode_text, parse_json
 from refexplorer.formats.parquet.record_file import RecordFile
 from refexplorer.formats.source import ZMETADATA
@@ -176,12 +177,17 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
     """
     findings = Findings()
     with filesystem.open(f"{root.rstrip('/')}/{ZMETADATA}", "rb") as file:
-        data = file.read(limits.document_bytes + 1)
+        data = read_within(file, limits.document_bytes + 1)
     document = parse_json(decode_text(data), limits, findings)
     metadata = document.get("metadata") if isinstance(document, dict) else None
     size = document.get("record_size") if isinstance(document, dict) else None
     if not isinstance(metadata, dict):
         raise _bad_zmetadata("it has no object `metadata`")
+    if isinstance(document, dict) and size is None and "zarr_consolidated_format" in document:
+        raise _bad_zmetadata(
+            "it is the consolidated metadata of a Zarr v2 store, not of references; open that "
+            "store with `zarr.open` or `xarray.open_zarr`"
+        )
     if type(size) is not int or size < 1:
         raise _bad_zmetadata(f"`record_size` must be a positive integer, not {size!r}")
     if size > limits.record_rows:
@@ -190,7 +196,7 @@ def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> Par
             "`Limits.record_rows` raises the limit"
         )
     texts = dict(_read_metadata(metadata, limits, findings))
-    arrays = tuple(_read_arrays(texts))
+    arrays = tuple(_read_arrays(texts, findings))
     _note_lost(arrays, findings)
     return ParquetStore(filesystem, root, texts, arrays, size, limits, findings)
 
@@ -220,7 +226,7 @@ def _read_metadata(
             note(bad.code, str(bad), bad.hint)
 
 
-def _read_arrays(metadata: Mapping[str, Reference]) -> Iterator[ArrayMeta]:
+def _read_arrays(metadata: Mapping[str, Reference], findings: Findings) -> Iterator[ArrayMeta]:
     for key, reference in metadata.items():
         path, _, name = key.rpartition("/")
         if name not in (".zarray", "zarr.json") or not isinstance(reference, Inline):
@@ -228,11 +234,19 @@ def _read_arrays(metadata: Mapping[str, Reference]) -> Iterator[ArrayMeta]:
         folder = f"{path}/" if path else ""
         if name == "zarr.json" and f"{folder}.zarray" in metadata:
             continue
-        attributes = metadata.get(f"{folder}.zattrs")
-        try:
-            yield read_array(path, _object(reference), _object(attributes))
-        except BadMetadata:
+        written, attributes = _object(reference), metadata.get(f"{folder}.zattrs")
+        if name == "zarr.json" and written.get("node_type") != "array":
             continue
+        try:
+            yield read_array(path, written, _object(attributes))
+        except BadMetadata as bad:
+            findings.add(
+                "parquet-lost-array",
+                ZMETADATA + pointer(key),
+                f"The record files of `{path}` cannot be used, since its metadata does not tell "
+                f"which chunk a row is for: {bad}",
+                key=key,
+            )
 
 
 def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:

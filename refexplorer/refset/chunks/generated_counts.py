@@ -27,6 +27,8 @@ def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
     if len(numbers) < len(groups) or places is None:
         return None
     dimensions = {each.name: each for each in segment.item.varying.dimensions}
+    if _may_pad(segment.item.key.text) and any(_is_short(each, dimensions) for each in numbers):
+        return None
     sizes = [array.grid[place] for place in places]
     pairs = list(zip(numbers, sizes, strict=True))
     if all(_is_inside(number, size, dimensions) for number, size in pairs):
@@ -68,12 +70,28 @@ def _places_in(
     return places if all(index[place] < array.grid[place] for place in fixed) else None
 
 
+def _may_pad(template: str) -> bool:
+    """Say whether a template may write zeros before a number, as `%02d` does; escapes hide it."""
+    return "%0" in template or "\\" in template
+
+
+def _is_short(number: Number, dimensions: Mapping[str, Dimension]) -> bool:
+    """Say whether a number may have fewer digits than others: no key of a chunk is padded."""
+    low, _ = _bounds(number, dimensions)
+    return low < int(10 ** (number.width - 1))
+
+
 def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -> bool:
     """Say whether a number of a key is between 0 and a size, whatever the dimensions are."""
+    low, high = _bounds(number, dimensions)
+    return low >= 0 and high < size
+
+
+def _bounds(number: Number, dimensions: Mapping[str, Dimension]) -> tuple[int, int]:
+    """Return between which two a number of a key is, whatever the dimensions are."""
     spans = [span(digit, factor, dimensions) for digit, factor in number.terms.items()]
     low = number.constant + sum(low for low, _ in spans)
-    high = number.constant + sum(high for _, high in spans)
-    return low >= 0 and high < size
+    return low, number.constant + sum(high for _, high in spans)
 
 
 def _plain_digit(number: Number) -> Digit | None:

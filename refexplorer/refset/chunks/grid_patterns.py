@@ -8,7 +8,7 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
 def pattern_of_grid(array: ArrayMeta) -> str:
-    """Return what matches the keys of the chunks inside a grid without a length of 0, in RE2."""
+    """Return an RE2 pattern of the keys of chunks inside a grid without a length of 0."""
     return re.escape(array.folder) + pattern_of_names(array)
 
 
@@ -19,7 +19,7 @@ def pattern_of_names(array: ArrayMeta) -> str:
 
 
 def _below(count: int) -> str:
-    """Return what matches the whole numbers below a count, without zeros in front."""
+    """Return a pattern of the whole numbers below a count, without zeros in front."""
     last = str(count - 1)
     if len(last) == 1:
         return f"[0-{last}]"

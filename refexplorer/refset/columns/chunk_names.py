@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from refexplorer.formats.buffers.arrow import flags_of, number_column
 from refexplorer.formats.buffers.spans import BLOCK, Spans, chunk_numbers, spans_of
 
+MOST_DIMENSIONS = 64
+"""Of an array of numpy, which Zarr makes arrays of."""
 _NATURAL = re.compile(r"(\d+)")
 
 
@@ -72,7 +74,7 @@ def in_natural_order(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> 
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """Return what a name is compared by: its numbers as numbers."""
+    """Return the sort key of a name: its numbers as numbers."""
     parts = _NATURAL.split(name)
     return [
         (0, int(part), "") if position % 2 and len(part) < 4000 else (1, 0, part)
@@ -115,7 +117,7 @@ def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.nd
 def _lexical_order(numbers: np.ndarray) -> np.ndarray | None:
     """Order rows by their first number, then by the second, and so on; None if they are so."""
     sizes = [int(column.max()) + 1 for column in numbers.T]
-    if math.prod(sizes) >= 2**63:
+    if math.prod(sizes) >= 2**63 or len(sizes) > MOST_DIMENSIONS:
         return np.lexsort(numbers.T[::-1])
     codes = np.ravel_multi_index(tuple(numbers.T), sizes)
     return None if np.all(codes[1:] > codes[:-1]) else np.argsort(codes, kind="stable")

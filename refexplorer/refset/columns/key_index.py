@@ -13,29 +13,39 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import flags_of, number_column
+from refexplorer.formats.buffers.arrow import distinct, flags_of, number_column
 from refexplorer.formats.buffers.spans import BLOCK, WORD, spans_of
 
 _FACTOR = secrets.randbits(64) | 1
 """Of this process alone, so that no file can be made whose keys all collide."""
 _MASK = 2**64 - 1
 _HALF = 32
+"""A product changes no bit below those that differ, so high bits are mixed into low ones."""
 _LONG = 512
 
 
 class KeyIndex:
-    """The hashes and rows of a column of keys."""
+    """The hashes and rows of a column of keys.
 
-    def __init__(self, keys: pa.LargeStringArray) -> None:
+    Parameters
+    ----------
+    keys
+        The column.
+    block
+        Keys that are hashed and compared together.
+    """
+
+    def __init__(self, keys: pa.LargeStringArray, block: int = BLOCK) -> None:
         self._keys = keys
+        self._block = block
         self._bits = max(len(keys) - 1, 1).bit_length()
         # the low bits hold the row, as many as the number of keys needs; the hash has the rest
         self._high = np.uint64(_MASK >> self._bits << self._bits)
         self._marks = np.empty(len(keys), np.uint64)
-        for start in range(0, len(keys), BLOCK):
-            hashes = _hashes(keys.slice(start, BLOCK)) & self._high
+        for start in range(0, len(keys), block):
+            hashes = _hashes(keys.slice(start, block)) & self._high
             rows = np.arange(start, start + len(hashes), dtype=np.uint64)
-            self._marks[start : start + BLOCK] = hashes | rows
+            self._marks[start : start + block] = hashes | rows
         self._marks.sort()
 
     def __reduce__(self) -> tuple[type[KeyIndex], tuple[pa.LargeStringArray]]:
@@ -49,9 +59,9 @@ class KeyIndex:
     @property
     def unique(self) -> bool:
         """Whether no two keys are equal."""
-        pairs = [self._equal(start) for start in range(0, len(self._marks), BLOCK)]
+        pairs = [self._equal(start) for start in range(0, len(self._marks), self._block)]
         first = np.concatenate([np.zeros(0, np.int64), *pairs])
-        positions = np.union1d(first, first + 1)
+        positions = distinct(np.concatenate([first, first + 1]))
         if not len(positions):
             return True
         keys = self._keys.take(number_column(self._marks[positions] & ~self._high))
@@ -59,7 +69,7 @@ class KeyIndex:
 
     def _equal(self, start: int) -> np.ndarray:
         """Return the positions in a block whose hash is that of the next position."""
-        marks = self._marks[start : start + BLOCK + 1]
+        marks = self._marks[start : start + self._block + 1]
         return start + np.flatnonzero((marks[1:] ^ marks[:-1]) & self._high == 0)
 
     def find(self, key: str) -> int | None:
@@ -109,10 +119,10 @@ def _hashes(keys: pa.LargeStringArray) -> np.ndarray:
     """Compute `hash_of` for every key of a column, shape ``(n,)`` uint64."""
     spans = spans_of(keys)
     found = spans.sizes.astype(np.uint64)
-    for words, kept in spans.words(_LONG):
-        mixed = (found ^ words) * np.uint64(_FACTOR)
+    for rows, words, kept in spans.words(_LONG):
+        mixed = (found[rows] ^ words) * np.uint64(_FACTOR)
         mixed ^= mixed >> np.uint64(_HALF)
-        found = np.where(kept > 0, mixed, found)
+        found[rows] = np.where(kept > 0, mixed, found[rows])
     for row in np.flatnonzero(spans.sizes > _LONG).tolist():
         found[row] = hash_of(spans.data[spans.starts[row] : spans.ends[row]].tobytes())
     return found

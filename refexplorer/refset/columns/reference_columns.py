@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import flags_of, number_column, text_column
+from refexplorer.formats.buffers.arrow import distinct, flags_of, number_column, text_column
 from refexplorer.formats.buffers.spans import spans_of
 from refexplorer.refset.columns.sums import LARGEST, exact_sum
 from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Reference, Url
@@ -19,6 +20,11 @@ from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Refere
 KINDS = tuple(Kind)
 INLINE, BASE64, URL, RANGE = range(4)
 _START = 32
+
+
+_SLASH, _DOT = ord("/"), ord(".")
+_PLAIN = np.zeros(256, np.bool_)
+_PLAIN[[*map(ord, string.ascii_letters + string.digits + "-._~/:+=,")]] = True
 
 
 class UrlColumn(Sequence["str | None"]):
@@ -53,8 +59,8 @@ class UrlColumn(Sequence["str | None"]):
     def plain_start(self, pattern: str) -> str | None:
         """Return the protocol of the URLs in the column, as a named group matches it.
 
-        None if they start differently, or one has a brace, a second colon, or a letter that is not
-        printable ASCII: then each is to be looked at.
+        None if they start differently, or one has a second colon, a name that begins with a dot, or
+        other letters than those that mean the same to every reader: then each is to be looked at.
         """
         if not len(self._texts):
             return None
@@ -64,7 +70,7 @@ class UrlColumn(Sequence["str | None"]):
             return None
         colons = 0
         for block in spans_of(self._texts).blocks():
-            if block.min() < ord(" ") or block.max() > ord("~") or np.any(block == ord("{")):
+            if not _PLAIN[block].all() or np.any((block[:-1] == _SLASH) & (block[1:] == _DOT)):
                 return None
             colons += int(np.count_nonzero(block == ord(":")))
         return start if colons == len(self._texts) else None
@@ -143,7 +149,7 @@ class Columns:
     def references_at(self, rows: np.ndarray) -> list[Reference]:
         """Return many references by their rows, shape ``(n,)``, in the order given."""
         targets = self.targets[rows]
-        used = np.unique(targets[targets >= 0])
+        used = distinct(targets[targets >= 0])
         urls = dict(zip(used.tolist(), self.urls_at(used), strict=True))
         numbers = (column[rows].tolist() for column in (self.kinds, self.offsets, self.lengths))
         found = map(urls.get, targets.tolist())

@@ -118,8 +118,11 @@ class Table(PickledByFields):
 def _with_ending(keys: pa.LargeStringArray) -> np.ndarray:
     """Return the rows that end in the same four bytes as a name of metadata."""
     # names of metadata differ in their last four bytes from nearly all chunks, so few keys are read
-    for words, _ in spans_of(keys).words(WORD):
-        return np.flatnonzero(np.isin(words >> np.uint64(32), _ENDINGS))
+    spans = spans_of(keys)
+    for rows, words, _ in spans.words(WORD):
+        found = np.zeros(len(keys), np.bool_)
+        found[rows] = np.isin(words >> np.uint64(32), _ENDINGS)
+        return np.flatnonzero(found)
     return np.empty(0, np.int64)
 
 

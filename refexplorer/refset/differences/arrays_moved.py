@@ -29,7 +29,7 @@ class ArrayMove(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ArrayRows:
     """The rows of one array in a table."""
 
     path: str
@@ -51,7 +51,7 @@ def find_array_moves(
     arrays
         Paths of the arrays of each side.
     """
-    by_size: dict[int, list[_Part]] = defaultdict(list)
+    by_size: dict[int, list[_ArrayRows]] = defaultdict(list)
     for part in _parts(after, arrays[1]):
         by_size[len(part)].append(part)
     found = []
@@ -63,16 +63,16 @@ def find_array_moves(
     return tuple(found)
 
 
-def _parts(table: Table, arrays: Iterable[str]) -> Iterator[_Part]:
+def _parts(table: Table, arrays: Iterable[str]) -> Iterator[_ArrayRows]:
     if not table.count:
         return
     tree = Tree(table, ())
     folders = (folder for path in arrays if (folder := tree.folder(path)) is not None)
     for folder, _ in zip(folders, range(MOST_ARRAYS), strict=False):
-        yield _Part(folder.path, table.select(np.sort(tree.rows_below(folder))))
+        yield _ArrayRows(folder.path, table.select(np.sort(tree.rows_below(folder))))
 
 
-def _are_equal(one: _Part, two: _Part) -> bool:
+def _are_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
     """Say whether two arrays have the same references, and metadata of whatever fields."""
     if one.path == two.path or not _first_is_equal(one, two):
         return False
@@ -85,7 +85,7 @@ def _are_equal(one: _Part, two: _Part) -> bool:
     return bool(np.isin(changes, (SAME, METADATA)).all())
 
 
-def _first_is_equal(one: _Part, two: _Part) -> bool:
+def _first_is_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
     """Say whether two arrays have the same first chunk, if they have one."""
     metadata = set(one.table.metadata.values())
     row = next((row for row in range(len(one)) if row not in metadata), None)
@@ -95,5 +95,5 @@ def _first_is_equal(one: _Part, two: _Part) -> bool:
     return two.table.get(prefix(two.path) + name) == one.table.reference_at(row)
 
 
-def _skipped(part: _Part) -> int:
+def _skipped(part: _ArrayRows) -> int:
     return len(prefix(part.path))

@@ -97,7 +97,7 @@ class Differences:
         return np.flatnonzero(changes == CHANGES.index(change))
 
     def rows(self, numbers: np.ndarray) -> Iterator[KeyChange]:
-        """Yield what became of keys by their numbers among those that differ."""
+        """Yield the changes of keys by their numbers among those that differ."""
         rows, changes = self._rows
         matched = self.matched
         for number in numbers.tolist():
@@ -144,7 +144,7 @@ class Differences:
         return tuple(found)
 
     def inlined(self) -> Iterator[tuple[int, KeyChange]]:
-        """Yield what is text on one side only, with its position among the pairs."""
+        """Yield references that are text on one side only, with their position among the pairs."""
         for position in np.flatnonzero(self.compared.changes == INLINED).tolist():
             before, after = self.matched.pairs[:, position].tolist()
             key = self.matched.before.key_at(before)
@@ -158,7 +158,7 @@ class Differences:
         return replace(self, compared=replace(self.compared, changes=decided))
 
     def grid(self, array: ArrayMeta) -> np.ndarray:
-        """Return what became of each chunk of an array, int8 of the shape of its grid.
+        """Return the change of each chunk of an array, int8 of the shape of its grid.
 
         Each is an index into `CHANGES`, or `ABSENT`.
 

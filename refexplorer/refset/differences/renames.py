@@ -57,7 +57,7 @@ def renamed(url: str, old: str, new: str) -> str | None:
 
 
 def rule(before: str, after: str) -> tuple[str, str]:
-    """Return what differs at the start of two URLs, down to a slash where there is one."""
+    """Return the differing starts of two URLs, down to a slash where there is one."""
     common = 0
     for first, second in zip(reversed(before), reversed(after), strict=False):
         if first != second:

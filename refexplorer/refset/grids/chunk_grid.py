@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.refset.columns.chunk_names import MOST_DIMENSIONS
 from refexplorer.refset.columns.reference_columns import KINDS, RANGE, URL, Columns
 from refexplorer.refset.grids.grid_view import GridView, Windows, blocks, reduce
 from refexplorer.refset.opened.opened_set import OpenedSet
@@ -27,7 +28,7 @@ from refexplorer.spec.core.paths import prefix
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 STATES = ("absent", *KINDS)
-"""What a chunk can be; a state is a position in this. What an error left out is absent, too."""
+"""What a chunk can be; a state is a position in this. A rejected one is absent, too."""
 DENSE_CHUNKS = 100_000_000
 _READ = 10**18
 _INT64 = 2**63 - 1
@@ -123,7 +124,7 @@ class ChunkReferences:
 
     @cached_property
     def left_out(self) -> ChunkColumns:
-        """The chunks inside the grid that an error left out; in `states` they are absent.
+        """The chunks inside the grid whose reference was rejected; in `states` they are absent.
 
         Those of gen items that are evaluated picture by picture are not among them.
         """
@@ -202,6 +203,11 @@ class ChunkReferences:
         return self._dense(self.chunks.lengths, -1)
 
     def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:
+        if len(self.shape) > MOST_DIMENSIONS:
+            raise LimitError(
+                f"The grid of {self.array.path!r} has {len(self.shape)} dimensions, more than the "
+                f"{MOST_DIMENSIONS} of one array; `view` returns a part or a summary of it."
+            )
         if max(self.array.chunk_count, *self.shape, 0) > DENSE_CHUNKS or not self.complete:
             raise LimitError(
                 f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many for "
@@ -311,7 +317,7 @@ def _segments_of(opened: OpenedSet, array: ArrayMeta) -> list[Segment]:
 
 
 def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
-    """Return what is read as a whole, and the gen items that are too large for it."""
+    """Return the segments that are read as a whole, and the gen items that are too large for it."""
     listed: list[Segment] = []
     unlisted: list[Segment] = []
     left = EVALUATED_KEYS

@@ -31,7 +31,7 @@ class FoundItem:
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _AxisTerms:
     """The contribution of an axis to each field: expressions of its numbers, and a number.
 
     Attributes
@@ -56,7 +56,7 @@ class _Axis:
 
     @property
     def shifts(self) -> np.ndarray:
-        """What is to be added to each field besides."""
+        """The constants to add to each field."""
         none = np.zeros(len(self.share), np.int64)
         return none if self.growth is None else -self.growth * self.numbers[0]
 
@@ -75,7 +75,7 @@ class _Fields:
         self.dimensions[name] = source
         return name
 
-    def add(self, axis: _Axis, number: str) -> None:
+    def add(self, axis: _AxisTerms, number: str) -> None:
         """Add what an axis adds."""
         self.base = self.base + axis.shifts
         for terms, more in zip(self.terms, axis.terms(number), strict=True):
@@ -122,7 +122,7 @@ def write_items(group: Group, lattice: Lattice) -> Iterator[FoundItem]:
 def _item(
     group: Group,
     lattice: Lattice,
-    axes: Sequence[_Axis | None],
+    axes: Sequence[_AxisTerms | None],
     pads: Sequence[int | None],
     blocks: Blocks | None,
 ) -> FoundItem:
@@ -140,7 +140,7 @@ def _item(
     return FoundItem(group.rows[rows], _source(group, fields.dimensions, texts))
 
 
-def _add_blocks(fields: _Fields, axes: Sequence[_Axis | None], blocks: Blocks) -> None:
+def _add_blocks(fields: _Fields, axes: Sequence[_AxisTerms | None], blocks: Blocks) -> None:
     """Add one listed dimension for the outer axes: their numbers, joined like digits."""
     length = blocks.length
     outer = [None if axis is None else axis.numbers for axis in axes]
@@ -170,17 +170,17 @@ def _digit(name: str, bases: Sequence[int], number: int) -> str:
     return f"{text} % {bases[number]}" if math.prod(bases[:number]) > 1 else text
 
 
-def _axis(share: np.ndarray, first: np.ndarray, keys: int) -> _Axis:
+def _axis(share: np.ndarray, first: np.ndarray, keys: int) -> _AxisTerms:
     """Let the numbers be those of the key if all fields follow them, else positions."""
     own = own_field(share, keys)
     assert own is not None  # of a piece
     growth = slopes(share, own)
     numbers = np.arange(share.shape[1]) if growth is None else share[own] + first[own]
-    return _Axis(numbers, growth, share)
+    return _AxisTerms(numbers, growth, share)
 
 
-def _by_position(axis: _Axis) -> _Axis:
-    return _Axis(np.arange(len(axis.numbers)), None, axis.share)
+def _by_position(axis: _AxisTerms) -> _AxisTerms:
+    return _AxisTerms(np.arange(len(axis.numbers)), None, axis.share)
 
 
 def _source(group: Group, dimensions: dict[str, object], texts: list[str]) -> dict[str, Any]:

@@ -93,11 +93,11 @@ def _lint_order(
     rows, numbers = rows[is_range], numbers[is_range]
     if np.any(numbers[1:] < numbers[:-1]):
         rows = rows[np.argsort(numbers, kind="stable")]
-    files = ranks[columns.targets[rows]]
-    found = _exchanged(files, columns.offsets[rows])
-    if found is None and len(np.unique(files)) > 1:  # the names of files may say nothing of order
+    found = _exchanged(ranks[columns.targets[rows]], columns, rows)
+    if found is None and len(np.unique(columns.targets[rows])) > 1:
+        # the names of files may say nothing of order, so each file is looked at by itself
         rows = rows[np.argsort(columns.targets[rows], kind="stable")]
-        found = _exchanged(columns.targets[rows], columns.offsets[rows])
+        found = _exchanged(columns.targets[rows], columns, rows)
     if found is None:
         return
     one, other = (chunks.part.key_at(int(rows[place])) for place in found)
@@ -111,24 +111,45 @@ def _lint_order(
     )
 
 
-def _exchanged(files: np.ndarray, offsets: np.ndarray) -> tuple[int, int] | None:
+def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[int, int] | None:
     """Return the two places that must change for everything to be in order, or None.
 
     Parameters
     ----------
-    files, offsets
-        Of ranges, both of shape ``(n,)``; ordered by file, then by offset.
+    files
+        The place of the file of each row in the order of files, shape ``(n,)``.
+    rows
+        Of byte ranges, in the order of their chunks, shape ``(n,)``.
     """
-    falls = _falls(files, offsets)
-    if len(files) < _FEWEST or not 1 <= len(falls) <= _EXCHANGES:
+    falls = _falls(files, columns.offsets[rows])
+    if len(rows) < _FEWEST or not 1 <= len(falls) <= _EXCHANGES:
         return None
     first, second = int(falls[0]), int(falls[-1]) + 1
+    if files[first] != files[second] and not _are_alike(files):
+        return None  # one chunk with a file of its own: a lost file rather than an exchange
     near = {place + step for place in (first, second) for step in (-1, 0, 1)}
-    places = [place for place in sorted(near) if 0 <= place < len(files)]
-    told = {place: (int(files[place]), int(offsets[place])) for place in places}
-    told[first], told[second] = told[second], told[first]
-    in_order = all(told[place] < told[place + 1] for place in places if place + 1 in told)
+    places = [place for place in sorted(near) if 0 <= place < len(rows)]
+    taken = {place: place for place in places} | {first: second, second: first}
+    in_order = all(
+        _is_before(files, columns, rows, taken[place], taken[place + 1])
+        for place in places
+        if place + 1 in taken
+    )
     return (first, second) if in_order else None
+
+
+def _are_alike(files: np.ndarray) -> bool:
+    """Say whether each file holds as many of the chunks."""
+    counts = np.unique(files, return_counts=True)[1]
+    return bool(counts.min() == counts.max())
+
+
+def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, other: int) -> bool:
+    """Say whether the range of a row ends before that of another, or in a file before."""
+    if files[one] != files[other]:
+        return bool(files[one] < files[other])
+    end = int(columns.offsets[rows[one]]) + int(columns.lengths[rows[one]])
+    return end <= int(columns.offsets[rows[other]])
 
 
 def _falls(files: np.ndarray, offsets: np.ndarray) -> np.ndarray:

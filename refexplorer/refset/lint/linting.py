@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import flags_of, text_column
+from refexplorer.formats.buffers.arrow import flags_of, numbers_of, text_column
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.lint.chunk_rules import lint_chunks
 from refexplorer.refset.lint.gen_rules import lint_generated
@@ -16,8 +16,9 @@ from refexplorer.refset.lint.range_rules import lint_ranges
 from refexplorer.refset.lint.url_rules import lint_urls
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.core.portability import LONGEST_SEGMENT
 from refexplorer.spec.document.expansion import note_all
-from refexplorer.spec.document.lint_rules import ODD_KEY, remarks_on_key
+from refexplorer.spec.document.lint_rules import ALIKE, ODD_KEY, remarks_on_key
 
 
 def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
@@ -41,17 +42,19 @@ def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None
     lint_ranges(opened, base, findings)
 
 
-def _matching(table: Table, pattern: str) -> list[int]:
-    rows: list[int] = np.flatnonzero(
-        flags_of(pc.match_substring_regex(table.keys, pattern))
-    ).tolist()
+def _odd_keys(table: Table) -> list[int]:
+    odd = flags_of(pc.match_substring_regex(table.keys, ODD_KEY))
+    long = numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT
+    rows: list[int] = np.flatnonzero(odd | long).tolist()
     return rows
 
 
 def _lint_keys(table: Table, version: int, base: str, findings: Findings) -> None:
-    for row in _matching(table, ODD_KEY):
+    for row in _odd_keys(table):
         key = table.key_at(row)
-        note_all(remarks_on_key(key, version), findings, base + pointer(key), key)
+        for remark in remarks_on_key(key, version):
+            alike = remark.code in ALIKE
+            note_all([remark], findings, base + pointer(key), key, together=alike)
 
 
 def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:

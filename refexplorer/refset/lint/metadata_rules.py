@@ -9,7 +9,7 @@ from refexplorer.refset.columns.table import Table
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.diagnostics import Findings, pointer
 from refexplorer.spec.core.paths import prefix
-from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.spec.core.references import Base64, Inline, Range, Url
 from refexplorer.spec.core.zarr_metadata import METADATA_NAMES, ArrayMeta
 from refexplorer.spec.document.array_rules import remarks_on_metadata
 from refexplorer.spec.document.attribute_rules import (
@@ -17,7 +17,7 @@ from refexplorer.spec.document.attribute_rules import (
     remarks_on_attributes,
 )
 from refexplorer.spec.document.expansion import note_all
-from refexplorer.spec.document.lint_rules import parse_metadata
+from refexplorer.spec.document.lint_rules import ALIKE, ELSEWHERE, parse_metadata, remarks_on_nodes
 
 _CONSOLIDATED = ".zmetadata"
 
@@ -25,6 +25,7 @@ _CONSOLIDATED = ".zmetadata"
 def lint_metadata(opened: OpenedSet, base: str, findings: Findings) -> None:
     """Note what no reader opens, and what readers of copies see otherwise."""
     table = opened.table
+    _lint_nodes(table, base, findings)
     _lint_texts(table, base, findings)
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
@@ -42,6 +43,15 @@ def attributes_of(table: Table, array: ArrayMeta) -> Mapping[str, object]:
     return _object_at(table, array.folder + ".zattrs") or {}
 
 
+def _lint_nodes(table: Table, base: str, findings: Findings) -> None:
+    for key, remark in remarks_on_nodes(table.metadata):
+        note_all([remark], findings, base + pointer(key), key)
+    for key, row in table.metadata.items():
+        if isinstance(table.reference_at(row), Url | Range):
+            at = base + pointer(key)
+            findings.add("metadata-elsewhere", at, ELSEWHERE, key=key, together=True)
+
+
 def _lint_texts(table: Table, base: str, findings: Findings) -> None:
     good: set[tuple[str, str]] = set()  # many arrays have the same
     for key in table.metadata:
@@ -51,7 +61,9 @@ def _lint_texts(table: Table, base: str, findings: Findings) -> None:
         remarks = list(remarks_on_metadata(key, text))
         if not remarks:
             good.add((name, text))
-        note_all(remarks, findings, base + pointer(key), key)
+        for remark in remarks:
+            alike = remark.code in ALIKE
+            note_all([remark], findings, base + pointer(key), key, together=alike)
 
 
 def _lint_attributes(table: Table, array: ArrayMeta, base: str, findings: Findings) -> None:

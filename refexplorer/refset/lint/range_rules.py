@@ -19,7 +19,7 @@ _ENDS_NEEDED = 3
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
 
-class _Ranges(NamedTuple):
+class _Sorted(NamedTuple):
     """Byte ranges in the order of target, offset, length and row, shape ``(n,)`` each."""
 
     targets: np.ndarray
@@ -70,8 +70,8 @@ def _full_order(columns: Columns, rows: np.ndarray) -> np.ndarray:
     return np.lexsort(_at(columns, rows)[::-1])
 
 
-def _at(columns: Columns, rows: np.ndarray) -> _Ranges:
-    return _Ranges(columns.targets[rows], columns.offsets[rows], columns.lengths[rows], rows)
+def _at(columns: Columns, rows: np.ndarray) -> _Sorted:
+    return _Sorted(columns.targets[rows], columns.offsets[rows], columns.lengths[rows], rows)
 
 
 def _pairs(columns: Columns, rows: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -80,13 +80,13 @@ def _pairs(columns: Columns, rows: np.ndarray) -> tuple[np.ndarray, ...]:
     found = [[np.empty(0, np.int64)] for _ in tests]
     for start in range(0, len(rows) - 1, BLOCK):
         ranges = _at(columns, rows[start : start + BLOCK + 1])
-        first, second = (_Ranges(*(c[part] for c in ranges)) for part in (_ALL_BUT_LAST, _REST))
+        first, second = (_Sorted(*(c[part] for c in ranges)) for part in (_ALL_BUT_LAST, _REST))
         for positions, test in zip(found, tests, strict=True):
             positions.append(start + np.flatnonzero(test(first, second)))
     return tuple(np.concatenate(positions) for positions in found)
 
 
-def _out_of_order(one: _Ranges, two: _Ranges) -> np.ndarray:
+def _out_of_order(one: _Sorted, two: _Sorted) -> np.ndarray:
     later = one.rows > two.rows
     for before, after in ((one.lengths, two.lengths), (one.offsets, two.offsets),
                           (one.targets, two.targets)):  # fmt: skip
@@ -94,7 +94,7 @@ def _out_of_order(one: _Ranges, two: _Ranges) -> np.ndarray:
     return later
 
 
-def _overlap(one: _Ranges, two: _Ranges) -> np.ndarray:
+def _overlap(one: _Sorted, two: _Sorted) -> np.ndarray:
     """Say which share bytes without being the same range."""
     shared = one.lengths > two.offsets - one.offsets  # a sum might pass 64 bits
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
@@ -102,13 +102,13 @@ def _overlap(one: _Ranges, two: _Ranges) -> np.ndarray:
     return found
 
 
-def _look_like_ends(one: _Ranges, two: _Ranges) -> np.ndarray:
+def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
     """Say where a length is the offset of the next range, as an end would be."""
     found: np.ndarray = (one.targets == two.targets) & (one.lengths == two.offsets)
     return found & (one.offsets > 0)
 
 
-def _are_same(one: _Ranges, two: _Ranges) -> np.ndarray:
+def _are_same(one: _Sorted, two: _Sorted) -> np.ndarray:
     same_start = (one.targets == two.targets) & (one.offsets == two.offsets)
     found: np.ndarray = same_start & (one.lengths == two.lengths)
     return found

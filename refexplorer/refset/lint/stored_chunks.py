@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.refset.columns.reference_columns import Columns
+from refexplorer.refset.columns.sums import LARGEST
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.segment import Segment
@@ -36,7 +37,7 @@ class StoredChunks(NamedTuple):
     rows: np.ndarray
 
     def numbers(self, opened: OpenedSet) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that are chunks of the grid, and their numbers there, both ``(n,)``."""
+        """Return the rows that are chunks of the grid, and numbers in its order, both ``(n,)``."""
         if isinstance(self.part, Records):
             return self.rows, self.part.chunk_numbers(self.rows)
         rows, indices = opened.arrays.chunk_rows(self.array)
@@ -44,7 +45,10 @@ class StoredChunks(NamedTuple):
         rows, indices = rows[inside], indices[inside]
         if not self.array.shape:
             return rows, np.zeros(len(rows), np.int64)
-        return rows, np.ravel_multi_index(tuple(indices.T), self.array.narrow_grid)
+        if self.array.chunk_count <= LARGEST:
+            return rows, np.ravel_multi_index(tuple(indices.T), self.array.narrow_grid)
+        order = np.lexsort(indices.T[::-1])  # the numbers are too large, their order is not
+        return rows[order], np.arange(len(order))
 
 
 def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:

@@ -66,10 +66,13 @@ def _lint_column(
     return starts
 
 
+_PLAIN_STARTS = frozenset({"s3:", "gs:", "http:", "https:", "az:", "abfs:"})
+
+
 def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
     """Return which of the `used` positions may have odd URLs, and how all of those start."""
     urls = columns.urls
-    if isinstance(urls, UrlColumn) and (start := urls.plain_start(URL_START)) is not None:
+    if isinstance(urls, UrlColumn) and (start := urls.plain_start(URL_START)) in _PLAIN_STARTS:
         behind = np.intersect1d(used, urls.behind(), assume_unique=True)
         return behind, [start, *urls.at(behind)]
     odd = np.intersect1d(used, columns.urls_matching(ODD_URL), assume_unique=True)

@@ -22,7 +22,7 @@ BLOCK = 100_000
 
 
 def tables(parts: Iterable[Segment]) -> Iterator[Table]:
-    """Yield all references of segments, in order; generated ones that fail are left out.
+    """Yield all references of segments, in order; generated ones that fail are skipped.
 
     Of equal keys that were not known before the last one counts. Only where there may be such
     keys, all references are held at once; of a parquet store a record file or two.

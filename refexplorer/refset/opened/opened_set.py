@@ -12,7 +12,7 @@ from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.chunks.array_index import ArrayIndex
 from refexplorer.refset.columns.reference_columns import Columns
 from refexplorer.refset.columns.table import Table, build_table
-from refexplorer.refset.opened.overriding import lay_over
+from refexplorer.refset.opened.overriding import CompareEffort, lay_over
 from refexplorer.refset.segments.entries import table_of_entries
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.rejected import Rejected, rejected_of
@@ -119,13 +119,13 @@ class OpenedSet:
         return self._error_of(key) if self.lookup(key) is None else None
 
     def _error_of(self, key: str) -> Diagnostic | None:
-        """Return what is wrong with a key that is known not to be there."""
+        """Return the error of a key that is known not to be there."""
         parts = (part for part in self.segments if isinstance(part, Generated | Records))
         errors = (part.rejection(key) for part in parts if key.startswith(part.folder))
         return next(filter(None, errors), None) or self.rejected.find(key)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; generated ones that fail are left out."""
+        """Yield keys and references in order; generated ones that fail are skipped."""
         for part, low, high in self.intervals(start, stop):
             yield from part.iterate(low, high)
 
@@ -155,7 +155,7 @@ class OpenedSet:
                     yield key, reference.to_v0()
 
     def _level(self, folder: Folder) -> Level:
-        """Return what is directly in a folder; it is kept in order from then on."""
+        """Return the children of a folder; they are kept in order from then on."""
         level = self._levels.get(folder.number)
         if level is None:
             level = self._levels[folder.number] = Level(self.tree, folder)
@@ -218,13 +218,17 @@ class OpenedSet:
         return ""
 
 
-def open_document(document: Document, entries: Entries | None = None) -> OpenedSet:
+def open_document(
+    document: Document, entries: Entries | None = None, effort: CompareEffort | None = None
+) -> OpenedSet:
     """Lay out a document; its findings gain what only shows in the whole set.
 
     Parameters
     ----------
     entries
         The references, where they are in columns and not in the document.
+    effort
+        What may be done to find the keys that a later gen item overrides.
     """
     if entries is None:
         table = build_table(document.entries())
@@ -233,7 +237,7 @@ def open_document(document: Document, entries: Entries | None = None) -> OpenedS
         table, rejected = table_of_entries(entries, document)
     rejected = replace(rejected, items=document.rejected_items)
     table, segments = lay_over(
-        table, [Generated(i, i.failing) for i in document.gen], document.findings
+        table, [Generated(i, i.failing) for i in document.gen], document.findings, effort
     )
     return OpenedSet(table, [segment for segment in segments if segment.count], rejected)
 

@@ -22,24 +22,41 @@ from refexplorer.spec.gen.blocks import as_column
 
 COMPARED_KEYS = 100_000
 """Of two gen items with more keys each, equal keys are not looked for one by one."""
-_LISTED_KEYS = 2**21
-"""More keys of the gen items in one folder are not written out to be compared."""
-_FEW_LOOKS = 1_000
-_LOOKS = 200_000
-"""Keys of a document that are looked up one by one; it takes some seconds."""
 _MATCHED_AT_ONCE = 200
 """Keys that are matched with a pattern in the time that one is looked up."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareEffort:
+    """How much may be done to find equal keys.
+
+    Attributes
+    ----------
+    few_looks
+        So many keys of a folder are looked up one by one rather than written out.
+    listed_keys
+        More keys of the gen items in one folder are not written out.
+    looks
+        Keys of a document that are looked up one by one; it takes some seconds.
+    """
+
+    few_looks: int = 1_000
+    listed_keys: int = 2**21
+    looks: int = 200_000
+
+
 def lay_over(
-    table: Table, segments: Sequence[Generated], findings: Findings
+    table: Table,
+    segments: Sequence[Generated],
+    findings: Findings,
+    effort: CompareEffort | None = None,
 ) -> tuple[Table, list[Generated]]:
     """Remove from a table and from gen items the keys that a later gen item overrides.
 
     Keys of gen items in one folder are written out and compared as columns where there are not
     too many of them, else looked up one by one; what would take too long is noted instead.
     """
-    work = _Overriding(table, segments, findings)
+    work = _Overriding(table, segments, findings, effort or CompareEffort())
     work.compare()
     return work.left()
 
@@ -83,16 +100,24 @@ class _ListedKeys:
 class _Overriding:
     """The overridden keys, collected for each segment and for the table."""
 
-    def __init__(self, table: Table, segments: Sequence[Generated], findings: Findings) -> None:
+    def __init__(
+        self,
+        table: Table,
+        segments: Sequence[Generated],
+        findings: Findings,
+        effort: CompareEffort,
+    ) -> None:
         self._table = table
         self._segments = segments
         self._findings = findings
         self._gone = np.zeros(table.count, np.bool_)
         self._overridden: dict[int, np.ndarray] = {}
         self._remade: dict[int, tuple[str, int]] = {}
-        self._looks = _LOOKS
+        self._looks = effort.looks
         self._groups = _by_folder(segments)
-        listed = (_listed(positions, segments, table.count) for positions in self._groups.values())
+        listed = (
+            _listed(positions, segments, table.count, effort) for positions in self._groups.values()
+        )
         self._listed = [each for each in listed if each is not None]
         self._in_columns = {position for each in self._listed for position in each.positions}
 
@@ -111,7 +136,7 @@ class _Overriding:
             self._note_remade(self._segments[position], key, count)
 
     def left(self) -> tuple[Table, list[Generated]]:
-        """Return what counts."""
+        """Return the table and the segments without overridden keys."""
         table = self._table.select(np.flatnonzero(~self._gone)) if self._gone.any() else self._table
         return table, [
             segment.without(self._overridden[position].tolist())
@@ -222,14 +247,14 @@ def _by_folder(segments: Sequence[Generated]) -> dict[str, list[int]]:
 
 
 def _listed(
-    positions: list[int], segments: Sequence[Generated], explicit: int
+    positions: list[int], segments: Sequence[Generated], explicit: int, effort: CompareEffort
 ) -> _ListedKeys | None:
     """Write out the keys of one folder, unless to look them up is less work, or they are many."""
     made = [segments[position] for position in positions]
     total = sum(each.count for each in made)
-    if len(made) == 1 or (total + explicit) * len(made) <= _FEW_LOOKS:
+    if len(made) == 1 or (total + explicit) * len(made) <= effort.few_looks:
         return None
-    if total > _LISTED_KEYS or not all(each.item.certain for each in made):
+    if total > effort.listed_keys or not all(each.item.certain for each in made):
         return None
     chunks = [list(generated_keys(each)) for each in made]
     counts = [sum(map(len, each)) for each in chunks]

@@ -30,7 +30,7 @@ class Internals:
 
     @property
     def findings(self) -> Findings:
-        """What was wrong or odd about what has been read so far."""
+        """The findings about everything that has been read so far."""
         return self.contents.findings
 
     @property
@@ -74,5 +74,5 @@ class Backed(Protocol):
 
 
 def internals(references: Backed) -> Internals:
-    """Return what stands behind a set; its public face has none of it."""
+    """Return the internals of a set, which its public face does not show."""
     return references._internals

@@ -37,8 +37,8 @@ class Summary:
     missing
         Chunks of arrays that have no reference and read as the fill value.
     left_out
-        Chunks of arrays that an error left out: reading them fails. Both are None where too many
-        generated keys would have to be made to count them.
+        Chunks of arrays whose reference was rejected: reading them fails. Both are None where too
+        many generated keys would have to be made to count them.
     """
 
     path: str
@@ -58,7 +58,7 @@ class Summary:
 
 
 @dataclass
-class _Tally:
+class _Totals:
     kinds: dict[Kind, int]
     bytes: int | None
     urls: set[str | None]
@@ -94,7 +94,7 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
     if folder is None:
         raise KeyError(path)
     segments = opened.tree.segments_below(folder)
-    tally = _Tally(dict.fromkeys(KINDS, 0), 0, set())
+    tally = _Totals(dict.fromkeys(KINDS, 0), 0, set())
     rows = None if folder is opened.tree.root else opened.tree.rows_below(folder)
     tally.add(opened.table.columns, rows, alone=not segments)
     for segment in segments:
@@ -123,7 +123,7 @@ def _sum_of_known(counts: list[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def _tally_segment(segment: Segment, tally: _Tally) -> None:
+def _tally_segment(segment: Segment, tally: _Totals) -> None:
     if isinstance(segment, Generated) and segment.count > COUNTED_KEYS:
         _tally_by_shape(segment, tally)
         return
@@ -136,7 +136,7 @@ def _tally_segment(segment: Segment, tally: _Tally) -> None:
         tally.add(columns_of(run), None)
 
 
-def _tally_by_shape(segment: Generated, tally: _Tally) -> None:
+def _tally_by_shape(segment: Generated, tally: _Totals) -> None:
     """Count a gen item of very many keys by its templates alone."""
     item = segment.item
     tally.kinds[Kind.URL if item.offset is None else Kind.RANGE] += segment.count

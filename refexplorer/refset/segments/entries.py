@@ -17,7 +17,7 @@ from refexplorer.spec.core.diagnostics import Reason
 from refexplorer.spec.core.reference_parsing import BadReference, check_length, read_reference
 from refexplorer.spec.document.model import ArgumentNotes, Document, EntryNotes, UrlReader
 
-_LEFT_OUT = -2
+_REJECTED = -2
 
 
 @dataclass
@@ -52,13 +52,13 @@ def table_of_entries(entries: Entries, document: Document) -> tuple[Table, Rejec
     _refuse_long(entries, document, errors)
     rows, values = _values(entries, document, urls, errors)
     columns = _ranges(entries, document, urls, errors).overwritten(rows, values)
-    columns.targets[list(errors.rows)] = _LEFT_OUT
+    columns.targets[list(errors.rows)] = _REJECTED
     _note_arguments(entries, document)
     table = Table(keys, columns)
-    if table.index.unique and not np.any(columns.targets == _LEFT_OUT):
+    if table.index.unique and not np.any(columns.targets == _REJECTED):
         return table, Rejected(document.base)
     rows = _last(keys, document)
-    is_bad = columns.targets[rows] == _LEFT_OUT
+    is_bad = columns.targets[rows] == _REJECTED
     rejected = errors.rejected(entries, rows[is_bad], document.base)
     rows = rows[~is_bad]
     return Table(keys.take(number_column(rows)), columns.select(rows)), rejected
@@ -80,7 +80,7 @@ def _ranges(entries: Entries, document: Document, urls: UrlReader, errors: _Erro
     texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
     if document.version and _is_any_rendered(texts):
         texts, codes[:-1] = _rendered(entries, document, urls, errors)
-    codes[-1] = _LEFT_OUT
+    codes[-1] = _REJECTED
     kinds = np.full(len(entries.keys), RANGE, np.uint8)
     targets = codes[entries.codes]
     return Columns(kinds, targets, UrlColumn(texts), entries.offsets, entries.lengths, [])
@@ -97,7 +97,7 @@ def _rendered(
 ) -> tuple[pa.Array, np.ndarray]:
     """Render each distinct URL; return the distinct results, and for each URL its index there."""
     found: dict[str, int] = {}
-    codes = np.full(len(entries.urls), _LEFT_OUT, np.int32)
+    codes = np.full(len(entries.urls), _REJECTED, np.int32)
     for position, text in enumerate(entries.urls.to_pylist()):
         try:
             codes[position] = found.setdefault(urls.read(text), len(found))

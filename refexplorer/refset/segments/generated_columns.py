@@ -20,13 +20,13 @@ _LARGEST = 2**63 - 1
 
 
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
-    """Yield the references numbered `start` to `stop`; those that fail are left out."""
+    """Yield the references numbered `start` to `stop`; those that fail are skipped."""
     for run in part.runs(start, stop):
         yield Table(_keys_of(run), columns_of(run), part.origin)
 
 
 def generated_keys(part: Generated) -> Iterator[pa.LargeStringArray]:
-    """Yield the keys alone, in order; those of references that fail are left out."""
+    """Yield the keys alone, in order; those of references that fail are skipped."""
     return map(_keys_of, part.runs())
 
 
@@ -40,7 +40,7 @@ def _keys_of(run: Run) -> pa.LargeStringArray:
 
 
 def columns_of(run: Run) -> Columns:
-    """Return what the keys of a run refer to."""
+    """Return the references of the keys of a run."""
     count = len(run)
     if run.offsets is None or run.lengths is None:
         none = np.zeros(count, np.int64)

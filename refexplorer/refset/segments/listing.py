@@ -17,7 +17,7 @@ EVALUATED_KEYS = 200_000
 
 @dataclass(frozen=True)
 class Listing:
-    """Evaluated references of a gen item, n rows; those that fail are left out.
+    """Evaluated references of a gen item, n rows; those that fail are skipped.
 
     Attributes
     ----------

@@ -246,7 +246,7 @@ class Records(PickledByFields):
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; those that cannot be used are left out."""
+        """Yield keys and references in order; those that cannot be used are skipped."""
         for row in range(start, self.count if stop is None else min(stop, self.count)):
             reference = self.reference_at(row)
             if reference is not None:

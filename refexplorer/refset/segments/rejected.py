@@ -120,7 +120,7 @@ def _refusal(item: GenItem, key: str) -> Diagnostic | None:
 
 
 def _keys_of(item: GenItem) -> pa.LargeStringArray:
-    """Write out the keys of an item, if they are not too many; those that fail are left out."""
+    """Write out the keys of an item, if they are not too many; those that fail are skipped."""
     keys: list[str] = []
     count = item.varying.count
     for block in blocks(item.varying, 0, count if count <= _WRITTEN_KEYS else 0):

@@ -45,7 +45,7 @@ class Segment(Protocol):
         """Return a key by its number."""
 
     def reference_at(self, row: int) -> Reference | None:
-        """Return a reference by its number; None if it fails and is left out."""
+        """Return a reference by its number; None if it fails."""
 
     def find(self, key: str) -> int | None:
         """Return the number of a key, or None."""
@@ -151,7 +151,7 @@ class Generated:
             return self.item.key.text
 
     def reference_at(self, row: int) -> Reference | None:
-        """Return a reference by its number; None if it fails and is left out."""
+        """Return a reference by its number; None if it fails."""
         try:
             return self.item.reference_at(self.number(row))
         except BadField:
@@ -178,7 +178,7 @@ class Generated:
         return None if row is None else self.reference_at(row)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; those that fail are left out."""
+        """Yield keys and references in order; those that fail are skipped."""
         stop = self.count if stop is None else min(stop, self.count)
         if self.overridden and stop - start <= FEW:
             found = ((self.key_at(row), self.reference_at(row)) for row in range(start, stop))

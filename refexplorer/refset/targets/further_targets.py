@@ -64,7 +64,7 @@ def further_targets(
 
 
 def _urls(item: GenItem, grid: DimensionProduct, count: int) -> Iterator[str]:
-    """Yield the URLs of the first combinations; those that fail are left out."""
+    """Yield the URLs of the first combinations; those that fail are skipped."""
     for block in blocks(grid, 0, count, _BLOCK) if count else ():
         scopes = item.scopes(block.values(grid))
         try:

@@ -51,7 +51,7 @@ def merge(starts: np.ndarray, ends: np.ndarray) -> Intervals:
 
 
 def uncovered(intervals: Intervals, end: int) -> Intervals:
-    """Return what lies between the intervals, from 0 to `end`."""
+    """Return the gaps between the intervals, from 0 to `end`."""
     starts = np.insert(intervals.ends, 0, 0)
     ends = np.append(intervals.starts, np.array([end], intervals.starts.dtype))
     return Intervals(starts[ends > starts], ends[ends > starts])

@@ -208,7 +208,7 @@ class TargetLayout:
         return np.split(order, np.searchsorted(self.codes[order], np.arange(1, len(self.arrays))))
 
     def summary(self) -> TargetSummary:
-        """Return what a table of targets says of it."""
+        """Return its row in a table of targets."""
         covered = self.covered.total
         return TargetSummary(self.url, len(self), self.whole, covered, self.end, self.arrays)
 

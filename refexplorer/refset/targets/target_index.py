@@ -21,14 +21,22 @@ from refexplorer.spec.core.references import Range
 class TargetIndex:
     """All references of a set by their targets, put in order when it is first asked.
 
+    Parameters
+    ----------
+    opened
+        The set.
+    evaluated_keys
+        Generated keys whose templates are evaluated, and then URLs of further targets.
+
     Attributes
     ----------
     unlisted
         Generated keys whose templates were not evaluated, since they are too many.
     """
 
-    def __init__(self, opened: OpenedSet) -> None:
+    def __init__(self, opened: OpenedSet, evaluated_keys: int = EVALUATED_KEYS) -> None:
         self._opened = opened
+        self._evaluated_keys = evaluated_keys
         self._codes: dict[str | None, int] = {}
         self._paths = opened.arrays.paths
         self._places = {path: position for position, path in enumerate(self._paths)}
@@ -54,7 +62,7 @@ class TargetIndex:
     @cached_property
     def further(self) -> FurtherTargets:
         """The targets that only generated keys name whose templates were not evaluated."""
-        return further_targets(self._cut, self._codes, EVALUATED_KEYS)
+        return further_targets(self._cut, self._codes, self._evaluated_keys)
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return some targets, in the order in which the set first names them."""
@@ -102,7 +110,7 @@ class TargetIndex:
         return same
 
     def _read(self) -> Iterator[Rows]:
-        left = EVALUATED_KEYS
+        left = self._evaluated_keys
         for number, part in enumerate(self._opened.parts):
             if isinstance(part, Generated):
                 evaluated = min(part.count, left)

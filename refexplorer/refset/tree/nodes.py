@@ -9,7 +9,7 @@ from refexplorer.spec.core.references import Kind, Range, Reference, Url
 
 
 class NodeType(StrEnum):
-    """What a row of the tree is."""
+    """The type of a row of the tree."""
 
     GROUP = "group"
     ARRAY = "array"

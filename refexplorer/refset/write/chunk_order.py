@@ -161,7 +161,10 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
     outside = np.flatnonzero(~array.inside(indices))
     if len(outside):
         raise _no_place(block.key_at(int(rows[positions[outside[0]]])))
-    return positions, np.ravel_multi_index(tuple(indices.T), array.grid)
+    numbers = np.zeros(len(indices), np.int64)
+    for column, size in zip(indices.T, array.grid, strict=True):  # numpy's own takes 64 at most
+        numbers = numbers * size + column
+    return positions, numbers
 
 
 def _no_place(key: str) -> RefexplorerError:

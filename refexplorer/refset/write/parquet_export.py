@@ -12,7 +12,7 @@ from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.formats.files.atomic import Check, refused, unchecked
 from refexplorer.formats.parquet.store import why_lost
 from refexplorer.formats.parquet.writer import Chunks, check_free, write_store
-from refexplorer.markup import escape
+from refexplorer.markup import counted, escape
 from refexplorer.refset.columns.reference_columns import BASE64, INLINE, RANGE, Columns
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.write.chunk_order import ArraysByPath, InOrder, in_chunk_order
@@ -62,7 +62,8 @@ def write_parquet(
         with Spool(path.parent) as spool:
             order = in_chunk_order(blocks, arrays, record_size, spool)
             chunks = ((found.array, _chunks(*found)) for found in _noting(order, lost))
-            write_store(path, order.metadata.items(), chunks, record_size, check=check)
+            metadata = order.metadata.items()
+            write_store(path, metadata, chunks, record_size, check=check, overwrite=overwrite)
     if lost:
         _warn_of(lost)
 
@@ -78,7 +79,7 @@ def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]
 
 def _warn_of(lost: Mapping[str, str]) -> None:
     path, why = next(iter(lost.items()))
-    others = f" and {len(lost) - 1:,} others" if len(lost) > 1 else ""
+    others = f" and {counted(len(lost) - 1, 'other')}" if len(lost) > 1 else ""
     warnings.warn(
         f"fsspec finds no chunk of `{escape(path)}`{others} in a parquet store and reads fill "
         f"values, since {why.removesuffix('.')}; read the store with refexplorer, or write JSON "

@@ -30,7 +30,7 @@ class Renames:
         object.__setattr__(self, "unused", set(self.rules))
 
     def apply(self, url: str) -> str:
-        """Return what becomes of a URL."""
+        """Return the new form of a URL."""
         for rule in self.rules:
             if url.startswith(rule[0]):
                 self.unused.discard(rule)

@@ -20,7 +20,7 @@ _ROW = np.dtype(
 )
 
 
-class _Piece(NamedTuple):
+class _Spooled(NamedTuple):
     """Where rows stand in the file, and how many bytes of texts behind them."""
 
     offset: int
@@ -42,7 +42,7 @@ class Spool:
             # beside the output: /tmp is often memory, too small for the references of a large set
             self._file = TemporaryFile(dir=folder)  # noqa: SIM115  closed with the spool
         self._end = 0
-        self._pieces: dict[Hashable, list[_Piece]] = {}
+        self._pieces: dict[Hashable, list[_Spooled]] = {}
 
     def __enter__(self) -> Spool:
         return self
@@ -69,7 +69,7 @@ class Spool:
         self._file.seek(self._end)
         self._file.write(rows.tobytes())
         self._file.write(tail)
-        self._pieces.setdefault(name, []).append(_Piece(self._end, len(rows), len(tail)))
+        self._pieces.setdefault(name, []).append(_Spooled(self._end, len(rows), len(tail)))
         self._end += rows.nbytes + len(tail)
 
     def take(self, name: Hashable) -> tuple[np.ndarray, Columns]:
@@ -80,7 +80,7 @@ class Spool:
         numbers = np.concatenate([numbers for numbers, _ in pieces])
         return numbers, joined_columns([columns for _, columns in pieces])
 
-    def _read(self, piece: _Piece) -> tuple[np.ndarray, Columns]:
+    def _read(self, piece: _Spooled) -> tuple[np.ndarray, Columns]:
         self._file.seek(piece.offset)
         rows = np.frombuffer(self._file.read(piece.rows * _ROW.itemsize), _ROW)
         urls, texts, numbers = json.loads(self._file.read(piece.size))

@@ -62,6 +62,23 @@ DOCUMENT = {
         "A JSON object has the same key more than once; the last value is used.",
         '{"a": "one", "a": "two"}',
     ),
+    "odd-encoding": _info(
+        "The document begins with a byte order mark, or is not UTF-8: JSON between systems has to "
+        "be UTF-8 without a mark (RFC 8259), and not every reader takes another.",
+        "a document in UTF-16",
+    ),
+    "no-references": _info(
+        "The document is a reference set without any reference.", '{"version": 1}'
+    ),
+    "readers-not-compared": _info(
+        "The set has too many references to check what other readers make of them.",
+        "more than 3 million explicit references",
+    ),
+    "readers-differ": _info(
+        "A reader reads keys differently from the specification, or leaves them out, and says "
+        "nothing of it; or one that reads all of the specification refuses the set.",
+        '{"version": 1, "templates": {"u": "h"}, "refs": {"a": ["http://{{u|upper}}/f"]}}',
+    ),
     "nonstandard-json-nan": _warning(
         "NaN and Infinity are not valid JSON, although Python writes them.",
         '{"x/.zattrs": {"missing": NaN}}',
@@ -106,6 +123,11 @@ REFERENCES = {
         "fsspec does not follow chained URLs inside references.",
         '{"a": ["zip://in.nc::http://h/f.zip", 0, 10]}',
     ),
+    "unportable-url": _info(
+        "Readers do not all make the same of the URL: escapes, queries, dotted segments, letters "
+        "that need escapes, upper case in the protocol.",
+        '{"a": ["s3://b/f%20g.nc", 0, 10]}',
+    ),
     "suspicious-characters": _warning(
         "Control or bidirectional characters can make a URL look like another one.",
         '{"a": ["http://\\u202ehost/f"]}',
@@ -130,6 +152,14 @@ REFERENCES = {
         '{"a": ["http://h/f", 10, 20], "b": ["http://h/f", 20, 30], '
         '"c": ["http://h/f", 30, 40], "d": ["http://h/f", 40, 50]}',
     ),
+    "almost-base64": _warning(
+        "A text looks like base64, but does not begin with `base64:`; it is taken as text.",
+        '{"a": "BASE64:aGVsbG8="}',
+    ),
+    "vast-number": _warning(
+        "An offset or length is beyond 2**63 - 1, which most readers cannot hold.",
+        '{"a": ["http://h/f", 9223372036854775808, 4]}',
+    ),
     "base64-whitespace": _warning(
         "The base64 text contains spaces or line breaks.", '{"a": "base64:aGVs\\nbG8="}'
     ),
@@ -145,6 +175,11 @@ REFERENCES = {
     ),
     "suspicious-key": _warning(
         "A key is empty, absolute, or has empty or dotted segments.", '{"a//b": "d"}'
+    ),
+    "unportable-key": _info(
+        "Not every store and file system takes the key: it is not ASCII, is long, or has letters "
+        "that some refuse.",
+        '{"a\\\\b": "d"}',
     ),
     "key-is-also-directory": _warning(
         "A key is also the parent folder of other keys, which a file system cannot represent.",
@@ -201,6 +236,10 @@ GEN = {
         "A dimension is neither {start, stop, step} nor a list of integers.",
         _GEN % '"dimensions": {"i": 3}',
     ),
+    "bad-dimension-name": _warning(
+        "The name of a dimension cannot be written in an expression, or jinja2 reserves it.",
+        _GEN % '"dimensions": {"i": [1], "odd-name": [0]}',
+    ),
     "gen-offset-length-pair": _error(
         "`offset` and `length` must be given together.",
         _GEN % '"offset": "0", "dimensions": {"i": [1]}',
@@ -240,6 +279,20 @@ GEN = {
 ARRAYS = {
     "metadata-not-json": _warning(
         "A metadata key does not hold valid JSON.", '{".zattrs": "{\\"a\\": "}'
+    ),
+    "ambiguous-node": _warning(
+        "A path has metadata of an array and of a group, or of two versions of Zarr.",
+        '{"x/.zgroup": "{\\"zarr_format\\": 2}", "x/zarr.json": "{\\"zarr_format\\": 3, '
+        '\\"node_type\\": \\"group\\"}"}',
+    ),
+    "metadata-elsewhere": _info(
+        "The metadata of an array or a group is a reference into a target, which is not read.",
+        '{"x/.zarray": ["http://h/f", 0, 200]}',
+    ),
+    "odd-metadata-json": _info(
+        "Other parsers refuse or change the JSON of a metadata key: NaN, a repeated name, an "
+        "unpaired surrogate.",
+        '{".zattrs": "{\\"missing\\": NaN}"}',
     ),
     "bad-metadata": _warning(
         "A field of the array metadata is missing or has the wrong type.",
@@ -390,6 +443,11 @@ PARQUET = {
         "fsspec does not find the chunks of an array in a parquet store; there they read as "
         "the fill value.",
         '`dimension_separator` "/" of an array of two dimensions',
+    ),
+    "parquet-lost-array": _error(
+        "The metadata of an array in a parquet store does not give its chunk grid, so its record "
+        "files cannot be used.",
+        "a `zarr.json` without `chunk_grid`",
     ),
     "parquet-rows-outside-grid": _warning(
         "Rows beyond the chunk grid of the array hold references.",

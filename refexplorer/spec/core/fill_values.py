@@ -84,8 +84,8 @@ def _moment(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str
     return "" if is_moment else 'it must be an integer or "NaT"'
 
 
-_Rule = Callable[["np.dtype[np.generic]", object, int], str]
-_RULES: dict[str, _Rule] = {
+_FillCheck = Callable[["np.dtype[np.generic]", object, int], str]
+_RULES: dict[str, _FillCheck] = {
     "i": _integer, "u": _integer, "f": _float, "c": _complex, "b": _truth, "U": _text,
     "S": _bytes, "V": _bytes, "M": _moment, "m": _moment,
 }  # fmt: skip

@@ -9,7 +9,7 @@ MAX_DEPTH = 64
 
 
 def prefix(path: str) -> str:
-    """Return what the paths below a folder start with."""
+    """Return the common start of the paths below a folder."""
     return path + "/" if path else ""
 
 

@@ -16,6 +16,7 @@ from refexplorer.limits import Limits
 from refexplorer.spec.core.diagnostics import Problem
 from refexplorer.spec.core.references import BASE64_PREFIX, Base64, Inline, Range, Reference, Url
 
+_INT64 = 2**63 - 1
 _BYTES = 4
 """Bytes that a character has at most."""
 
@@ -80,6 +81,9 @@ def _read_list(
         url, offset, length = value
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
             offset, length = _whole("offset", offset, note), _whole("length", length, note)
+        if offset > _INT64 or length > _INT64:
+            said = f"The range {offset}, {length} has a number beyond 2**63 - 1."
+            note("vast-number", said, "No parquet store holds it, and no file is that long.")
         return Range(_read_url(url, url_of), offset, length)
     if len(value) == 1:
         return Url(_read_url(value[0], url_of))
@@ -120,6 +124,9 @@ def _whole(name: str, value: object, note: TakeNote) -> int:
 def _read_text(value: str, note: TakeNote) -> Reference:
     if value.startswith(BASE64_PREFIX):
         return _read_base64(value, note)
+    if value[:9].lstrip().lower().startswith(BASE64_PREFIX):
+        hint = f"Write `{BASE64_PREFIX}` in lower case, at the very start."
+        note("almost-base64", "The text is not decoded, though it looks like base64.", hint)
     if not value.isascii():
         check_text(value, "bad-text", "text")
         note("non-ascii-inline", "The text is not ASCII; it is read as UTF-8.", "")

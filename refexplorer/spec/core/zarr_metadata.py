@@ -243,7 +243,7 @@ def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
 
 
 def _key_encoding(encoding: Mapping[str, object]) -> tuple[str, str]:
-    """Return what stands before the index, and between its numbers."""
+    """Return the prefix of the index, and the separator of its numbers."""
     is_v2 = encoding.get("name") == "v2"
     separator = _mapping(encoding.get("configuration")).get("separator", "." if is_v2 else "/")
     if not isinstance(separator, str) or not separator:

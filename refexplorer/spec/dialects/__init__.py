@@ -54,7 +54,7 @@ READERS: tuple[ReaderRules, ...] = (
 
 
 def dialects_of(document: Document, written: Mapping[str, object]) -> Dialects:
-    """Return what the specification and each reader make of a document.
+    """Return the verdicts of the specification and of each reader on a document.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def dialects_of(document: Document, written: Mapping[str, object]) -> Dialects:
 
 
 def renditions_of(document: Document, written: Mapping[str, object]) -> dict[str, Rendition]:
-    """Return what each reader makes of single keys, by its name; parameters as `dialects_of`."""
+    """Return single keys as each reader has them, by its name; parameters as `dialects_of`."""
     survey = Survey(document, written)
     return {reader.name: Rendition(reader, survey) for reader in READERS}
 

@@ -2,7 +2,8 @@
 
 With ``simple_templates=True`` it turns ``{{u}}`` into ``{u}`` and calls `str.format`; otherwise
 it runs jinja2's sandbox, where a name that nothing defines prints nothing. Here the text is only
-parsed, and evaluated by the project's own whitelist.
+parsed, and evaluated by the project's own whitelist; for what that refuses, jinja2's own tree says
+whether jinja2 would fail, too.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from math import inf, prod
 
 from refexplorer.spec.dialects.javascript_text import axis, parse_int, printed, render
 from refexplorer.spec.dialects.judging import (
@@ -16,7 +16,7 @@ from refexplorer.spec.dialects.judging import (
     compare_items,
     unknown,
 )
-from refexplorer.spec.dialects.survey import Shape, Survey, WrittenItem
+from refexplorer.spec.dialects.survey import EXACT, Shape, Survey, WrittenItem
 
 MAP_ENTRIES = 2**24
 """More than this a JavaScript `Map` cannot hold."""
@@ -53,7 +53,7 @@ class JavaScript(ReaderRules):
             tally.note("When data is read, zarrita requests 0 bytes of a [url], which is an error.")
         if not survey.document.version:
             is_object = entry.form.shape is Shape.OBJECT
-            return Theirs(entry.ours if is_object else entry.value)
+            return Theirs(entry.ours) if is_object else _floats(Theirs(entry.value))
         if isinstance(entry.value, str):
             return Theirs(entry.value)
         if entry.value is None:
@@ -71,7 +71,7 @@ class JavaScript(ReaderRules):
         except NotComputed:
             return unknown(_RENDERED)
         rest = [*value[1:3], None, None][:2]
-        return Theirs([url] if len(value) == 1 else [url, *rest], _RENDERED)
+        return _floats(Theirs([url] if len(value) == 1 else [url, *rest], _RENDERED))
 
     def _context(self, survey: Survey) -> Mapping[str, object]:
         """Return the templates; what was given at open time is unknown to this reader."""
@@ -124,6 +124,25 @@ class JavaScript(ReaderRules):
             return key, Theirs([url, *map(parse_int, texts)], f"{_RENDERED} {_COUNTED}")
         except NotComputed:
             return key, unknown(f"{_RENDERED} {_COUNTED}")
+
+
+def _floats(read: Theirs) -> Theirs:
+    """Return a list with its numbers as 64-bit floats have them."""
+    if not isinstance(read.value, list):
+        return read
+    values = [_nearest(value) if type(value) is int else value for value in read.value]
+    if values == read.value:
+        return read
+    return read._replace(value=values, reason=f"{read.reason} {_COUNTED}")
+
+
+def _nearest(number: int) -> int | float:
+    if abs(number) <= EXACT:
+        return number
+    try:
+        return int(float(number))
+    except OverflowError:
+        return inf
 
 
 def _field(item: Mapping[str, object], name: str) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 
 from refexplorer.spec.dialects.fsspec_text import is_function
 from refexplorer.spec.dialects.judging import NotComputed, Refusal, attempt, joined, tags
+from refexplorer.spec.dialects.survey import EXACT
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.operations import TemplateProblem
 from refexplorer.spec.templates.template import Scope
 
-EXACT = 2**53
 _CALLED = re.compile(r"(?<![A-Za-z_1-9])([A-Za-z_1-9]+)\(")
 _LITERAL = re.compile(r"""\s*(?:([0-9.]+)|['"](.*)['"])""")
 _KEYWORD = string.ascii_letters + string.digits + "_"

@@ -9,7 +9,14 @@ from math import prod
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from refexplorer.spec.core.references import V0Value
-from refexplorer.spec.dialects.survey import EntryGroup, Form, Survey, WrittenItem, form_of, spread
+from refexplorer.spec.dialects.survey import (
+    EntryForm,
+    EntryGroup,
+    Survey,
+    WrittenItem,
+    form_of,
+    spread,
+)
 from refexplorer.spec.dialects.verdicts import KeyDifference, Outcome, State, Verdict, VerdictReason
 from refexplorer.spec.templates.operations import TemplateProblem
 
@@ -74,7 +81,7 @@ def unknown(reason: str) -> Theirs:
 class ExplicitEntry(NamedTuple):
     """One explicit entry: as written, and as the specification reads it (None: refused)."""
 
-    form: Form
+    form: EntryForm
     key: str
     value: object
     ours: V0Value | None
@@ -115,7 +122,7 @@ class VerdictTally:
         self._reasons[reason] = self._reasons.get(reason, 0) + count
 
     def verdict(self, reader: str) -> Verdict:
-        """Return what came out."""
+        """Return the verdict."""
         outcome = next((o for o, count in self._counts.items() if count), Outcome.SAME)
         return Verdict(
             reader,
@@ -147,7 +154,7 @@ class ReaderRules(ABC):
     name: str
 
     def judge(self, survey: Survey) -> Verdict:
-        """Return what the reader makes of a document."""
+        """Return the verdict of the reader on a document."""
         tally = VerdictTally()
         try:
             self.open(survey, tally)
@@ -162,7 +169,7 @@ class ReaderRules(ABC):
         """Return the explicit entries that it looks at, grouped as it needs them."""
         return survey.groups
 
-    def forms(self, survey: Survey) -> Callable[[str, object], Form]:
+    def forms(self, survey: Survey) -> Callable[[str, object], EntryForm]:
         """Return what tells the form of one explicit entry, as `groups` tells them."""
         version = survey.document.version
         return lambda key, value: form_of(key, value, version)

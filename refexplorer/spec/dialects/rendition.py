@@ -41,7 +41,7 @@ class Rendition:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What it makes of the whole document."""
+        """The verdict on the whole document."""
         return self._reader.judge(self._survey)
 
     @property
@@ -50,7 +50,7 @@ class Rendition:
         return self.verdict.outcome is Outcome.REFUSED
 
     def explicit(self, key: str, ours: V0Value) -> Theirs:
-        """Return what it makes of a key of the explicit references."""
+        """Render a key of the explicit references."""
         value = self._survey.document.refs[key]
         try:
             entry = ExplicitEntry(self._form(key, value), key, value, ours)
@@ -59,7 +59,7 @@ class Rendition:
             return unknown(str(refusal))
 
     def generated(self, number: int, values: Mapping[str, int], key: str) -> Theirs:
-        """Return what it makes of a key of a gen item, by its number and its dimensions."""
+        """Render a key of a gen item, by its number and its dimensions."""
         rules, item = self._reader, self._survey.items[number].written
         if not isinstance(rules, GenRules) or not isinstance(item, Mapping):
             return absent(_NO_GEN)

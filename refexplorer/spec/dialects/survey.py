@@ -24,6 +24,9 @@ SAMPLES = 3
 FORMS = 5_000
 """Beyond so many ways of writing, those that differ in their texts alone are one group."""
 LONGEST_UINT32 = 2**32 - 1
+EXACT = 2**53
+"""Up to here each whole number is a 64-bit float."""
+VAST = "a number beyond 2**53"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 
 
@@ -59,14 +62,14 @@ class Link(StrEnum):
     ODD = "no text"
 
 
-class Form(NamedTuple):
+class EntryForm(NamedTuple):
     """The properties that all entries of a group share; `text` is the URL's template or scheme."""
 
     shape: Shape
     link: Link = Link.NONE
     text: str = ""
     detail: int | str = ""
-    """The length of an odd list, the type of a value that is no reference."""
+    """The length of an odd list, the type of a value that is no reference, or `VAST`."""
     good_key: bool = True
     role: str = ""
     """What the key is to a reader that looks at keys; its own words."""
@@ -76,7 +79,7 @@ class Form(NamedTuple):
 class EntryGroup:
     """Entries of one form: how many, and the first of them."""
 
-    form: Form
+    form: EntryForm
     count: int = 0
     samples: list[tuple[str, object]] = field(default_factory=list)
 
@@ -168,9 +171,9 @@ def _ignore(code: str, message: str, hint: str) -> None:
     """Take a note on a reference, which the document has already."""
 
 
-def group_entries(entries: Iterable[tuple[Form, str, object]]) -> tuple[EntryGroup, ...]:
+def group_entries(entries: Iterable[tuple[EntryForm, str, object]]) -> tuple[EntryGroup, ...]:
     """Gather entries of one form."""
-    groups: dict[Form, EntryGroup] = {}
+    groups: dict[EntryForm, EntryGroup] = {}
     for form, key, value in entries:
         group = groups.get(form)
         if group is None:
@@ -182,22 +185,22 @@ def group_entries(entries: Iterable[tuple[Form, str, object]]) -> tuple[EntryGro
     return tuple(groups.values())
 
 
-def form_of(key: object, value: object, version: int) -> Form:
+def form_of(key: object, value: object, version: int) -> EntryForm:
     """Return the form of an entry."""
     good_key = isinstance(key, str) and (key.isascii() or _is_text(key))
     if isinstance(value, list | tuple):
         shape, detail = _shape_of_list(value)
         link, text = link_of(value[0], version) if value else (Link.ODD, "")
-        return Form(shape, link, text, detail, good_key)
+        return EntryForm(shape, link, text, detail, good_key)
     if isinstance(value, str):
         is_good = good_key and (value.isascii() or _is_text(value))
-        return Form(_shape_of_text(value), good_key=is_good)
+        return EntryForm(_shape_of_text(value), good_key=is_good)
     if isinstance(value, Mapping):
-        return Form(Shape.OBJECT, good_key=good_key)
-    return Form(Shape.OTHER, detail=type(value).__name__, good_key=good_key)
+        return EntryForm(Shape.OBJECT, good_key=good_key)
+    return EntryForm(Shape.OTHER, detail=type(value).__name__, good_key=good_key)
 
 
-def _shape_of_list(value: list[object] | tuple[object, ...]) -> tuple[Shape, int]:
+def _shape_of_list(value: list[object] | tuple[object, ...]) -> tuple[Shape, int | str]:
     if len(value) == 1:
         return Shape.WHOLE, 1
     if len(value) != 3:
@@ -206,7 +209,8 @@ def _shape_of_list(value: list[object] | tuple[object, ...]) -> tuple[Shape, int
     if type(offset) is int and type(length) is int and offset >= 0 and length >= 0:
         if length == 0:
             return Shape.EMPTY_RANGE, 3
-        return (Shape.RANGE if length <= LONGEST_UINT32 else Shape.LONG_RANGE), 3
+        shape = Shape.RANGE if length <= LONGEST_UINT32 else Shape.LONG_RANGE
+        return shape, VAST if max(offset, length) > EXACT else 3
     whole = all(isinstance(n, int | float) and n >= 0 and n == n // 1 for n in (offset, length))
     is_bool = isinstance(offset, bool) or isinstance(length, bool)
     return (Shape.FLOAT_RANGE if whole and not is_bool else Shape.ODD_RANGE), 3

@@ -23,8 +23,8 @@ from refexplorer.spec.dialects.judging import (
     unknown,
 )
 from refexplorer.spec.dialects.survey import (
+    EntryForm,
     EntryGroup,
-    Form,
     Link,
     Shape,
     Survey,
@@ -72,7 +72,7 @@ class VirtualiZarr(ReaderRules):
         form = self.forms(survey)
         return group_entries((form(key, value), key, value) for key, value in refs.items())
 
-    def forms(self, survey: Survey) -> Callable[[str, object], Form]:
+    def forms(self, survey: Survey) -> Callable[[str, object], EntryForm]:
         """Tell forms that name the role of the key."""
         arrays = _arrays(survey.document.refs)
         return lambda key, value: form_of(key, value, 1)._replace(role=_role(str(key), arrays))

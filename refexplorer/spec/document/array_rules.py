@@ -12,6 +12,7 @@ import numpy as np
 
 from refexplorer.spec.core.datatypes import FIELDS_OF_DTYPE
 from refexplorer.spec.core.fill_values import wrong_fill_value
+from refexplorer.spec.core.portability import odd_json
 from refexplorer.spec.core.zarr_metadata import BadMetadata, read_array
 from refexplorer.spec.document.lint_rules import Remark, parse_metadata
 
@@ -49,6 +50,8 @@ def remarks_on_metadata(key: str, text: str) -> Iterator[Remark]:
 def _remarks(key: str, text: str) -> Iterator[Remark]:
     value = parse_metadata(text)
     path, _, name = key.rpartition("/")
+    if value is not None and (why := odd_json(text)):
+        yield Remark("odd-metadata-json", why)
     if value is None:
         yield Remark("metadata-not-json", f"The text of `{key}` is not a JSON object.")
     elif name == ".zgroup":

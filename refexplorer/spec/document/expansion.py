@@ -12,9 +12,12 @@ from refexplorer.spec.core.diagnostics import Diagnostic, Findings, Locator, poi
 from refexplorer.spec.core.references import Inline, Range, Reference, Url, V0Value
 from refexplorer.spec.document.array_rules import remarks_on_metadata
 from refexplorer.spec.document.lint_rules import (
+    ALIKE,
+    ELSEWHERE,
     Remark,
     is_metadata,
     remarks_on_key,
+    remarks_on_nodes,
     remarks_on_url,
 )
 from refexplorer.spec.document.model import Document
@@ -106,6 +109,8 @@ def _note_remade(
 def lint_entries(entries: Mapping[str, Reference], document: Document) -> None:
     """Note what is odd about explicit references."""
     ordered = sorted(entries)
+    for key, remark in remarks_on_nodes(filter(is_metadata, entries)):
+        note_all([remark], document.findings, document.base + pointer(key), key)
     for key, reference in entries.items():
         remarks = list(remarks_on_key(key, document.version))
         if _is_folder(key, ordered):
@@ -117,7 +122,11 @@ def lint_entries(entries: Mapping[str, Reference], document: Document) -> None:
             )
         if isinstance(reference, Inline) and is_metadata(key):
             remarks += remarks_on_metadata(key, reference.text)
-        note_all(remarks, document.findings, document.base + pointer(key), key)
+        elif isinstance(reference, Url | Range) and is_metadata(key):
+            remarks.append(Remark("metadata-elsewhere", ELSEWHERE))
+        for remark in remarks:
+            at, alike = document.base + pointer(key), remark.code in ALIKE
+            note_all([remark], document.findings, at, key, together=alike)
         if isinstance(reference, Url | Range):
             odd = remarks_on_url(reference.url, document.version)
             note_all(odd, document.findings, document.base + pointer(key), key, together=True)

@@ -109,7 +109,7 @@ class Explanation:
         return f"<div>{code(self.key, SHOWN)} comes from {self.origin}{steps}</div>"
 
 
-class _Traced(Scope):
+class _TracingScope(Scope):
     """A scope that keeps the calls of templates."""
 
     def __init__(
@@ -163,7 +163,7 @@ def explain_entry(
         text = json.dumps(written, ensure_ascii=False, default=str)
         steps.append(ExplanationStep("entry", at, text, text))
     if templates and isinstance(written, list) and isinstance(written[0], str):
-        scope = _Traced({}, templates, limits)
+        scope = _TracingScope({}, templates, limits)
         steps += _template_steps("url", compiler(written[0]), f"{at}/0", scope)
     steps.append(_final(reference, at))
     return Explanation(key, "refs", tuple(steps), reference)
@@ -179,7 +179,7 @@ def explain_generated(item: GenItem, number: int, reference: Reference) -> Expla
     for name in FIELDS:
         template: Template | None = getattr(item, name)
         if template is not None:
-            scope = _Traced(values, item.templates, item.limits)
+            scope = _TracingScope(values, item.templates, item.limits)
             steps += _template_steps(name, template, at + pointer(name), scope)
     steps.append(_final(reference, at))
     return Explanation(key, f"gen[{item.number}]", tuple(steps), reference)
@@ -200,7 +200,7 @@ def _final(reference: Reference, at: str) -> ExplanationStep:
 
 
 def _template_steps(
-    name: str, template: Template, at: str, scope: _Traced
+    name: str, template: Template, at: str, scope: _TracingScope
 ) -> Iterator[ExplanationStep]:
     """Yield the templates that a jinja-str calls, then the jinja-str itself."""
     result = template.render(scope)

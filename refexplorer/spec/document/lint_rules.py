@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from refexplorer.spec.core.portability import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.core.zarr_metadata import METADATA_NAMES, ArrayMeta
 from refexplorer.spec.templates.template import is_template
 
@@ -23,16 +24,27 @@ class Remark(NamedTuple):
     hint: str = ""
 
 
-ODD_KEY = r"^$|^/|/$|//|^\.\.?/|/\.\.?/|/\.\.?$|^\.\.?$|\{\{|\{%|[^\x20-\x7e]"
+ODD_KEY = (
+    r"^$|^/|/$|//|^\.\.?/|/\.\.?/|/\.\.?$|^\.\.?$|\{\{|\{%|[^\x20-\x7e]"
+    r"|[<>:\"|?*\\#%]|(?:^|/) | (?:/|$)|\.(?:/|$)"
+)
 """A key that `remarks_on_key` may have something to say about; RE2 and `re` read it alike."""
 
 ODD_URL = (
     r"^$|::|\{\{|\{%|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
+    rf"|{ODD_IN_URL.pattern}"
 )
 """The same for `remarks_on_url`."""
 
 URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
 """What `remark_on_protocols` needs of a URL: the protocol, or one character if there is none."""
+
+ELSEWHERE = (
+    "The metadata lies in a target: refexplorer does not show such an array, and GDAL and "
+    "VirtualiZarr do not read it."
+)
+ALIKE = frozenset({"unportable-key", "odd-metadata-json", "metadata-elsewhere"})
+"""What one finding says of all places."""
 
 _SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
@@ -40,7 +52,7 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
-    """Say what is odd about a key."""
+    """Yield remarks on a key."""
     if _SEGMENT.search(key):
         yield Remark(
             "suspicious-key",
@@ -55,6 +67,8 @@ def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
         )
     if _HIDDEN.search(key):
         yield Remark("suspicious-characters", "The key contains invisible characters.")
+    elif why := unportable_key(key):
+        yield Remark("unportable-key", why)
 
 
 def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
@@ -82,6 +96,8 @@ def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
             "suspicious-characters",
             "The URL contains invisible characters, so it may not be what it looks like.",
         )
+    elif url and "::" not in url and (why := unportable_url(url)):
+        yield Remark("unportable-url", why)
     if url and version == 0 and is_template(url):
         yield Remark(
             "template-in-v0",
@@ -137,3 +153,19 @@ def remark_on_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> Remar
             "reader requests it.",
         )
     return None
+
+
+def remarks_on_nodes(keys: Iterable[str]) -> Iterator[tuple[str, Remark]]:
+    """Yield the metadata keys that readers of Zarr choose between in different ways, and why."""
+    nodes: dict[str, set[str]] = {}
+    for key in keys:
+        path, _, name = key.rpartition("/")
+        nodes.setdefault(path, set()).add(name)
+    for path, names in nodes.items():
+        folder = f"{path}/" if path else ""
+        if "zarr.json" in names and names & {".zarray", ".zgroup"}:
+            said = "is of Zarr v2 and of v3: readers take the one that they look for first."
+            yield f"{folder}zarr.json", Remark("ambiguous-node", f"`{path or '/'}` {said}")
+        elif {".zarray", ".zgroup"} <= names:
+            said = "is an array and a group: readers take the one that they look for first."
+            yield f"{folder}.zgroup", Remark("ambiguous-node", f"`{path or '/'}` {said}")

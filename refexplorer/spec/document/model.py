@@ -9,11 +9,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from jinja2 import nodes
-
 from refexplorer.errors import SpecError
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.core.diagnostics import Findings, Hint, Reason, pointer
+from refexplorer.spec.core.names import RESERVED, is_speakable
 from refexplorer.spec.core.reference_parsing import (
     BadReference,
     check_length,
@@ -24,6 +23,7 @@ from refexplorer.spec.core.references import Reference
 from refexplorer.spec.core.suggestions import meant
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.item_parsing import note_unused_arguments, read_gen
+from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.operations import TemplateProblem, Value
 from refexplorer.spec.templates.template import (
@@ -36,12 +36,6 @@ from refexplorer.spec.templates.template import (
 )
 
 SECTIONS = ("version", "templates", "gen", "refs")
-_RESERVED = {"self"}
-_UNSPEAKABLE = {"true", "false", "none", "True", "False", "None", "not", "and", "or", "if"} | {
-    "else",
-    "in",
-    "is",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,7 @@ class Document:
         return "/refs" if self.version else ""
 
     def entries(self) -> Iterator[tuple[str, Reference]]:
-        """Yield the explicit references in order; bad ones are noted and left out."""
+        """Yield the explicit references in order; bad ones are noted and rejected."""
         urls = UrlReader(self)
         for key, value in self.refs.items():
             notes = EntryNotes(self, key)
@@ -113,7 +107,7 @@ class EntryNotes:
         self.document.findings.add(code, where, message, hint, key=self.key)
 
     def refuse(self, bad: BadReference) -> Reason:
-        """Note why this entry is left out, and return it."""
+        """Note why this entry is rejected, and return it."""
         reason = Reason.of(bad)
         self.add(reason.code, reason.message, reason.hint)
         return reason
@@ -303,7 +297,7 @@ def _read_template(
     if unusable:
         findings.add("bad-template-name", at, unusable, "Choose another name.", is_error=True)
         return None
-    if not name.isidentifier() or name in _UNSPEAKABLE:
+    if not is_speakable(name):
         message = f"The template name `{name}` cannot be written in an expression."
         findings.add("bad-template-name", at, message, "Use letters, digits and underscores.")
     if not isinstance(value, str):
@@ -321,7 +315,7 @@ def _unusable(name: object) -> str:
     """Say why nothing can be called so; a dict may hold names that are no text."""
     if not isinstance(name, str):
         return f"A template name must be a string, not {_json_type(name)}."
-    return f"jinja2 reserves the name `{name}`." if name in _RESERVED else ""
+    return f"jinja2 reserves the name `{name}`." if name in RESERVED else ""
 
 
 def _broken(name: str) -> Template:
@@ -330,7 +324,7 @@ def _broken(name: str) -> Template:
     def evaluate(scope: Scope) -> Value:
         raise TemplateProblem("bad-template", f"The template `{name}` is not valid.")
 
-    part = Expression(nodes.Const(None), evaluate, frozenset())
+    part = Expression(syntax.Opaque(), evaluate, frozenset())
     return Template("", (part,), frozenset(), recipe=(_broken, name))
 
 

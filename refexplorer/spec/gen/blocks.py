@@ -32,18 +32,22 @@ class Block(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values of each dimension."""
-        return tuple(map(len, self.ranges))
+        """How many values of each dimension that has several here.
+
+        The others have no axis: numpy knows 64 at most, of which a block cannot use 20.
+        """
+        return tuple(len(positions) for positions in self.ranges if len(positions) > 1)
 
     def values(self, grid: DimensionProduct) -> Values:
-        """Return the values of each dimension, along an axis of its own."""
+        """Return the values of each dimension; where there are several, along an own axis."""
         values: Values = {}
-        rank = len(self.ranges)
-        pairs = zip(grid.dimensions, self.ranges, strict=True)
-        for axis, (dimension, positions) in enumerate(pairs):
-            shape = (1,) * axis + (len(positions),) + (1,) * (rank - axis - 1)
+        behind = len(self.shape)
+        for dimension, positions in zip(grid.dimensions, self.ranges, strict=True):
             column = as_column(dimension.values[positions.start : positions.stop])
-            values[dimension.name] = column.reshape(shape)
+            if len(positions) > 1:
+                behind -= 1
+                column = column.reshape((-1,) + (1,) * behind)
+            values[dimension.name] = column
         return values
 
 

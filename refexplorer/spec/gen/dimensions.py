@@ -13,6 +13,7 @@ from math import prod
 
 from refexplorer.pickling import PickledByFields
 from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.core.names import RESERVED, is_speakable
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,12 @@ def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimens
     return good if len(good) == len(read) else None
 
 
-def _read_dimension(name: str, source: object, at: str, findings: Findings) -> Dimension | None:
-    where = at + pointer(name)
-    if not isinstance(name, str) or not name.isidentifier():
+def _read_dimension(name: object, source: object, at: str, findings: Findings) -> Dimension | None:
+    where = at + pointer(str(name))
+    if not isinstance(name, str):
         findings.add("gen-bad-dimension", where, f"`{name}` is not a valid name for a dimension.")
         return None
+    _note_name(name, where, findings)
     values = _read_values(source)
     if isinstance(values, str):
         findings.add("gen-bad-dimension", where, f"The dimension `{name}` {values}")
@@ -120,6 +122,17 @@ def _read_dimension(name: str, source: object, at: str, findings: Findings) -> D
                 f"`{extra}` is not a field of a dimension and is ignored.",
             )
     return Dimension(name, values)
+
+
+def _note_name(name: str, where: str, findings: Findings) -> None:
+    """Note a name that no expression has; its values still repeat what the others make."""
+    if not is_speakable(name):
+        said = f"The dimension `{name}` cannot be written in an expression, so no field uses it."
+        hint = "Use letters, digits and underscores, or remove the dimension."
+        findings.add("bad-dimension-name", where, said, hint)
+    elif name in RESERVED:
+        said = f"jinja2 reserves the name `{name}`, so fsspec cannot open the set."
+        findings.add("bad-dimension-name", where, said, "Choose another name.")
 
 
 def _read_values(source: object) -> range | tuple[int, ...] | str:

@@ -6,21 +6,20 @@ trying each key that all can be made; what is not known here may still be fine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from jinja2 import nodes
 
 from refexplorer.limits import Limits
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.templates.formatted_integers import formatted_integers, longest, read_printf
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.formatted_integers import formatted_integers, longest
 from refexplorer.spec.templates.integers import COMPARISONS, IntegerBounds, bounds_of, fit
 from refexplorer.spec.templates.template import Template
 from refexplorer.spec.templates.vectors import Scopes
 
 _DIGITS = 20
-_PARTS = {"Add", "Sub", "Mul"}
 
 
 def extents_of(item: GenItem) -> Extents:
@@ -75,7 +74,7 @@ class Extents:
         if isinstance(part, str):
             return part.isdecimal() and part.isascii() and len(part) <= _DIGITS
         try:
-            found = self.bounds(part.node)
+            found = self.bounds(part.form)
         except RecursionError:
             return False
         return found is not None and found[0] >= 0
@@ -85,39 +84,33 @@ class Extents:
 
     def _chars_of(self, template: Template) -> int | None:
         """Return a number of characters that no text exceeds; None if a text may fail."""
-        found = [
-            _chars_in(part) if isinstance(part, str) else self._chars(part.node)
+        return _sum(
+            _chars_in(part) if isinstance(part, str) else self._chars(part.form)
             for part in template.parts
-        ]
-        known = [chars for chars in found if chars is not None]
-        return sum(known) if len(known) == len(found) else None
+        )
 
-    def _chars(self, node: nodes.Node) -> int | None:
-        if self.bounds(node) is not None:
+    def _chars(self, form: syntax.Form) -> int | None:
+        if self.bounds(form) is not None:
             return _DIGITS
-        if isinstance(node, nodes.Const) and isinstance(node.value, str):
-            return _chars_in(node.value)
-        if isinstance(node, nodes.Name):
-            called = self.templates.get(node.name)
-            return self.texts.get(node.name) if called is None else self._called(called, {})
-        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name):
-            called = self.templates.get(node.node.name)
-            arguments = {pair.key: pair.value for pair in node.kwargs}
-            return None if called is None or node.args else self._called(called, arguments)
-        if isinstance(node, nodes.Concat):
-            chars = list(map(self._chars, node.nodes))
-            known = [one for one in chars if one is not None]
-            return sum(known) if len(known) == len(chars) else None
-        return self._printed(node)
+        match form:
+            case syntax.Const(str(text)):
+                return _chars_in(text)
+            case syntax.Name(name) if name not in self.templates:
+                return self.texts.get(name)
+            case syntax.Name(name):
+                return self._called(self.templates[name], {})
+            case syntax.Call(name, arguments) if name in self.templates:
+                return self._called(self.templates[name], dict(arguments))
+            case syntax.Concat(parts):
+                return _sum(map(self._chars, parts))
+            case syntax.Printf(pattern, number) if pattern.isascii() and self.bounds(number):
+                written = formatted_integers(pattern, np.empty(0, np.int64))
+                return None if written is None else longest(written)
+        return None
 
-    def _printed(self, node: nodes.Node) -> int | None:
-        pattern, number = read_printf(node) or ("", node)
-        written = formatted_integers(pattern, np.empty(0, np.int64)) if pattern.isascii() else None
-        return longest(written) if written is not None and self.bounds(number) else None
-
-    def _called(self, template: Template, arguments: Mapping[str, nodes.Node]) -> int | None:
-        numbers = {name: self.bounds(node) for name, node in arguments.items()}
-        texts = {name: self._chars(node) for name, node in arguments.items()}
+    def _called(self, template: Template, arguments: Mapping[str, syntax.Form]) -> int | None:
+        numbers = {name: self.bounds(form) for name, form in arguments.items()}
+        texts = {name: self._chars(form) for name, form in arguments.items()}
         inner = Extents(
             {name: found for name, found in numbers.items() if found is not None},
             {},
@@ -126,60 +119,76 @@ class Extents:
         )
         return inner._chars_of(template) if len(inner.texts) == len(arguments) else None
 
-    def bounds(self, node: nodes.Node) -> IntegerBounds | None:
+    def bounds(self, form: syntax.Form) -> IntegerBounds | None:
         """Return the least and the greatest value; None if it may fail or is no whole number."""
-        found = self._bounds(node)
+        found = self._bounds(form)
         return found if found is not None and fit(found) else None
 
-    def _bounds(self, node: nodes.Node) -> IntegerBounds | None:
-        if isinstance(node, nodes.Const):
-            return (node.value, node.value) if type(node.value) is int else None
-        if isinstance(node, nodes.Name):
-            return self.numbers.get(node.name)
-        if isinstance(node, nodes.Neg | nodes.Pos):
-            inner = self.bounds(node.node)
-            return inner if inner is None or isinstance(node, nodes.Pos) else (-inner[1], -inner[0])
-        if isinstance(node, nodes.BinExpr):
-            return self._arithmetic(node)
-        if isinstance(node, nodes.CondExpr):
-            return self._choice(node)
-        return self._listed(node) if isinstance(node, nodes.Getitem) else None
+    def _bounds(self, form: syntax.Form) -> IntegerBounds | None:
+        match form:
+            case syntax.Const(value):
+                return (value, value) if type(value) is int else None
+            case syntax.Name(name):
+                return self.numbers.get(name)
+            case syntax.Unary("-" | "+" as operator, operand):
+                inner = self.bounds(operand)
+                return inner if inner is None or operator == "+" else (-inner[1], -inner[0])
+            case syntax.Binary(operator, left, right):
+                return _arithmetic(operator, self.bounds(left), self.bounds(right))
+            case syntax.Conditional(syntax.Compare() as test, then, other) if other is not None:
+                return self._choice(test, then, other)
+            case syntax.Item(syntax.Sequence(_, items), index):
+                return _listed([self.bounds(item) for item in items], self.bounds(index))
+        return None
 
-    def _arithmetic(self, node: nodes.BinExpr) -> IntegerBounds | None:
-        left, right = self.bounds(node.left), self.bounds(node.right)
-        if left is None or right is None:
+    def _choice(
+        self, test: syntax.Compare, then: syntax.Form, otherwise: syntax.Form
+    ) -> IntegerBounds | None:
+        if not all(operator in COMPARISONS for operator, _ in test.rest):
             return None
-        if type(node).__name__ in _PARTS:
-            return bounds_of(type(node).__name__, left, right)
-        # a divisor of 0 fails, and a negative one would turn the bounds around
-        if right[0] <= 0:
+        compared = (test.first, *(operand for _, operand in test.rest))
+        if None in map(self.bounds, compared):
             return None
-        if isinstance(node, nodes.Mod):
-            return 0, right[1] - 1
-        ends = [one // other for one in left for other in right]
-        return (min(ends), max(ends)) if isinstance(node, nodes.FloorDiv) else None
+        return _span([self.bounds(then), self.bounds(otherwise)])
 
-    def _choice(self, node: nodes.CondExpr) -> IntegerBounds | None:
-        if node.expr2 is None or not isinstance(node.test, nodes.Compare):
-            return None
-        compared = [node.test.expr, *(operand.expr for operand in node.test.ops)]
-        sides = self.bounds(node.expr1), self.bounds(node.expr2)
-        if None in map(self.bounds, compared) or sides[0] is None or sides[1] is None:
-            return None
-        if not all(operand.op in COMPARISONS for operand in node.test.ops):
-            return None
-        return min(sides[0][0], sides[1][0]), max(sides[0][1], sides[1][1])
 
-    def _listed(self, node: nodes.Getitem) -> IntegerBounds | None:
-        if not isinstance(node.node, nodes.List):
-            return None
-        items, positions = [self.bounds(item) for item in node.node.items], self.bounds(node.arg)
-        known = [item for item in items if item is not None]
-        if positions is None or len(known) < len(items):
-            return None
-        if not -len(items) <= positions[0] <= positions[1] < len(items):
-            return None
-        return min(low for low, _ in known), max(high for _, high in known)
+def _arithmetic(
+    operator: str, left: IntegerBounds | None, right: IntegerBounds | None
+) -> IntegerBounds | None:
+    if left is None or right is None:
+        return None
+    if operator in ("+", "-", "*"):
+        return bounds_of(operator, left, right)
+    # a divisor of 0 fails, and a negative one would turn the bounds around
+    if right[0] <= 0:
+        return None
+    if operator == "%":
+        return 0, right[1] - 1
+    ends = [one // other for one in left for other in right]
+    return (min(ends), max(ends)) if operator == "//" else None
+
+
+def _listed(
+    items: list[IntegerBounds | None], positions: IntegerBounds | None
+) -> IntegerBounds | None:
+    if positions is None or not -len(items) <= positions[0] <= positions[1] < len(items):
+        return None
+    return _span(items)
+
+
+def _span(every: list[IntegerBounds | None]) -> IntegerBounds | None:
+    """Return bounds around several; None if one of them is not known."""
+    known = [bounds for bounds in every if bounds is not None]
+    if len(known) < len(every):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def _sum(every: Iterable[int | None]) -> int | None:
+    """Return the sum; None if one of the numbers is not known."""
+    found = list(every)
+    known = [one for one in found if one is not None]
+    return sum(known) if len(known) == len(found) else None
 
 
 def _chars_in(text: str) -> int | None:

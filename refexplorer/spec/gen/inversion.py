@@ -16,11 +16,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from jinja2 import nodes
-
 from refexplorer.spec.gen.digits import Digit, Solver, span
 from refexplorer.spec.gen.dimensions import Dimension
-from refexplorer.spec.templates.formatted_integers import read_printf
+from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.template import Expression, Template
 
 LISTED_VALUES = 65_536
@@ -151,7 +149,7 @@ def _group(
     dimensions: Mapping[str, Dimension],
     render: Callable[[Expression, Dimension | None], list[str]],
 ) -> Number | _Listed | None:
-    number = _number(part.node, dimensions)
+    number = _number(part.form, dimensions)
     if number is not None:
         return number
     dimension = dimensions[used[0]]
@@ -164,11 +162,11 @@ def _group(
     return _Listed(dimension.name, texts)
 
 
-def _number(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> Number | None:
+def _number(form: syntax.Form, dimensions: Mapping[str, Dimension]) -> Number | None:
     """Read ``{{ sum }}``, ``{{ '%03d' % sum }}`` or ``{{ '%03d' | format(sum) }}``."""
-    pattern, node = read_printf(node) or ("%d", node)
+    pattern, number = syntax.as_printf(form)
     match = _PADDED.fullmatch(pattern)
-    linear = None if match is None else _linear(node, dimensions)
+    linear = None if match is None else _linear(number, dimensions)
     if match is None or linear is None:
         return None
     width = max(int(match[1] or 0), _most_digits(linear, dimensions))
@@ -183,36 +181,37 @@ def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
     return largest.bit_length() * 30103 // 100000 + 1  # its logarithm to the base of 10
 
 
-def _linear(node: nodes.Node, dimensions: Mapping[str, Dimension]) -> Linear | None:
+def _linear(form: syntax.Form, dimensions: Mapping[str, Dimension]) -> Linear | None:
     """Read an expression as a sum of digits with whole coefficients."""
-    if isinstance(node, nodes.Const) and type(node.value) is int:
-        return {}, node.value
-    if isinstance(node, nodes.Name):
-        return ({(node.name, 1, None): 1}, 0) if node.name in dimensions else None
-    if isinstance(node, nodes.Neg | nodes.Pos):
-        inner = _linear(node.node, dimensions)
-        return _scaled(inner, -1 if isinstance(node, nodes.Neg) else 1) if inner else None
-    if not isinstance(node, nodes.BinExpr):
-        return None
-    left, right = _linear(node.left, dimensions), _linear(node.right, dimensions)
-    if left is None or right is None:
-        return None
-    return _combine(node, left, right, dimensions)
+    match form:
+        case syntax.Const(value) if type(value) is int:
+            return {}, value
+        case syntax.Name(name) if name in dimensions:
+            return {(name, 1, None): 1}, 0
+        case syntax.Unary("-" | "+" as operator, operand):
+            inner = _linear(operand, dimensions)
+            return _scaled(inner, -1 if operator == "-" else 1) if inner else None
+        case syntax.Binary(operator, left, right):
+            sides = _linear(left, dimensions), _linear(right, dimensions)
+            return _combine(operator, *sides, dimensions)
+    return None
 
 
 def _combine(
-    node: nodes.BinExpr, left: Linear, right: Linear, dimensions: Mapping[str, Dimension]
+    operator: str, left: Linear | None, right: Linear | None, dimensions: Mapping[str, Dimension]
 ) -> Linear | None:
-    if isinstance(node, nodes.Add):
+    if left is None or right is None:
+        return None
+    if operator == "+":
         return _sum(left, right)
-    if isinstance(node, nodes.Sub):
+    if operator == "-":
         return _sum(left, _scaled(right, -1))
-    if isinstance(node, nodes.Mul) and not right[0]:
+    if operator == "*" and not right[0]:
         return _scaled(left, right[1])
-    if isinstance(node, nodes.Mul) and not left[0]:
+    if operator == "*" and not left[0]:
         return _scaled(right, left[1])
-    if isinstance(node, nodes.FloorDiv | nodes.Mod) and not right[0] and right[1] > 0:
-        return _divided(left, right[1], isinstance(node, nodes.Mod), dimensions)
+    if operator in ("//", "%") and not right[0] and right[1] > 0:
+        return _divided(left, right[1], operator == "%", dimensions)
     return None
 
 

@@ -1,5 +1,5 @@
-"""``jinja-str``: parsed by jinja2, compiled by a whitelist, and computed under limits.
+"""``jinja-str``: parsed by jinja2, lowered by a whitelist, and computed under limits.
 
-`compiler` says what a template means; `vectors` computes the same for many combinations at once.
-Begin with `template`, then `compiler`.
+`lowering` makes the `syntax` that everything else reads; `compiler` says what it means; `vectors`
+computes the same for many combinations at once. Begin with `template` and `syntax`.
 """

@@ -1,20 +1,18 @@
-"""The compiler of a ``jinja-str`` from jinja2's syntax tree; jinja2 itself never runs it.
-
-A whitelist walks the tree that `jinja2.Environment.parse` gives, so text from a stranger is data:
-what is not listed here is refused by its name.
-"""
+"""The compiler of a ``jinja-str``: from its `syntax` to closures that compute under limits."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Any
 
 import jinja2
-from jinja2 import nodes
 
-from refexplorer.limits import DEFAULT_LIMITS
-from refexplorer.spec.templates.filters import FILTERS, TESTS, takes
+from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.filters import FILTERS, TESTS
+from refexplorer.spec.templates.lowering import BUILT_IN, lower, syntax_told
 from refexplorer.spec.templates.operations import (
     BINARY,
     COMPARE,
@@ -24,6 +22,7 @@ from refexplorer.spec.templates.operations import (
     Value,
     checked,
     item,
+    percent_format,
     refused,
     settled,
     text_of,
@@ -37,13 +36,7 @@ from refexplorer.spec.templates.template import (
     Template,
     UndefinedName,
     is_template,
-    syntax_told,
 )
-
-_ENVIRONMENT = jinja2.Environment()
-_OPTIONAL = {"default", "d"}
-_MAY_BE_ABSENT = (nodes.Name, nodes.Getitem, nodes.CondExpr, nodes.Filter, nodes.And, nodes.Or)
-_BUILT_IN = {*_ENVIRONMENT.globals, "self"}
 
 
 @lru_cache(maxsize=4096)
@@ -61,280 +54,203 @@ def compile_template(text: str) -> Template:
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
     with syntax_told():
-        tree = _ENVIRONMENT.parse(text)
-        return _Compiler().template(text, tree)
+        parts = _parts(lower(text))
+    names = frozenset[str]().union(*(part.names for part in parts if isinstance(part, Expression)))
+    return Template(text, parts, names, recipe=(compile_template, text))
 
 
-def compile_expression(node: nodes.Node) -> Evaluate:
-    """Compile a part of an expression that was compiled before."""
-    return _Compiler().compile(node)
+def _parts(body: syntax.Body) -> tuple[str | Expression, ...]:
+    return tuple(part if isinstance(part, str) else _expression(part) for part in body)
 
 
-class _Compiler:
-    """A compiler of jinja2's nodes to closures that keeps the names and calls it meets."""
+def _expression(form: syntax.Form) -> Expression:
+    return Expression(form, compile_form(form), syntax.names_in(form))
 
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.calls: list[tuple[str, frozenset[str]]] = []
 
-    def template(self, text: str, tree: nodes.Template) -> Template:
-        parts = _merge(self._parts(tree.body))
-        names, recipe = frozenset(self.names), (compile_template, text)
-        return Template(text, tuple(parts), names, tuple(self.calls), recipe)
+def compile_form(form: syntax.Form) -> Evaluate:
+    """Compile an expression whose value must be there."""
+    if isinstance(form, syntax.MayBeAbsent):
+        evaluate = _optional(form)
+        return lambda scope: settled(evaluate(scope))
+    match form:
+        case syntax.Const(value):
+            return lambda scope: value
+        case syntax.Attribute(name, attribute):
+            return _attribute(name, attribute)
+        case syntax.Call(name, passed):
+            arguments = {key: compile_form(value) for key, value in passed}
+            return lambda scope: _call_template(scope, name, arguments)
+        case syntax.Defined(value, wanted):
+            found = _optional(value)
+            return lambda scope: _is_defined(found(scope)) is wanted
+        case syntax.Test(name, value, further):
+            test, operands = TESTS[name], [compile_form(part) for part in (value, *further)]
+            return lambda scope: test(scope.limits, *(operand(scope) for operand in operands))
+        case syntax.Branches(choices, otherwise):
+            bodies = [(compile_form(condition), _body(body)) for condition, body in choices]
+            return _branches(bodies, _body(otherwise))
+        case syntax.Opaque():
+            raise AssertionError("whoever makes it compiles it")
+        case _:
+            return _operation(form)
 
-    def _parts(self, body: list[nodes.Node]) -> Iterable[str | Expression]:
-        for statement in body:
-            if isinstance(statement, nodes.Output):
-                for node in statement.nodes:
-                    if isinstance(node, nodes.TemplateData):
-                        yield node.data
-                    else:
-                        yield self._expression(node, self.compile(node))
-            elif isinstance(statement, nodes.If):
-                yield self._expression(statement, self._branches(statement))
-            else:
-                raise refused(_statement_name(statement))
 
-    def _expression(self, node: nodes.Node, evaluate: Evaluate) -> Expression:
-        names = {found.name for found in node.find_all(nodes.Name)}
-        if isinstance(node, nodes.Name):
-            names.add(node.name)
-        return Expression(node, evaluate, frozenset(names))
+def _optional(form: syntax.Form) -> Evaluate:
+    """Compile an expression that gives `Absent` where jinja2 has an undefined value."""
+    match form:
+        case syntax.Name(name):
+            return _name(name)
+        case syntax.Item(value, index):
+            indexed, position = compile_form(value), compile_form(index)
+            return lambda scope: item(indexed(scope), position(scope))
+        case syntax.Logic(operator, left, right):
+            return _logic(operator, compile_form(left), _optional(right))
+        case syntax.Conditional(test, then, otherwise):
+            last = _no_else if otherwise is None else _optional(otherwise)
+            return _choice(compile_form(test), _optional(then), last)
+        case syntax.Default(value, fallback, falsy_too):
+            return _default(_optional(value), _optional(fallback), compile_form(falsy_too))
+        case syntax.Filter(name, value, arguments):
+            return _filter(FILTERS[name], [compile_form(part) for part in (value, *arguments)])
+        case _:
+            return compile_form(form)
 
-    def _branches(self, statement: nodes.If) -> Evaluate:
-        choices = [
-            (self.compile(branch.test), self._body(branch.body))
-            for branch in (statement, *statement.elif_)
-        ]
-        otherwise = self._body(statement.else_)
 
-        def evaluate(scope: Scope) -> Value:
-            scope.spend()
-            chosen = next((body for test, body in choices if test(scope)), otherwise)
-            return chosen.render(scope)
+def _operation(form: syntax.Operation) -> Evaluate:
+    match form:
+        case syntax.Unary(operator, operand):
+            operation, signed = UNARY[operator], compile_form(operand)
+            return lambda scope: operation(signed(scope))
+        case syntax.Binary(operator, left, right):
+            return _binary(BINARY[operator], compile_form(left), compile_form(right))
+        case syntax.Printf(pattern, value, is_filter):
+            inner = compile_form(value)
+            values = (lambda scope: (inner(scope),)) if is_filter else inner
+            return _binary(percent_format, lambda scope: pattern, values)
+        case syntax.Compare(first, rest):
+            steps = [(COMPARE[sign], compile_form(part)) for sign, part in rest]
+            return _compare(compile_form(first), steps)
+        case syntax.Concat(parts):
+            return _concat([compile_form(part) for part in parts])
+        case syntax.Sequence(kind, items):
+            members = [compile_form(member) for member in items]
+            if all(map(_is_constant, items)):
+                return _fixed(kind(member(Scope()) for member in members))
+            return lambda scope: checked(kind(member(scope) for member in members), scope.limits)
+        case syntax.Dictionary(pairs):
+            found = [(compile_form(key), compile_form(value)) for key, value in pairs]
+            return lambda scope: checked({k(scope): v(scope) for k, v in found}, scope.limits)
+        case syntax.Slice(value, bounds):
+            sliced = compile_form(value)
+            limits = [compile_form(bound) for bound in bounds]
+            return lambda scope: sliced(scope)[slice(*(limit(scope) for limit in limits))]  # type: ignore[index]
 
-        return evaluate
 
-    def _body(self, body: list[nodes.Node]) -> Template:
-        return Template("", tuple(_merge(self._parts(body))), frozenset())
+def _name(name: str) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        try:
+            return scope.lookup(name)
+        except UndefinedName as problem:
+            if name in BUILT_IN:
+                raise refused(f"name `{name}` of jinja2") from None
+            return Absent(problem)
 
-    def compile(self, node: nodes.Node) -> Evaluate:
-        """Compile an expression whose value must be there; what is not listed is refused."""
-        evaluate = self.optional(node)
-        if isinstance(node, _MAY_BE_ABSENT):
-            return lambda scope: settled(evaluate(scope))
-        return evaluate
+    return evaluate
 
-    def optional(self, node: nodes.Node) -> Evaluate:
-        """Compile an expression that gives `Absent` where jinja2 has an undefined value."""
-        kind = type(node).__name__
-        method = getattr(self, f"_{kind.lower()}", None)
-        if kind in BINARY:
-            return self._binary(node, kind)
-        if kind in UNARY:
-            return self._unary(node, kind)
-        if method is None:
-            raise refused(kind)
-        compiled: Evaluate = method(node)
-        return compiled
 
-    def _binary(self, node: nodes.Node, kind: str) -> Evaluate:
-        assert isinstance(node, nodes.BinExpr)
-        left, right, operation = self.compile(node.left), self.compile(node.right), BINARY[kind]
+def _attribute(name: str, attribute: str) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.lookup(name)
+        raise refused(f"attribute `.{attribute}`")
 
-        def evaluate(scope: Scope) -> Value:
-            scope.spend()
-            value = operation(left(scope), right(scope), scope.limits)
-            return checked(value, scope.limits)
+    return evaluate
 
-        return evaluate
 
-    def _unary(self, node: nodes.Node, kind: str) -> Evaluate:
-        assert isinstance(node, nodes.UnaryExpr)
-        operand, operation = self.compile(node.node), UNARY[kind]
-        return lambda scope: operation(operand(scope))
+def _body(body: syntax.Body) -> Template:
+    return Template("", _parts(body), frozenset())
 
-    def _and(self, node: nodes.And) -> Evaluate:
-        left, right = self.compile(node.left), self.optional(node.right)
+
+def _branches(choices: list[tuple[Evaluate, Template]], otherwise: Template) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        chosen = next((body for test, body in choices if test(scope)), otherwise)
+        return chosen.render(scope)
+
+    return evaluate
+
+
+def _binary(
+    operation: Callable[[Any, Any, Limits], Value], left: Evaluate, right: Evaluate
+) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        value = operation(left(scope), right(scope), scope.limits)
+        return checked(value, scope.limits)
+
+    return evaluate
+
+
+def _logic(operator: str, left: Evaluate, right: Evaluate) -> Evaluate:
+    if operator == "and":
         return lambda scope: left(scope) and right(scope)
-
-    def _or(self, node: nodes.Or) -> Evaluate:
-        left, right = self.compile(node.left), self.optional(node.right)
-        return lambda scope: left(scope) or right(scope)
-
-    def _const(self, node: nodes.Const) -> Evaluate:
-        value = node.value
-        return lambda scope: value
-
-    def _name(self, node: nodes.Name) -> Evaluate:
-        name = node.name
-        self.names.add(name)
-
-        def evaluate(scope: Scope) -> Value:
-            try:
-                return scope.lookup(name)
-            except UndefinedName as problem:
-                if name in _BUILT_IN:
-                    raise refused(f"name `{name}` of jinja2") from None
-                return Absent(problem)
-
-        return evaluate
-
-    def _list(self, node: nodes.List) -> Evaluate:
-        return self._sequence(node.items, list)
-
-    def _tuple(self, node: nodes.Tuple) -> Evaluate:
-        return self._sequence(node.items, tuple)
-
-    def _sequence(
-        self, members: list[nodes.Expr], make: Callable[[Iterable[Value]], Value]
-    ) -> Evaluate:
-        items = [self.compile(member) for member in members]
-        if all(map(_is_constant, members)):
-            return _fixed(make(item(Scope()) for item in items))
-        return lambda scope: checked(make(item(scope) for item in items), scope.limits)
-
-    def _dict(self, node: nodes.Dict) -> Evaluate:
-        pairs = [(self.compile(pair.key), self.compile(pair.value)) for pair in node.items]
-        return lambda scope: checked({k(scope): v(scope) for k, v in pairs}, scope.limits)
-
-    def _concat(self, node: nodes.Concat) -> Evaluate:
-        parts = [self.compile(part) for part in node.nodes]
-
-        def evaluate(scope: Scope) -> Value:
-            scope.spend()
-            texts = [text_of(part(scope), scope.limits) for part in parts]
-            return checked("".join(texts), scope.limits)
-
-        return evaluate
-
-    def _compare(self, node: nodes.Compare) -> Evaluate:
-        first = self.compile(node.expr)
-        rest = [(COMPARE[operand.op], self.compile(operand.expr)) for operand in node.ops]
-
-        def evaluate(scope: Scope) -> Value:
-            scope.spend()
-            left = first(scope)
-            for compare, operand in rest:
-                right = operand(scope)
-                if not compare(left, right):
-                    return False
-                left = right
-            return True
-
-        return evaluate
-
-    def _condexpr(self, node: nodes.CondExpr) -> Evaluate:
-        test, then = self.compile(node.test), self.optional(node.expr1)
-        otherwise = _no_else if node.expr2 is None else self.optional(node.expr2)
-
-        def evaluate(scope: Scope) -> Value:
-            scope.spend()
-            return then(scope) if test(scope) else otherwise(scope)
-
-        return evaluate
-
-    def _getitem(self, node: nodes.Getitem) -> Evaluate:
-        value = self.compile(node.node)
-        if isinstance(node.arg, nodes.Slice):
-            bounds = [
-                self.compile(bound) if bound is not None else (lambda scope: None)
-                for bound in (node.arg.start, node.arg.stop, node.arg.step)
-            ]
-            return lambda scope: value(scope)[slice(*(bound(scope) for bound in bounds))]  # type: ignore[index]
-        index = self.compile(node.arg)
-        return lambda scope: item(value(scope), index(scope))
-
-    def _getattr(self, node: nodes.Getattr) -> Evaluate:
-        base = node.node
-        if isinstance(base, nodes.Name) and not node.attr.startswith("_"):
-            return self._attribute_of_name(base.name, node.attr)
-        raise refused(f"attribute `.{node.attr}`")
-
-    def _attribute_of_name(self, name: str, attribute: str) -> Evaluate:
-        self.names.add(name)
-
-        def evaluate(scope: Scope) -> Value:
-            scope.lookup(name)
-            raise refused(f"attribute `.{attribute}`")
-
-        return evaluate
-
-    def _call(self, node: nodes.Call) -> Evaluate:
-        if not isinstance(node.node, nodes.Name):
-            raise refused("a call of anything but a template")
-        if node.args or node.dyn_args or node.dyn_kwargs:
-            raise unnamed_arguments(node.node.name)
-        name = node.node.name
-        arguments = {pair.key: self.compile(pair.value) for pair in node.kwargs}
-        self.names.add(name)
-        self.calls.append((name, frozenset(arguments)))
-        return lambda scope: _call_template(scope, name, arguments)
-
-    def _filter(self, node: nodes.Filter) -> Evaluate:
-        if node.node is None or node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise refused(f"filter `{node.name}` with named arguments")
-        if node.name in _OPTIONAL:
-            return self._default(node)
-        if node.name not in FILTERS:
-            raise refused(f"filter `{node.name}`")
-        operation = FILTERS[node.name]
-        if not takes(operation, len(node.args)):
-            raise refused(f"filter `{node.name}` with {len(node.args)} arguments")
-        value = self.compile(node.node)
-        arguments = [self.compile(argument) for argument in node.args]
-
-        def evaluate(scope: Scope) -> Value:
-            scope.spend()
-            result = operation(scope.limits, value(scope), *(a(scope) for a in arguments))
-            return checked(result, scope.limits)
-
-        return evaluate
-
-    def _default(self, node: nodes.Filter) -> Evaluate:
-        if node.node is None or len(node.args) > 2:
-            raise refused(f"filter `{node.name}` with {len(node.args)} arguments")
-        value = self.optional(node.node)
-        fallback = self.optional(node.args[0]) if node.args else _fixed("")
-        falsy_too = self.compile(node.args[1]) if len(node.args) > 1 else _fixed(False)
-
-        def evaluate(scope: Scope) -> Value:
-            scope.spend()
-            found, otherwise, also = value(scope), fallback(scope), falsy_too(scope)
-            return found if _is_defined(found) and (found or not also) else otherwise
-
-        return evaluate
-
-    def _test(self, node: nodes.Test) -> Evaluate:
-        args = node.args or ()
-        if node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise refused(f"test `{node.name}` with named arguments")
-        if node.name in ("defined", "undefined") and not args:
-            value, wanted = self.optional(node.node), node.name == "defined"
-            return lambda scope: _is_defined(value(scope)) is wanted
-        if node.name not in TESTS:
-            raise refused(f"test `{node.name}`")
-        operation = TESTS[node.name]
-        if not takes(operation, len(args)):
-            raise refused(f"test `{node.name}` with {len(args)} arguments")
-        value, arguments = self.compile(node.node), [self.compile(argument) for argument in args]
-        return lambda scope: operation(scope.limits, value(scope), *(a(scope) for a in arguments))
+    return lambda scope: left(scope) or right(scope)
 
 
-def unnamed_arguments(name: str) -> TemplateProblem:
-    """Describe a call of a template that does not name its arguments."""
-    return TemplateProblem(
-        "bad-template",
-        f"The arguments of `{name}` must be passed by name.",
-        f"Write {{{{{name}(c=…)}}}}.",
-    )
+def _compare(first: Evaluate, rest: list[tuple[Callable[[Any, Any], bool], Evaluate]]) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        left = first(scope)
+        for compare, operand in rest:
+            right = operand(scope)
+            if not compare(left, right):
+                return False
+            left = right
+        return True
+
+    return evaluate
 
 
-def _is_constant(node: nodes.Node) -> bool:
+def _choice(test: Evaluate, then: Evaluate, otherwise: Evaluate) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        return then(scope) if test(scope) else otherwise(scope)
+
+    return evaluate
+
+
+def _concat(parts: list[Evaluate]) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        texts = [text_of(part(scope), scope.limits) for part in parts]
+        return checked("".join(texts), scope.limits)
+
+    return evaluate
+
+
+def _filter(operation: Callable[..., Value], operands: list[Evaluate]) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        result = operation(scope.limits, *(operand(scope) for operand in operands))
+        return checked(result, scope.limits)
+
+    return evaluate
+
+
+def _default(value: Evaluate, fallback: Evaluate, falsy_too: Evaluate) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        found, otherwise, also = value(scope), fallback(scope), falsy_too(scope)
+        return found if _is_defined(found) and (found or not also) else otherwise
+
+    return evaluate
+
+
+def _is_constant(form: syntax.Form) -> bool:
     """Say whether an expression is a text or a number as it is written, or the opposite of one."""
-    if isinstance(node, nodes.Neg):
-        return isinstance(node.node, nodes.Const) and type(node.node.value) in (int, float)
-    return isinstance(node, nodes.Const)
+    if isinstance(form, syntax.Unary) and form.operator == "-":
+        form = form.operand
+        return isinstance(form, syntax.Const) and type(form.value) in (int, float)
+    return isinstance(form, syntax.Const)
 
 
 def _fixed(value: Value) -> Evaluate:
@@ -372,17 +288,3 @@ def _no_else(scope: Scope) -> Value:
 
 def _is_defined(value: Value) -> bool:
     return not isinstance(value, Absent | jinja2.Undefined)
-
-
-def _merge(parts: Iterable[str | Expression]) -> list[str | Expression]:
-    merged: list[str | Expression] = []
-    for part in parts:
-        if isinstance(part, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += part
-        else:
-            merged.append(part)
-    return merged
-
-
-def _statement_name(statement: nodes.Node) -> str:
-    return f"statement {{% {type(statement).__name__.lower()} %}}"

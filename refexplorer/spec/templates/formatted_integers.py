@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from jinja2 import nodes
 
 _PRINTF = re.compile(r"([^%]*)%([0-9]{0,2})d([^%]*)")
 _TABLED = 4096
@@ -106,20 +105,6 @@ class FormattedIntegers:
 TextPiece = str | FormattedIntegers | np.ndarray
 
 
-def read_printf(node: nodes.Node) -> tuple[str, nodes.Node] | None:
-    """Read ``'%03d' % number`` or ``'%03d' | format(number)``: the pattern and the number."""
-    if isinstance(node, nodes.Mod):
-        pattern: nodes.Node | None = node.left
-        number = node.right
-    elif isinstance(node, nodes.Filter) and node.name == "format" and len(node.args) == 1:
-        pattern, number = node.node, node.args[0]
-    else:
-        return None
-    if not isinstance(pattern, nodes.Const) or not isinstance(pattern.value, str):
-        return None
-    return pattern.value, number
-
-
 def formatted_integers(pattern: str, numbers: np.ndarray) -> FormattedIntegers | None:
     """Write numbers by a pattern; None if it is not one number in decimal digits."""
     match = _PRINTF.fullmatch(pattern)
@@ -162,7 +147,7 @@ def halves(pieces: Iterable[TextPiece], count: int) -> Halves | None:
     """Return so many texts in halves; None if they are not to be had like that."""
     found = _with_literals(pieces)
     if (
-        len(found) > 1
+        len(found) != 1
         or not isinstance(found[0], FormattedIntegers)
         or found[0].numbers.size < count
     ):

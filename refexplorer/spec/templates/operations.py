@@ -155,19 +155,19 @@ def percent_format(pattern: str, values: Value, limits: Limits) -> str:
 
 
 BINARY: dict[str, Callable[[Any, Any, Limits], Value]] = {
-    "Add": _add,
-    "Sub": lambda left, right, limits: left - right,
-    "Mul": _multiply,
-    "Div": lambda left, right, limits: left / right,
-    "FloorDiv": lambda left, right, limits: left // right,
-    "Mod": modulo,
-    "Pow": _power,
+    "+": _add,
+    "-": lambda left, right, limits: left - right,
+    "*": _multiply,
+    "/": lambda left, right, limits: left / right,
+    "//": lambda left, right, limits: left // right,
+    "%": modulo,
+    "**": _power,
 }
 
 UNARY: dict[str, Callable[[Any], Value]] = {
-    "Neg": lambda value: -value,
-    "Pos": lambda value: +value,
-    "Not": operator.not_,
+    "-": lambda value: -value,
+    "+": lambda value: +value,
+    "not": operator.not_,
 }
 
 

@@ -7,17 +7,14 @@ rendered by jinja2".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 
-import jinja2
-from jinja2 import nodes
-
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.core.suggestions import COMPARED, meant
+from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.operations import TemplateProblem, Value, text_of, too_big
 
 _MARKS = ("{{", "{%", "{#")
@@ -122,7 +119,7 @@ Evaluate = Callable[[Scope], Value]
 class Expression:
     """One ``{{ … }}`` or ``{% if %}`` of a template."""
 
-    node: nodes.Node
+    form: syntax.Form
     evaluate: Evaluate
     names: frozenset[str]
 
@@ -139,8 +136,6 @@ class Template:
         Literal texts and expressions, in order.
     names
         The free names: dimensions, templates or arguments that it uses.
-    calls
-        For each call: the template's name and the names of the arguments passed.
     recipe
         What makes it again, and from which text: closures cannot be pickled, texts can. None for
         a part of a template, which does not travel by itself.
@@ -149,13 +144,23 @@ class Template:
     text: str
     parts: tuple[str | Expression, ...]
     names: frozenset[str]
-    calls: tuple[tuple[str, frozenset[str]], ...] = ()
     recipe: tuple[Callable[[str], Template], str] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Template], tuple[str]]:
         assert self.recipe is not None, "a part of a template was pickled without its template"
         make, text = self.recipe
         return make, (text,)
+
+    @property
+    def forms(self) -> tuple[syntax.Form, ...]:
+        """The expressions, in order."""
+        return tuple(part.form for part in self.parts if isinstance(part, Expression))
+
+    @property
+    def calls(self) -> list[tuple[str, frozenset[str]]]:
+        """For each call, innermost first, the template's name and those of its arguments."""
+        calls = (form for form in syntax.every(self.forms) if isinstance(form, syntax.Call))
+        return [(call.name, frozenset(dict(call.arguments))) for call in calls]
 
     @property
     def literal(self) -> bool:
@@ -191,18 +196,3 @@ def run(evaluate: Evaluate, scope: Scope) -> Value:
         raise TemplateProblem(
             "bad-template", f"This template cannot be evaluated: {error}."
         ) from None
-
-
-@contextmanager
-def syntax_told() -> Iterator[None]:
-    """Raise a `TemplateProblem` for a text that jinja2 or Python cannot parse."""
-    try:
-        yield
-    except jinja2.TemplateSyntaxError as error:
-        raise TemplateProblem(
-            "bad-template", f"The template cannot be parsed: {(error.message or '').rstrip('.')}."
-        ) from None
-    except (RecursionError, MemoryError, SyntaxError):
-        raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
-    except ValueError as error:  # a number literal with more digits than Python reads
-        raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None

@@ -11,11 +11,12 @@ from collections.abc import Collection
 from functools import lru_cache, partial
 
 import jinja2
-from jinja2 import meta, nodes
+from jinja2 import meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from refexplorer.spec.templates.compiler import compile_template, unnamed_arguments
-from refexplorer.spec.templates.formatted_integers import read_printf
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.lowering import syntax_told, unnamed_arguments
 from refexplorer.spec.templates.operations import TemplateProblem, Value, too_big
 from refexplorer.spec.templates.template import (
     Compile,
@@ -23,7 +24,6 @@ from refexplorer.spec.templates.template import (
     Scope,
     Template,
     UndefinedName,
-    syntax_told,
 )
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
@@ -52,32 +52,33 @@ def compile_trusted(text: str) -> Template:
         if problem.code == "template-limit":
             raise
     else:
-        if not any(_may_be_refused(part) for part in template.parts):
+        if not any(map(_may_be_refused, syntax.every(template.forms))):
             return template
     return _compile_in_sandbox(text)
 
 
-def _may_be_refused(part: str | Expression) -> bool:
-    """Say whether an expression that was compiled uses what is refused when it is rendered."""
-    if isinstance(part, str):
-        return False
-    inner = part.node.find_all((nodes.Getattr, nodes.Name, nodes.Mod, nodes.Filter))
-    return any(map(_is_left_to_jinja2, (part.node, *inner)))
-
-
-def _is_left_to_jinja2(node: nodes.Node) -> bool:
-    if isinstance(node, nodes.Name):
-        return node.name in _SANDBOX.globals
-    pattern, _ = read_printf(node) or ("", None)
-    return isinstance(node, nodes.Getattr) or bool(_UNREAD_FORMAT.search(pattern))
+def _may_be_refused(form: syntax.Form) -> bool:
+    """Say whether what was compiled may be refused when it is rendered."""
+    match form:
+        case syntax.Attribute():
+            return True
+        case syntax.Name(name) | syntax.Call(name):
+            return name in _SANDBOX.globals
+        case syntax.Printf(pattern):
+            return bool(_UNREAD_FORMAT.search(pattern))
+        case _:
+            return False
 
 
 def _compile_in_sandbox(text: str) -> Template:
-    with syntax_told():
-        used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
-        compiled = _SANDBOX.from_string(text)
+    try:
+        with syntax_told():
+            used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
+            compiled = _SANDBOX.from_string(text)
+    except jinja2.UndefinedError as error:  # jinja2 computes what is constant as it compiles
+        raise _undefined(str(error), Scope()) from None
     names = used - _SANDBOX.globals.keys()
-    part = Expression(nodes.Const(text), partial(_render, compiled, used), names)
+    part = Expression(syntax.Opaque(), partial(_render, compiled, used), names)
     return Template(text, (part,), names, recipe=(compile_trusted, text))
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from jinja2 import nodes
 
 from refexplorer.limits import Limits
-from refexplorer.spec.templates.compiler import compile_expression
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.compiler import compile_form
 from refexplorer.spec.templates.formatted_integers import (
     FormattedIntegers,
     TextPiece,
@@ -24,7 +24,6 @@ from refexplorer.spec.templates.formatted_integers import (
     formatted_integers,
     join,
     longest,
-    read_printf,
 )
 from refexplorer.spec.templates.integers import integers
 from refexplorer.spec.templates.operations import TemplateProblem, Value, text_of, weigh
@@ -98,7 +97,7 @@ class Scopes:
         TemplateProblem
             If it fails for one of the values.
         """
-        texts = join(self._expression(part.node, part.evaluate, part.names))
+        texts = join(self._expression(part.form, part.evaluate, part.names))
         if self.failures:
             raise TemplateProblem("bad-template", "This expression has no value everywhere.")
         return texts
@@ -108,7 +107,7 @@ class Scopes:
         if len(template.parts) != 1 or not self.is_bounded(template):
             return None
         (part,) = template.parts
-        return None if isinstance(part, str) else integers(part.node, self.values)
+        return None if isinstance(part, str) else integers(part.form, self.values)
 
     def good(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return for each combination, shape ``(n,)`` bool, whether all was rendered."""
@@ -132,50 +131,51 @@ class Scopes:
             pieces += (
                 [part]
                 if isinstance(part, str)
-                else self._expression(part.node, part.evaluate, part.names)
+                else self._expression(part.form, part.evaluate, part.names)
             )
         return pieces
 
     def _expression(
-        self, node: nodes.Node, evaluate: Evaluate, names: Collection[str]
+        self, form: syntax.Form, evaluate: Evaluate, names: Collection[str]
     ) -> list[TextPiece]:
-        number = self._number(node)
+        number = self._number(form)
         if number is not None:
             return [number]
-        if isinstance(node, nodes.Concat):
-            return [piece for part in node.nodes for piece in self._operand(part)]
-        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name):
-            called = self.templates.get(node.node.name)
-            if called is not None and not called.literal:
-                return self._called(called, node)
+        match form:
+            case syntax.Concat(parts):
+                return [piece for part in parts for piece in self._operand(part)]
+            case syntax.Call(name, arguments):
+                called = self.templates.get(name)
+                if called is not None and not called.literal:
+                    return self._called(called, dict(arguments))
         texts = self._each(names, lambda scope: text_of(run(evaluate, scope), self.limits))
         return [texts if texts.size > 1 else str(texts.item())]
 
-    def _operand(self, node: nodes.Node) -> list[TextPiece]:
-        return self._expression(node, compile_expression(node), names_in(node))
+    def _operand(self, form: syntax.Form) -> list[TextPiece]:
+        return self._expression(form, compile_form(form), syntax.names_in(form))
 
-    def _number(self, node: nodes.Node) -> FormattedIntegers | None:
+    def _number(self, form: syntax.Form) -> FormattedIntegers | None:
         """Read ``{{ number }}`` or ``{{ '%03d' % number }}``."""
-        pattern, number = read_printf(node) or ("%d", node)
+        pattern, number = syntax.as_printf(form)
         if len(pattern) + _PLAIN_CHARS > self.limits.template_chars:
             return None
         found = integers(number, self.values)
         return None if found is None else formatted_integers(pattern, found)
 
-    def _called(self, template: Template, node: nodes.Call) -> list[TextPiece]:
-        arguments = {pair.key: self._argument(pair.value) for pair in node.kwargs}
+    def _called(self, template: Template, passed: Mapping[str, syntax.Form]) -> list[TextPiece]:
+        arguments = {name: self._argument(form) for name, form in passed.items()}
         inner = Scopes(arguments, {}, self.limits, self.failures)
         return inner._unbounded(template)
 
-    def _argument(self, node: nodes.Node) -> np.ndarray:
-        found = integers(node, self.values)
+    def _argument(self, form: syntax.Form) -> np.ndarray:
+        found = integers(form, self.values)
         if found is not None:
             return found
-        number = self._number(node)
+        number = self._number(form)
         if number is not None:
             return number.texts()
-        evaluate = compile_expression(node)
-        return self._each(names_in(node), lambda scope: run(evaluate, scope))
+        evaluate = compile_form(form)
+        return self._each(syntax.names_in(form), lambda scope: run(evaluate, scope))
 
     def _each(self, names: Collection[str], evaluate: Callable[[Scope], Value]) -> np.ndarray:
         """Evaluate value by value: objects, shaped by the names used; a failure leaves a blank."""
@@ -209,12 +209,6 @@ def flat(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(values, shape or (1,)).ravel()
 
 
-def names_in(node: nodes.Node) -> set[str]:
-    """Return the names that an expression uses."""
-    names = {found.name for found in node.find_all(nodes.Name)}
-    return names | {node.name} if isinstance(node, nodes.Name) else names
-
-
 def most_steps(template: Template, templates: Mapping[str, Template]) -> float:
     """Return a number of evaluation steps that rendering a template does not exceed."""
     steps, names = _own_steps(template)
@@ -224,8 +218,7 @@ def most_steps(template: Template, templates: Mapping[str, Template]) -> float:
 @lru_cache(maxsize=1024)
 def _own_steps(template: Template) -> tuple[float, tuple[str, ...]]:
     """Return the steps of a template itself at most, and the names where others may be called."""
-    parts = [part.node for part in template.parts if isinstance(part, Expression)]
-    if any(isinstance(node, nodes.Const) for node in parts):  # what jinja2's sandbox renders
+    every = syntax.every(template.forms)
+    if any(isinstance(form, syntax.Opaque) for form in every):
         return math.inf, ()
-    every = [node for part in parts for node in (part, *part.find_all(nodes.Node))]
-    return len(every), tuple(node.name for node in every if isinstance(node, nodes.Name))
+    return len(every), tuple(form.name for form in every if isinstance(form, syntax.Named))

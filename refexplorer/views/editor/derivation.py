@@ -1,4 +1,4 @@
-"""The derivation of a row, with the places in the document that each step comes from."""
+"""The derivation of a row, with the positions in the document that each step comes from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from refexplorer.spec.document.explanation import Explanation, ExplanationStep
 from refexplorer.views.editor.editor_rows import EditorRows
 from refexplorer.views.editor.trying import places_of
-from refexplorer.views.text.text_positions import Places
+from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.wire.editor_models import Derivation, Derived, Piece
 
 if TYPE_CHECKING:
@@ -19,12 +19,14 @@ TEXT_SHOWN = 600
 _PIECES_SHOWN = 100
 
 
-def derive(refs: ReferenceSet, key: str, places: Places | None, rows: EditorRows) -> Derivation:
+def derive(
+    refs: ReferenceSet, key: str, positions: TextPositions | None, rows: EditorRows
+) -> Derivation:
     """Explain a key of a set.
 
     Parameters
     ----------
-    places
+    positions
         Of the text that the set was read from; None where another text is shown by now.
     rows
         The table that shows the set.
@@ -35,30 +37,32 @@ def derive(refs: ReferenceSet, key: str, places: Places | None, rows: EditorRows
         If there is no such key.
     """
     explanation = refs.explain(key)
-    steps = steps_of(explanation, places)
+    steps = steps_of(explanation, positions)
     number = refs.number(key)
     made_at = places_of(refs, key)
     return Derivation(key, number, rows.index(number), explanation.origin, steps, made_at)
 
 
-def steps_of(explanation: Explanation, places: Places | None = None) -> tuple[Derived, ...]:
-    """Return the steps of an explanation as they are shown; `places` as in `derive`."""
-    return tuple(_derived(step, places) for step in explanation.steps)
+def steps_of(
+    explanation: Explanation, positions: TextPositions | None = None
+) -> tuple[Derived, ...]:
+    """Return the steps of an explanation as they are shown; `positions` as in `derive`."""
+    return tuple(_derived(step, positions) for step in explanation.steps)
 
 
-def _derived(step: ExplanationStep, places: Places | None) -> Derived:
-    place = None if places is None else places.value(step.pointer)
+def _derived(step: ExplanationStep, positions: TextPositions | None) -> Derived:
+    place = None if positions is None else positions.value(step.pointer)
     first, last = place or (None, None)
     variables = tuple((name, _cut(str(value))) for name, value in step.variables.items())
-    pieces = tuple(_pieces(step, places))
+    pieces = tuple(_pieces(step, positions))
     return Derived(step.name, step.pointer, variables, pieces, _cut(step.result), first, last)
 
 
-def _pieces(step: ExplanationStep, places: Places | None) -> Iterator[Piece]:
+def _pieces(step: ExplanationStep, positions: TextPositions | None) -> Iterator[Piece]:
     """Yield the source of a step in pieces, each expression one of its own."""
     shown = step.substitutions[:_PIECES_SHOWN]
     parts = [(one.start, one.end) for one in shown]
-    found = None if places is None or not parts else places.inside(step.pointer, parts)
+    found = None if positions is None or not parts else positions.inside(step.pointer, parts)
     done = 0
     for number, one in enumerate(shown):
         if one.start > done:

@@ -23,13 +23,13 @@ from refexplorer.views.editor.shortening import Shortening
 from refexplorer.views.editor.trying import generators, key_of, template_fields
 from refexplorer.views.editor.uses import uses
 from refexplorer.views.text.editor_diagnostics import (
-    mark_of_error,
-    marks_of_set,
+    diagnostic_of_error,
+    diagnostics_of_set,
     sentence_of,
     wrapping,
 )
 from refexplorer.views.text.help import FILTER_HELP, PART_HELP
-from refexplorer.views.text.text_positions import Places
+from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.text.windows import window_of
 from refexplorer.views.wire.answering import (
     Buffers,
@@ -48,28 +48,28 @@ from refexplorer.views.wire.editor_messages import (
     EditReply,
     EntryPage,
     Explain,
-    Greet,
+    GreetEditor,
     Help,
     Look,
-    Opened,
-    Place,
     Readers,
     Remarks,
     Replaced,
-    Rows,
+    RowIndex,
     RowsChanged,
     Seek,
-    SeekNotes,
+    SeekRemarks,
     SeekUses,
+    ShowRows,
+    SourceChanged,
     TemplatesTried,
     Traced,
     Try,
     Used,
+    V0Written,
     Welcome,
     WriteV0,
-    Written,
 )
-from refexplorer.views.wire.editor_models import EditorRow, Fix, Mark, Uses
+from refexplorer.views.wire.editor_models import EditorDiagnostic, EditorRow, Fix, Uses
 
 Shown = TypeVar("Shown", bound=Replaced)
 ROWS = 1000
@@ -117,11 +117,11 @@ class EditorController:
         self._renditions: dict[str, Rendition] = {}
         self._follow(as_text(document))
         self.operations: Operations = {
-            Greet: self._hello,
+            GreetEditor: self._hello,
             Edit: self._edit,
             Try: self._try,
-            Rows: self._rows,
-            SeekNotes: self._notes,
+            ShowRows: self._rows,
+            SeekRemarks: self._notes,
             Explain: self._explain,
             SeekUses: self._uses,
             AskReaders: self._readers,
@@ -135,7 +135,7 @@ class EditorController:
     @property
     def document(self) -> str:
         """The text as it stands, good or not."""
-        return self._places.text
+        return self._positions.text
 
     @document.setter
     def document(self, document: str | Mapping[str, object]) -> None:
@@ -150,7 +150,7 @@ class EditorController:
 
     @property
     def templates(self) -> dict[str, str]:
-        """What is tried in place of templates of the text."""
+        """The texts that are tried in place of templates."""
         return dict(self._templates)
 
     @templates.setter
@@ -166,7 +166,7 @@ class EditorController:
         """How many keys there are and what is wrong first, or why the text cannot be read."""
         if self._error is not None:
             return sentence_of(self._error)
-        errors = [note for note in self._marks() if note.severity == "error"]
+        errors = [note for note in self._diagnostics() if note.severity == "error"]
         keys = counted(self._total, "key")
         return f"{keys}; {errors[0].message}" if errors else keys
 
@@ -183,7 +183,7 @@ class EditorController:
         with self._lock:
             return answer(self.operations, message)
 
-    def _hello(self, request: Greet) -> Welcome:
+    def _hello(self, request: GreetEditor) -> Welcome:
         return self._shown_as(Welcome, help=Help(PART_HELP, FILTER_HELP))
 
     def _look(self, request: Look) -> Replaced:
@@ -209,24 +209,24 @@ class EditorController:
         self._followed(self.document)
         return self._state()
 
-    def _rows(self, request: Rows) -> EntryPage:
+    def _rows(self, request: ShowRows) -> EntryPage:
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
         rows = self.window(start, start + n, request.reader)
         return EntryPage(self.version, start, self._shown, tuple(rows))
 
-    def _notes(self, request: SeekNotes) -> Remarks:
+    def _notes(self, request: SeekRemarks) -> Remarks:
         """Say what is wrong or odd, which takes longer than the rows."""
-        good, marks, is_good = self._good, tuple(self._marks()), self._error is None
-        count = len(good.diagnostics) if good is not None and is_good else len(marks)
-        return Remarks(self.version, is_good, marks, count, self.sentence)
+        good, found, is_good = self._good, tuple(self._diagnostics()), self._error is None
+        count = len(good.diagnostics) if good is not None and is_good else len(found)
+        return Remarks(self.version, is_good, found, count, self.sentence)
 
     def _explain(self, request: Explain) -> Traced:
         refs, key = self._opened(), request.key
         assert self._table is not None
-        # places are those of the good text, so they fit no other
-        places = self._places if self._error is None else None
+        # positions are those of the good text, so they fit no other
+        positions = self._positions if self._error is None else None
         try:
-            return Traced(self.version, derive(refs, key, places, self._table))
+            return Traced(self.version, derive(refs, key, positions, self._table))
         except KeyError:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
 
@@ -238,18 +238,18 @@ class EditorController:
     def _readers(self, request: AskReaders) -> Readers:
         return Readers(self.version, readers(self._opened(), self._templates))
 
-    def _seek(self, request: Seek) -> Place:
-        return Place(self._index(seek(self._opened(), request.text)))
+    def _seek(self, request: Seek) -> RowIndex:
+        return RowIndex(self._index(seek(self._opened(), request.text)))
 
-    def _at(self, request: At) -> Place:
+    def _at(self, request: At) -> RowIndex:
         refs = self._opened()
         key = key_of(refs, request.gen, request.places)
         if key not in refs:
             raise RefexplorerError(f"`{key}` has no reference: its templates fail.")
-        return Place(self._index(refs.number(key)))
+        return RowIndex(self._index(refs.number(key)))
 
-    def _v0(self, request: WriteV0) -> Written:
-        return Written(write_v0(self._opened(), sure=request.sure))
+    def _v0(self, request: WriteV0) -> V0Written:
+        return V0Written(write_v0(self._opened(), sure=request.sure))
 
     def _opened(self) -> ReferenceSet:
         if self._good is None:
@@ -260,7 +260,7 @@ class EditorController:
         return number if self._table is None else self._table.index(number)
 
     def _rendition(self, reader: str) -> Rendition | None:
-        """Return what a reader makes of the last good text; None for the specification."""
+        """Return the last good text as a reader has it; None for the specification."""
         if not reader or self._good is None:
             return None
         if not self._renditions:
@@ -273,7 +273,7 @@ class EditorController:
         was_large = self._window is not None
         self._follow(text)
         if was_large or self._window is not None:
-            self.post(*event(Opened()))
+            self.post(*event(SourceChanged()))
         else:
             self.post(*event(DocumentChanged(text)))
         self._changed()
@@ -301,8 +301,8 @@ class EditorController:
 
     def _see(self, text: str, line: int = 1) -> None:
         self._window = window_of(text, line)
-        self._places = Places(text, self._window)
-        self._found_marks: list[Mark] | None = None
+        self._positions = TextPositions(text, self._window)
+        self._found_diagnostics: list[EditorDiagnostic] | None = None
 
     def _changed(self) -> None:
         self.post(*event(RowsChanged(self.version, self._shown)))
@@ -316,7 +316,7 @@ class EditorController:
         return 0 if self._table is None else self._table.total
 
     def _state(self) -> EditReply:
-        """Return what is known before anything is looked at more closely: rows come first."""
+        """Return the state without a closer look at anything: rows come first."""
         good, table = self._good, self._table
         return EditReply(
             version=self.version,
@@ -327,23 +327,25 @@ class EditorController:
             removed_exactly=table is None or table.is_exact,
             window=self._window,
             wrap=self._wrap(),
-            templates=template_fields(self._places, self._templates),
+            templates=template_fields(self._positions, self._templates),
             generators=() if good is None else generators(good),
         )
 
     def _wrap(self) -> Fix | None:
         is_v0 = self._good is not None and self._good.source.form == "V0"
-        return wrapping(self._places) if is_v0 and self._window is None else None
+        return wrapping(self._positions) if is_v0 and self._window is None else None
 
-    def _marks(self) -> list[Mark]:
-        """Return the marks of the text; found once for each text."""
-        if self._found_marks is None:
+    def _diagnostics(self) -> list[EditorDiagnostic]:
+        """Return the diagnostics of the text; found once for each text."""
+        if self._found_diagnostics is None:
             if self._error is not None:
-                self._found_marks = [mark_of_error(self._places, self._error)]
+                self._found_diagnostics = [diagnostic_of_error(self._positions, self._error)]
             else:
                 good = self._good
-                self._found_marks = [] if good is None else marks_of_set(self._places, good)
-        return self._found_marks
+                self._found_diagnostics = (
+                    [] if good is None else diagnostics_of_set(self._positions, good)
+                )
+        return self._found_diagnostics
 
 
 def as_text(document: str | Mapping[str, object]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from refexplorer.opening import dialects
-from refexplorer.views.wire.editor_models import Reader
+from refexplorer.views.wire.editor_models import ReaderVerdict
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _EXAMPLES = 5
 
 
-def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[Reader, ...]:
+def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[ReaderVerdict, ...]:
     """Judge the text of a set by the rules of each reader, the specification first.
 
     Parameters
@@ -24,7 +24,7 @@ def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[Reader, .
     """
     text = (refs.source.text or "").encode()
     return tuple(
-        Reader(
+        ReaderVerdict(
             verdict.reader,
             verdict.outcome,
             verdict.summary,

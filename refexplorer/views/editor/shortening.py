@@ -26,7 +26,7 @@ from refexplorer.views.wire.editor_messages import (
     Text,
 )
 from refexplorer.views.wire.editor_models import Shorter
-from refexplorer.views.wire.jobs import Answer, Jobs, Report, go_on
+from refexplorer.views.wire.jobs import JobAnswer, Jobs, Report, go_on
 
 if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController
@@ -61,7 +61,7 @@ class Shortening:
         text, references = self._editor.document, self._editor.references
         limits = DEFAULT_LIMITS if references is None else references.limits
 
-        def work(report: Report) -> Answer:
+        def work(report: Report) -> JobAnswer:
             # as bytes, since a short text could also be a path
             refs = open_references(text.encode("utf-8", "replace"), limits=limits)
             found, document = shortened(refs, text, report)
@@ -108,11 +108,11 @@ def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, s
 
 
 def _told(found: Inference, better: bool, unread: int) -> Shorter:
-    left_out = f" The content of {counted(unread, 'field')} that no reader knows is omitted."
+    omitted = f" The content of {counted(unread, 'field')} that no reader knows is omitted."
     return Shorter(
         better,
         size_sentence(found),
-        parts_sentence(found) + left_out * bool(unread) if better else "",
+        parts_sentence(found) + omitted * bool(unread) if better else "",
         tuple(part_rows(found)) if better else (),
         tuple(found.explicit_keys(0, LISTED)) if better else (),
         found.kept_explicit,

@@ -11,7 +11,7 @@ from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import BadField
 from refexplorer.views.editor.editor_rows import values_of
-from refexplorer.views.text.text_positions import Places
+from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.wire.editor_models import Axis, Generator, TemplateField
 
 if TYPE_CHECKING:
@@ -23,17 +23,19 @@ _LISTED = 1_000
 _TEXT_SHOWN = 1_000
 
 
-def template_fields(places: Places, given: Mapping[str, str]) -> tuple[TemplateField, ...]:
+def template_fields(
+    positions: TextPositions, given: Mapping[str, str]
+) -> tuple[TemplateField, ...]:
     """Return the first templates of a document, and what is given in their place.
 
     Parameters
     ----------
-    places
+    positions
         Of the text of the document.
     given
         Other texts by name, as `open_references` takes them.
     """
-    written = places.section("templates")
+    written = positions.section("templates")
     return tuple(
         TemplateField(name, _text(source), given.get(name))
         for name, source in list(written.items())[:_FIELDS]

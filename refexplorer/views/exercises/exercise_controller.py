@@ -15,16 +15,16 @@ from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.editor_messages import (
     Choose,
     EditReply,
-    Greet,
-    Hint,
+    GreetEditor,
     Hinted,
     Replaced,
     Restart,
+    ShowHint,
     Solution,
     Solve,
     Welcome,
 )
-from refexplorer.views.wire.editor_models import Listed, Result, Task
+from refexplorer.views.wire.editor_models import ListedExercise, Result, Task
 
 _FAILED = "The text cannot be read yet: "
 
@@ -55,7 +55,7 @@ class ExercisesController(EditorController):
         self.operations: Operations = {
             **self.operations,
             Choose: self._choose,
-            Hint: self._hint,
+            ShowHint: self._hint,
             Solve: self._solution,
             Restart: self._restart,
         }
@@ -72,7 +72,7 @@ class ExercisesController(EditorController):
 
     @property
     def task(self) -> Task:
-        """What is to be done, with the hints that were asked for."""
+        """The task, with the hints that were asked for."""
         one = self._exercise
         shown = one.hints[: self._hints]
         return Task(one.name, one.title, one.topic, one.level, one.task, shown, len(one.hints))
@@ -119,8 +119,8 @@ class ExercisesController(EditorController):
         if self._result.passed:
             self._solved.add(self._exercise.name)
 
-    def _hello(self, request: Greet) -> Welcome:
-        listed = (Listed(e.name, e.title, e.topic, e.level) for e in self._all.values())
+    def _hello(self, request: GreetEditor) -> Welcome:
+        listed = (ListedExercise(e.name, e.title, e.topic, e.level) for e in self._all.values())
         return replace(super()._hello(request), exercises=tuple(listed))
 
     def _state(self) -> EditReply:
@@ -132,7 +132,7 @@ class ExercisesController(EditorController):
         self.choose(request.name)
         return self._shown_as(Replaced)
 
-    def _hint(self, request: Hint) -> Hinted:
+    def _hint(self, request: ShowHint) -> Hinted:
         self._hints = min(self._hints + 1, len(self._exercise.hints))
         return Hinted(self.task)
 

@@ -29,24 +29,24 @@ from refexplorer.views.wire.answering import (
 from refexplorer.views.wire.code import code
 from refexplorer.views.wire.context import PartController, ViewContext
 from refexplorer.views.wire.explorer_messages import (
-    Allow,
     Allowed,
+    AllowPlace,
     Cancel,
     CodeChanged,
-    Facts,
-    Greet,
+    FailuresChanged,
+    GreetExplorer,
     Hello,
+    KeyShown,
     KindCounts,
     Notes,
-    OutcomesChanged,
     SeekNotes,
+    SetFacts,
     ShowKey,
-    Shown,
     ShowSource,
     SourceLines,
 )
-from refexplorer.views.wire.failure_log import Outcomes, outcomes_of
-from refexplorer.views.wire.jobs import Answer, Jobs, Report
+from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
+from refexplorer.views.wire.jobs import JobAnswer, Jobs, Report
 from refexplorer.views.wire.notes import known, notes
 
 if TYPE_CHECKING:
@@ -97,13 +97,13 @@ class ExplorerController:
         self._lock = threading.RLock()
         self._jobs = Jobs(lambda *posted: self.post(*posted))
         # What one visitor of a page could not read is nobody else's business.
-        outcomes = Outcomes() if served else outcomes_of(refs)
-        outcomes.watch(self._read_elsewhere)
+        failure_log = FailureLog() if served else failure_log_of(refs)
+        failure_log.watch(self._read_elsewhere)
         options = refs.storage_options if storage_options is None else storage_options
         context = ViewContext(
             refs,
             Targets(self.policy, options, refs.limits),
-            outcomes,
+            failure_log,
             self._jobs,
             self._lock,
             self._did,
@@ -112,11 +112,11 @@ class ExplorerController:
         )
         self._parts = [make(context) for part in PARTS for make in part.controllers]
         self.operations: Operations = {
-            Greet: self._hello,
+            GreetExplorer: self._hello,
             ShowKey: self._show,
             SeekNotes: self._notes,
             ShowSource: self._source,
-            Allow: self._allow,
+            AllowPlace: self._allow,
             Cancel: self._jobs.cancel,
             **{kind: do for each in self._parts for kind, do in each.operations.items()},
         }
@@ -148,14 +148,14 @@ class ExplorerController:
             self.code = text
             self.post(*event(CodeChanged(text)))
 
-    def _hello(self, request: Greet) -> Hello:
+    def _hello(self, request: GreetExplorer) -> Hello:
         refs = self.references
         summary = refs.summary()
         found = None if known(refs) is None else self._noted()
         return Hello(
             refs.source.name,
             refs.source.form,
-            Facts(
+            SetFacts(
                 summary.keys,
                 summary.arrays,
                 summary.targets,
@@ -172,9 +172,9 @@ class ExplorerController:
         return Notes(notes(self.references), len(self.references.diagnostics))
 
     def _notes(self, request: SeekNotes) -> None:
-        def seek(report: Report) -> Answer:
+        def seek(report: Report) -> JobAnswer:
             references = counted(self.references.count, "reference")
-            report(0, 0, f"Checking {references}")
+            report(None, None, f"Checking {references}")
             return self._noted(), []
 
         self._jobs.start(request, seek)
@@ -182,17 +182,17 @@ class ExplorerController:
     def _source(self, request: ShowSource) -> SourceLines:
         return SourceLines(surroundings(self.references, request.pointer))
 
-    def _show(self, request: ShowKey) -> Shown:
+    def _show(self, request: ShowKey) -> KeyShown:
         found = absent_item(self.references, request.path, self.policy)
         if found is None:
             path = known_path(self.references, request.path)
             found = item(self.references, path, self.policy)
         self.selection = found.path
-        return Shown(found)
+        return KeyShown(found)
 
     def _read_elsewhere(self, array: str) -> None:
-        self.post(*event(OutcomesChanged(array)))
+        self.post(*event(FailuresChanged(array)))
 
-    def _allow(self, request: Allow) -> Allowed:
+    def _allow(self, request: AllowPlace) -> Allowed:
         self.policy.grant(request.grant)
         return Allowed(tuple(self.policy.granted))

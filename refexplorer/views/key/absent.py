@@ -1,4 +1,4 @@
-"""Keys that are not in a set: chunks without a reference, and what an error left out."""
+"""Keys that are not in a set: chunks without a reference, and rejected keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from refexplorer.refset.tree.nodes import NodeType
 from refexplorer.views.key.inspector import item
 from refexplorer.views.preview.preview import estimate
 from refexplorer.views.wire.code import code
-from refexplorer.views.wire.models import ChunkItem, Item
+from refexplorer.views.wire.models import ChunkItem, PathItem
 from refexplorer.views.wire.notes import note
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ LISTED_CHUNKS = 1_000_000
 """Of arrays with more chunks the absent ones are not listed."""
 ORIGIN = "absent"
 """What a row of an absent chunk has in place of an origin."""
-LEFT_OUT = "left out"
-"""What a key has in its place that an error left out."""
+REJECTED = "rejected"
+"""What a rejected key has in its place."""
 
 
 class AbsentChunks:
@@ -75,11 +75,11 @@ class AbsentChunks:
 
 def origin_of(refs: ReferenceSet, key: str) -> str:
     """Return what stands in place of the origin of a key that is not in the set."""
-    return ORIGIN if refs.left_out(key) is None else LEFT_OUT
+    return ORIGIN if refs.left_out(key) is None else REJECTED
 
 
-def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:
-    """Describe a key that is not in the set: a chunk, or what an error left out; else None."""
+def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
+    """Describe a key that is not in the set: a chunk, or a rejected key; else None."""
     if refs.get(key) is not None:
         return None
     error, chunk = refs.left_out(key), _chunk_item(refs, key, policy)
@@ -87,12 +87,12 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | No
         return chunk
     if chunk is None and internals(refs).opened.tree.folder(key) is not None:
         return None
-    found = chunk or Item(key, key.rpartition("/")[2], NodeType.KEY, code(refs, key))
+    found = chunk or PathItem(key, key.rpartition("/")[2], NodeType.KEY, code(refs, key))
     notes = (note(refs, error), *(found.notes or ()))
-    return replace(found, origin=LEFT_OUT, notes=notes)
+    return replace(found, origin=REJECTED, notes=notes)
 
 
-def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> Item | None:
+def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
     """Describe a chunk by its array; None if the key is no chunk of an array."""
     owner = refs.array_of(key)
     if owner is None or not refs.array(owner[0]).contains(owner[1]):

@@ -12,7 +12,7 @@ from refexplorer.data.decode.chunk_arithmetic import is_small, region
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
 from refexplorer.views.preview.preview import estimate
 from refexplorer.views.wire.code import code
-from refexplorer.views.wire.models import ArrayItem, ChunkItem, Item
+from refexplorer.views.wire.models import ArrayItem, ChunkItem, PathItem
 from refexplorer.views.wire.notes import notes_about
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ ATTRIBUTES = 300
 _ATTRIBUTE_SHOWN = 2000
 
 
-def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> Item:
+def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
     """Describe a path.
 
     Raises
@@ -39,7 +39,7 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> Item:
     url = reference.url if isinstance(reference, Url | Range) else None
     text = reference.text if isinstance(reference, Inline | Base64) else None
     meta, chunk = _array_and_chunk(refs, path)
-    return Item(
+    return PathItem(
         path,
         node.name,
         node.type,

@@ -14,7 +14,6 @@ from refexplorer.data.fetch.target_reader import held
 from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.ladder import ladder
 from refexplorer.errors import AccessError, RefexplorerError
-from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
 from refexplorer.views.editor.derivation import steps_of
 from refexplorer.views.preview.libraries import load_array_libraries
@@ -25,21 +24,21 @@ from refexplorer.views.wire.explorer_messages import (
     Climbed,
     ClimbLadder,
     Code,
-    Explained,
     ExplainKey,
+    KeyExplained,
     ReadBytes,
     WriteCode,
 )
-from refexplorer.views.wire.jobs import Answer, Report
+from refexplorer.views.wire.jobs import JobAnswer, Report
 from refexplorer.views.wire.messages import Request
-from refexplorer.views.wire.models import BytesPage, LadderReply, Rung
+from refexplorer.views.wire.models import BytesPage, LadderReply, RungModel
 
 PAGE = 2**16
 """Most bytes of a page."""
 _VALUES_SHOWN = 8
 _VALUE_CHARS = 40
 
-Ask = Callable[[Any, Advance], Answer]
+Ask = Callable[[Any, Advance], JobAnswer]
 
 
 class KeyDetails:
@@ -52,7 +51,7 @@ class KeyDetails:
 
     @property
     def operations(self) -> Operations:
-        """What answers each request."""
+        """The method that answers each request."""
         asks: dict[type[Request], Ask] = {
             ExplainKey: self._explain,
             ReadBytes: self._bytes,
@@ -62,19 +61,19 @@ class KeyDetails:
         return {kind: partial(self._start, ask) for kind, ask in asks.items()}
 
     def _start(self, ask: Ask, request: Request) -> None:
-        def answered(report: Report) -> Answer:
+        def answered(report: Report) -> JobAnswer:
             def advance(now: FetchProgress) -> bool:
-                return report(now.bytes, now.byte_count, _label(now))
+                return report(now.bytes, now.byte_count, str(now))
 
             return ask(request, advance)
 
         self._jobs.start(request, answered)
 
-    def _explain(self, request: ExplainKey, advance: Advance) -> Answer:
+    def _explain(self, request: ExplainKey, advance: Advance) -> JobAnswer:
         explanation = self._refs.explain(self._key(request.path))
-        return Explained(explanation.origin, steps_of(explanation)), []
+        return KeyExplained(explanation.origin, steps_of(explanation)), []
 
-    def _code(self, request: WriteCode, advance: Advance) -> Answer:
+    def _code(self, request: WriteCode, advance: Advance) -> JobAnswer:
         policy, location = self._targets.policy, self._refs.source.location
         text = self._refs.code(request.path, allow=policy.granted)
         if policy.served and location is not None and "://" not in location:
@@ -82,7 +81,7 @@ class KeyDetails:
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return Code(text), []
 
-    def _bytes(self, request: ReadBytes, advance: Advance) -> Answer:
+    def _bytes(self, request: ReadBytes, advance: Advance) -> JobAnswer:
         key = self._key(request.path)
         start, n = max(request.start, 0), min(max(request.n, 1), PAGE)
         try:
@@ -118,7 +117,7 @@ class KeyDetails:
             )
         return size
 
-    def _ladder(self, request: ClimbLadder, advance: Advance) -> Answer:
+    def _ladder(self, request: ClimbLadder, advance: Advance) -> JobAnswer:
         load_array_libraries()
         key = request.path
         try:
@@ -129,7 +128,7 @@ class KeyDetails:
             state = "ask" if error.grant else ChunkState.FAILED
             return Climbed(LadderReply(state, (), str(error), error.grant or None)), []
         rungs = tuple(
-            Rung(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
+            RungModel(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
             for each in found.rungs
         )
         flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
@@ -144,9 +143,3 @@ class KeyDetails:
             what = f"The set has no key at {key!r}." if error is None else said_of(error)
             raise RefexplorerError(what) from None
         return key
-
-
-def _label(progress: FetchProgress) -> str:
-    """Say how many bytes have come; of a whole file their number is not known before."""
-    of = f" of {size_text(progress.byte_count)}" if progress.byte_count else ""
-    return f"{size_text(progress.bytes)}{of}"

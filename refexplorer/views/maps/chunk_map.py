@@ -39,7 +39,7 @@ class ChunkMap:
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
-        self._outcomes = context.outcomes
+        self._failure_log = context.failure_log
         self.operations: Operations = {ShowGrid: context.jobs.in_turn(self.show)}
         self.last: tuple[Grid, Buffers] | None = None
         self._kept: tuple[str, ChunkReferences] | None = None
@@ -88,10 +88,10 @@ class ChunkMap:
             failed = reduce(bad, view.sides, view.window, len(STATES)).counts
             counts[:-1] -= failed
             counts[-1] += failed.sum(axis=0)
-        left_out = reduce(grid.left_out, view.sides, view.window, 1).counts[0]
-        left_out = np.minimum(left_out, counts[0])  # of a sample not all were looked at
-        counts[0] -= left_out
-        counts[-1] += left_out
+        rejected = reduce(grid.left_out, view.sides, view.window, 1).counts[0]
+        rejected = np.minimum(rejected, counts[0])  # of a sample not all were looked at
+        counts[0] -= rejected
+        counts[-1] += rejected
         self._count_outcomes(grid, view, counts, audited)
         return counts
 
@@ -99,7 +99,7 @@ class ChunkMap:
         self, grid: ChunkReferences, view: GridView, counts: np.ndarray, audited: np.ndarray | None
     ) -> None:
         """Count what failed in this session, unless it is counted already."""
-        failed = self._outcomes.failed(grid.array.path)
+        failed = self._failure_log.failed(grid.array.path)
         known = {tuple(index) for index in grid.left_out.indices.tolist()} if failed else set()
         for index in failed:
             if index in known or (audited is not None and audited[index] > DECODED):

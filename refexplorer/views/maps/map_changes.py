@@ -16,8 +16,8 @@ from refexplorer.refset.differences.comparing import CHANGES
 from refexplorer.spec.core.references import Reference
 from refexplorer.views.wire.answering import Operations, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import Compared, CompareWith, ShowChanges
-from refexplorer.views.wire.jobs import Answer, Report, go_on
+from refexplorer.views.wire.explorer_messages import ChangesMap, CompareWith, ShowChanges
+from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
 from refexplorer.views.wire.map_models import ChangeKind, ChangeRow, Changes
 from refexplorer.views.wire.messages import Done
 
@@ -58,22 +58,22 @@ class Comparison:
 
     @property
     def other(self) -> ReferenceSet | None:
-        """What the set is compared with."""
+        """The set to compare with."""
         return self._other
 
     @property
     def found(self) -> Difference | None:
-        """What differs, if it was looked for already."""
+        """The difference, if it was looked for already."""
         return self._found
 
     def difference(self) -> Difference | None:
-        """Return what differs; None if there is nothing to compare with."""
+        """Return the difference; None if there is nothing to compare with."""
         with self._lock:
             if self._found is None and self._other is not None:
                 self._found = diff(self._other, self._refs)
             return self._found
 
-    def _compare(self, source: str, report: Report) -> Answer:
+    def _compare(self, source: str, report: Report) -> JobAnswer:
         if not self._named_here:
             raise RefexplorerError("Comparing with another set is not allowed here.")
 
@@ -85,11 +85,11 @@ class Comparison:
             self._other, self._found, self._kept = other, None, None
         return Done(), []
 
-    def _show(self, request: ShowChanges, report: Report) -> Answer:
-        report(0, 0, f"Comparing {self._refs.count:,} keys")
+    def _show(self, request: ShowChanges, report: Report) -> JobAnswer:
+        report(None, None, f"Comparing {self._refs.count:,} keys")
         found = self.difference()
         if found is None:
-            return Compared(self._named_here, None), []
+            return ChangesMap(self._named_here, None), []
         path, window = request.array, request.window
         kinds = [name for name in CHANGES if name in found.counts]
         codes = [CHANGES.index(name) for name in kinds]
@@ -97,7 +97,7 @@ class Comparison:
             self._grid(found, path), window, request.axes, request.steps, codes
         )
         model = _model(found, path, window, kinds)
-        return Compared(self._named_here, model), [floats(cells)]
+        return ChangesMap(self._named_here, model), [floats(cells)]
 
     def _grid(self, found: Difference, path: str) -> np.ndarray:
         with self._lock:

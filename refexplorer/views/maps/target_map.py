@@ -18,12 +18,12 @@ from refexplorer.views.wire.answering import Buffers, Operations, floats
 from refexplorer.views.wire.code import code_of_check
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import (
-    Checked,
     CheckTargets,
     ShowTarget,
     TargetPage,
     TargetReply,
     TargetRows,
+    TargetsChecked,
 )
 from refexplorer.views.wire.jobs import Report, go_on, unheard
 from refexplorer.views.wire.map_models import Layout, MapArray, MapRange, TargetRow
@@ -41,7 +41,7 @@ _GRANTS_NAMED = 8
 
 
 class Known(NamedTuple):
-    """What a check or an audit found of a target."""
+    """The result of a check or an audit of a target."""
 
     size: int | None
     state: str
@@ -95,7 +95,7 @@ class TargetMapView:
         )
 
     def _audited(self) -> Mapping[str | None, Known]:
-        """Return what the last audit found of each target."""
+        """Return the result of the last audit for each target."""
         audit = self._refs.audited
         if audit is not None and (self._audit is None or self._audit[0] is not audit):
             columns = ("target", "target_size", "state", "message")
@@ -107,7 +107,7 @@ class TargetMapView:
         self._did(code_of_check(self._targets.policy.granted))
         self._jobs.start(request, self._ask_all)
 
-    def _ask_all(self, report: Report) -> tuple[Checked, Buffers]:
+    def _ask_all(self, report: Report) -> tuple[TargetsChecked, Buffers]:
         """Ask each target that may be read for its size."""
 
         def checked(done: int, of: int) -> bool:
@@ -117,7 +117,7 @@ class TargetMapView:
         checks = check_targets(name, index, self._targets, Journal(None), checked)
         self._checked |= {record.url: record for record in checks}
         grants = dict.fromkeys(record.grant for record in checks if record.grant)
-        return Checked(checks.summary, tuple(grants)[:_GRANTS_NAMED]), []
+        return TargetsChecked(checks.summary, tuple(grants)[:_GRANTS_NAMED]), []
 
     def _sort(self, report: Report) -> None:
         """Put all references in the order of their targets, if that was not done before."""

@@ -11,8 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.data.decode.chunk_arithmetic import Index, place_count
-from refexplorer.data.read.chunk_reader import ChunkState
-from refexplorer.data.read.chunk_reader import Reading as Found
+from refexplorer.data.read.chunk_reader import ChunkState, Reading
 from refexplorer.data.read.estimates import estimate_keys
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.views.preview.region_reader import DecodedChunks, hide_unread
@@ -29,10 +28,10 @@ from refexplorer.views.wire.jobs import Report
 from refexplorer.views.wire.models import (
     ChunkCounts,
     Coordinate,
-    Estimate,
+    EstimateModel,
     LostChunk,
     Plan,
-    Reading,
+    ReadingModel,
 )
 
 if TYPE_CHECKING:
@@ -42,17 +41,17 @@ if TYPE_CHECKING:
 _COORDINATE_CHUNKS = 8
 _COORDINATE_BYTES = 2**20
 _LOST_SHOWN = 200
-_FORGOTTEN = Estimate(0, 0, (), "Show what was read before")
+_FORGOTTEN = EstimateModel(0, 0, (), "Show what was read before")
 
 
-def estimate(refs: ReferenceSet, array: ArrayMeta, index: Index | None = None) -> Estimate:
-    """Say what a chunk or the whole array takes to read, with the coordinates along its sides."""
+def estimate(refs: ReferenceSet, array: ArrayMeta, index: Index | None = None) -> EstimateModel:
+    """Estimate the cost of reading a chunk or the whole array, with its coordinates."""
     places = whole(array) if index is None else of_chunk(array, index)
     return _estimate(refs, dict.fromkeys(_keys(refs, array, places)))
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
-    """Say what reading a part of an array takes, besides what is here already.
+    """Estimate the cost of reading a part of an array, without the chunks that are here already.
 
     Raises
     ------
@@ -71,9 +70,9 @@ def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedCh
     )
 
 
-def _estimate(refs: ReferenceSet, keys: Iterable[str]) -> Estimate:
+def _estimate(refs: ReferenceSet, keys: Iterable[str]) -> EstimateModel:
     found = estimate_keys(refs, keys)
-    return Estimate(found.bytes, found.requests, found.targets, found.label, found.chunks)
+    return EstimateModel(found.bytes, found.requests, found.targets, found.label, found.chunks)
 
 
 def _keys(
@@ -95,7 +94,7 @@ def preview(
     chunks: DecodedChunks,
     decoding: Decoding,
     report: Report,
-) -> tuple[Reading, bytes | None]:
+) -> tuple[ReadingModel, bytes | None]:
     """Read a part of an array.
 
     Returns
@@ -129,8 +128,8 @@ def preview(
 
 
 def _shown(
-    array: ArrayMeta, places: Region, found: Found, decoding: Decoding, blank: Reading
-) -> tuple[Reading, bytes | None]:
+    array: ArrayMeta, places: Region, found: Reading, decoding: Decoding, blank: ReadingModel
+) -> tuple[ReadingModel, bytes | None]:
     """Return the reading with its summary, which is of all values, and the thinned values."""
     meant = physical(array, found, decoding)
     reading = replace(
@@ -171,11 +170,11 @@ def _triples(places: Region) -> tuple[tuple[int, int, int], ...]:
     return tuple((part.start, part.stop, part.step) for part in places)
 
 
-def _counts(found: Found) -> ChunkCounts:
+def _counts(found: Reading) -> ChunkCounts:
     return ChunkCounts(*(found.count(state) for state in ChunkState))
 
 
-def _lost(array: ArrayMeta, found: Found) -> Iterator[LostChunk]:
+def _lost(array: ArrayMeta, found: Reading) -> Iterator[LostChunk]:
     """Yield the first chunks that were not fetched."""
     lost = [
         (index, state) for index, state in found.states.items() if state is not ChunkState.FETCHED
@@ -230,10 +229,10 @@ def _along(
     return Coordinate(name, tuple(map(float, shown)), meant.times)
 
 
-def _blank(array: ArrayMeta, places: Region) -> Reading:
+def _blank(array: ArrayMeta, places: Region) -> ReadingModel:
     units = array.attributes.get("units")
     name = array.attributes.get("long_name", array.path.rpartition("/")[2])
-    return Reading(
+    return ReadingModel(
         state="failed",
         array=array.path,
         slices=slices(array, places),

@@ -14,8 +14,8 @@ from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.code import code_of_slices
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import Planned, PlanSlice, ReadChunk, WasRead
-from refexplorer.views.wire.jobs import Answer, Report
-from refexplorer.views.wire.models import Reading
+from refexplorer.views.wire.jobs import JobAnswer, Report
+from refexplorer.views.wire.models import ReadingModel
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -37,8 +37,8 @@ class PreviewReader:
         self._policy = context.targets.policy
         self._jobs = context.jobs
         self._did = context.did
-        self.chunks = DecodedChunks(self._refs, context.targets, context.outcomes)
-        self.last: tuple[Reading, bytes | None] | None = None
+        self.chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
+        self.last: tuple[ReadingModel, bytes | None] | None = None
         self.operations: Operations = {PlanSlice: self._plan, ReadChunk: self._read}
 
     def _plan(self, request: PlanSlice) -> Planned:
@@ -55,7 +55,7 @@ class PreviewReader:
         self._did(code_of_slices(self._refs, array.path, named, self._policy.granted))
         self._jobs.start(request, lambda report: self._reading(request, report))
 
-    def _reading(self, request: ReadChunk, report: Report) -> Answer:
+    def _reading(self, request: ReadChunk, report: Report) -> JobAnswer:
         load_array_libraries()
         array = self._array(request.array)
         places, decoding = _places(array, request), Decoding(request.scale, request.times)

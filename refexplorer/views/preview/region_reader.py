@@ -14,11 +14,10 @@ from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.read import chunk_reader
 from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Reference
 from refexplorer.views.preview.regions import Region, chunks_touched, inside
 from refexplorer.views.preview.values import ArrayValues
-from refexplorer.views.wire.failure_log import Outcomes
+from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.jobs import Report, unheard
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 KEPT_BYTES = 2**27
+"""Decoded chunks that are kept, so that another slice of the same chunks takes no request."""
 _BATCH = 64
 """Chunks that are fetched together before they are decoded."""
 
@@ -41,7 +41,7 @@ class _Together(Targets):
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
     ) -> bytes:
-        """Return what was fetched, or raise why it was not; read what was not asked for."""
+        """Return bytes that were fetched, or raise why not; read those that were not asked for."""
         found = self._fetched.get(key)
         if found is None:
             return self._targets.fetch(key, reference, start, end)
@@ -59,16 +59,16 @@ class DecodedChunks:
         The opened set.
     targets
         Reads the bytes.
-    outcomes
+    failure_log
         Is told what failed.
     """
 
-    def __init__(self, refs: ReferenceSet, targets: Targets, outcomes: Outcomes) -> None:
+    def __init__(self, refs: ReferenceSet, targets: Targets, failure_log: FailureLog) -> None:
         self._refs = refs
         self._targets = targets
         self._kept: dict[tuple[str, Index], chunk_reader.Reading] = {}
         self._lock = threading.Lock()
-        self._outcomes = outcomes
+        self._failure_log = failure_log
 
     def holds(self, path: str, index: Index) -> bool:
         """Say whether a chunk is here already."""
@@ -86,7 +86,7 @@ class DecodedChunks:
         """Keep whether a chunk failed; say whether that was not known."""
         reason = found.message or "It could not be read."
         has_failed = found.state is ChunkState.FAILED
-        return self._outcomes.note(array.path, index, reason if has_failed else None)
+        return self._failure_log.note(array.path, index, reason if has_failed else None)
 
     def _fetch(self, array: ArrayMeta, indices: Sequence[Index], report: Report) -> Targets:
         """Fetch the bytes of chunks together: what lies side by side takes one request."""
@@ -94,8 +94,8 @@ class DecodedChunks:
         references = {key: found for key in keys if (found := self._refs.get(key)) is not None}
 
         def advance(now: FetchProgress) -> bool:
-            label = f"{size_text(now.bytes)} of {size_text(now.byte_count)} read"
-            return now.chunks == now.chunk_count or report(now.bytes, now.byte_count, label)
+            is_all = now.chunks == now.chunk_count
+            return is_all or report(now.bytes, now.byte_count, f"{now} read")
 
         return _Together(self._refs, self._targets, fetch_many(self._targets, references, advance))
 
@@ -133,7 +133,7 @@ class DecodedChunks:
                 is_news |= self._is_news(array, index, chunk)
         finally:
             if is_news:
-                self._outcomes.tell(array.path)
+                self._failure_log.tell(array.path)
         return found.reading()
 
     def _read_each(
@@ -174,7 +174,7 @@ class _Assembled:
         self._fill = found.fill
 
     def reading(self) -> chunk_reader.Reading:
-        """Return what came together."""
+        """Return the values that were read."""
         overall = chunk_reader.overall(self._states)
         states, message = self._states, self._message
         return chunk_reader.Reading(None, self._values, overall, message, states, self._fill)

@@ -26,7 +26,7 @@ Region = tuple[range, ...]
 """The places along each dimension."""
 
 VALUES_ALONG = 1_000
-"""Places along one side of a picture of an array that is too large to be read whole."""
+"""Positions along one side of a picture of an array that is too large to be read whole."""
 DECODED_BYTES = 2**28
 """Decoded chunks that such a picture takes, unless it is asked for more."""
 _SLICE = re.compile(r"\s*(-?\d+)?\s*(?:(:)\s*(-?\d+)?\s*(?::\s*(\d+)?\s*)?)?", re.ASCII)
@@ -38,7 +38,7 @@ def whole(array: ArrayMeta) -> Region:
 
 
 def of_chunk(array: ArrayMeta, index: Index) -> Region:
-    """Return what a chunk covers.
+    """Return the region of a chunk.
 
     Raises
     ------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refexplorer.data.read.cf_values import decode_as_xarray
 from refexplorer.data.read.chunk_reader import Reading
 from refexplorer.markup import escape
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 VALUES_SHOWN = 1_000_000
+"""Each is eight bytes on the wire, and few screens have more points; more are thinned."""
 TEXTS_SHOWN = 1_000
 _TEXT_SHOWN = 200
 
@@ -23,7 +25,7 @@ ArrayValues = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What of the CF conventions is applied: scale, offset and missing values; times."""
+    """The CF conventions to apply: scale, offset and missing values; times."""
 
     scale: bool = True
     times: bool = True
@@ -68,23 +70,10 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
 def _decoded(
     array: ArrayMeta, found: Reading, values: ArrayValues, decoding: Decoding
 ) -> ArrayValues:
-    import xarray
-
-    attributes = dict(array.attributes)
-    if array.zarr_format == 2 and found.fill is not None:
-        attributes.setdefault("_FillValue", found.fill)
-    names = tuple(f"dim_{axis}" for axis in range(values.ndim))
-    variable = xarray.Variable(names, values, attributes)
     try:
-        decoded = xarray.conventions.decode_cf_variable(
-            array.path,
-            variable,
-            mask_and_scale=decoding.scale,
-            decode_times=decoding.times,
-            decode_timedelta=False,
-            concat_characters=False,
+        return decode_as_xarray(
+            array, values, found.fill, scale=decoding.scale, times=decoding.times
         )
-        return np.asarray(decoded.values)
     except Exception:
         return values
 

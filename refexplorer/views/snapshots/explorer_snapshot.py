@@ -31,7 +31,7 @@ from refexplorer.views.snapshots import pictures
 from refexplorer.views.tree.tree_controller import TreeController
 from refexplorer.views.wire.context import PartController
 from refexplorer.views.wire.explorer_messages import ShowGrid, ShowTarget
-from refexplorer.views.wire.models import Reading, Row
+from refexplorer.views.wire.models import ReadingModel, Row
 from refexplorer.views.wire.notes import SOON, known
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _TEXT = 2_000
 C = TypeVar("C", bound=PartController)
 
 
-class Shown(Protocol):
+class SnapshotExplorer(Protocol):
     """An explorer of which a snapshot is made: its set, what is chosen, and its controllers."""
 
     @property
@@ -58,7 +58,7 @@ class Shown(Protocol):
 
     @property
     def policy(self) -> AccessPolicy:
-        """What may be read."""
+        """The access policy."""
         ...
 
     @property
@@ -71,10 +71,10 @@ class Shown(Protocol):
         ...
 
 
-Section = Callable[[Shown], str]
+Section = Callable[[SnapshotExplorer], str]
 
 
-def html(controller: Shown, sections: Iterable[Section]) -> str:
+def html(controller: SnapshotExplorer, sections: Iterable[Section]) -> str:
     """Return sections as one document; at most `LONGEST` characters, no script, no style needed."""
     document = _title(controller)
     for section in sections:
@@ -87,20 +87,20 @@ def html(controller: Shown, sections: Iterable[Section]) -> str:
     return f'<div class="refexplorer">{document}</div>'
 
 
-def text(controller: Shown, name: str) -> str:
+def text(controller: SnapshotExplorer, name: str) -> str:
     """Return what is shown as one line of text; `name` is what it is."""
     refs = controller.references
     chosen = f", {controller.selection} chosen" if controller.selection else ""
     return escape(f"{name} of {refs.source.name}: {facts_text(refs.summary())}{chosen}")
 
 
-def _title(controller: Shown) -> str:
+def _title(controller: SnapshotExplorer) -> str:
     refs = controller.references
     facts = shown(facts_text(refs.summary()))
     return f"<p><b>{shown(refs.source.name, _NAME)}</b> ({refs.source.form}): {facts}</p>"
 
 
-def complete(controller: Shown) -> None:
+def complete(controller: SnapshotExplorer) -> None:
     """Find what the sections leave out of a large set, which would hold up its first look."""
     refs = controller.references
     _ = refs.diagnostics
@@ -112,15 +112,15 @@ def complete(controller: Shown) -> None:
         controller.part(TargetMapView).show(ShowTarget())
 
 
-def notes_section(controller: Shown) -> str:
-    """Return what is odd about the set, if that is known."""
+def notes_section(controller: SnapshotExplorer) -> str:
+    """Return the notes of the set, if they are known."""
     found = known(controller.references)
     if found is None:
         return "<p>This set was not checked for errors yet.</p>"
     return notes_html(found)
 
 
-def tree_section(controller: Shown) -> str:
+def tree_section(controller: SnapshotExplorer) -> str:
     """Return the first rows of the tree, or of the search."""
     rows, total = controller.part(TreeController).window(0, ROWS)
     cells = [_row_cells(row) for row in rows]
@@ -142,8 +142,8 @@ def _row_cells(row: Row) -> list[str]:
     ]
 
 
-def key_section(controller: Shown) -> str:
-    """Return what is known of the key that is chosen."""
+def key_section(controller: SnapshotExplorer) -> str:
+    """Return the details of the key that is chosen."""
     path = controller.selection
     if not path:
         return ""
@@ -165,7 +165,7 @@ def key_section(controller: Shown) -> str:
     return table(("", "Selected"), [fact for fact in facts if fact[1]]) + text
 
 
-def data_section(controller: Shown) -> str:
+def data_section(controller: SnapshotExplorer) -> str:
     """Return the last values that were read."""
     if (last := controller.part(PreviewReader).last) is None:
         return "<p>No values have been read.</p>"
@@ -180,7 +180,7 @@ def data_section(controller: Shown) -> str:
     return "".join(parts)
 
 
-def _caption(reading: Reading) -> str:
+def _caption(reading: ReadingModel) -> str:
     units = f" {shown(reading.units, _NAME)}" if reading.units and not reading.times else ""
     span = ""
     if reading.minimum is not None and reading.maximum is not None:
@@ -196,7 +196,7 @@ def _caption(reading: Reading) -> str:
     )
 
 
-def _picture(reading: Reading, values: np.ndarray, low: float, high: float) -> Iterator[str]:
+def _picture(reading: ReadingModel, values: np.ndarray, low: float, high: float) -> Iterator[str]:
     """Yield the picture of the last two long dimensions, at the first place of the others."""
     drawn = [axis for axis, size in enumerate(values.shape) if size > 1][-2:]
     if not drawn:
@@ -214,12 +214,12 @@ def _picture(reading: Reading, values: np.ndarray, low: float, high: float) -> I
     yield f"<p>{pictures.element(picture, words)}<br>{names[0]} {place}, {names[1]} across</p>"
 
 
-def _rises(reading: Reading, axis: int) -> bool:
+def _rises(reading: ReadingModel, axis: int) -> bool:
     places = reading.coordinates[axis].values if axis < len(reading.coordinates) else None
     return places is not None and len(places) > 1 and places[-1] > places[0]
 
 
-def _along(reading: Reading, axis: int) -> str:
+def _along(reading: ReadingModel, axis: int) -> str:
     name = shown(reading.dimensions[axis], _NAME)
     known = reading.coordinates[axis] if axis < len(reading.coordinates) else None
     if known is None or not known.values:
@@ -232,7 +232,7 @@ def _value(value: float, is_time: bool) -> str:
     return moment_text(value) if is_time else number_text(value)
 
 
-def chunks_section(controller: Shown) -> str:
+def chunks_section(controller: SnapshotExplorer) -> str:
     """Return the map of chunks that was drawn last; of a small set one is drawn."""
     if controller.part(ChunkMap).last is None and controller.references.count <= SOON:
         _draw_chunks(controller)
@@ -254,12 +254,12 @@ def chunks_section(controller: Shown) -> str:
     return f"<p>{shown(words)}{down}<br>{picture}<br>{'<br>'.join(legend)}</p>"
 
 
-def _draw_chunks(controller: Shown) -> None:
+def _draw_chunks(controller: SnapshotExplorer) -> None:
     array = _array_of(controller)
     controller.part(ChunkMap).show(ShowGrid(array=array))
 
 
-def _array_of(controller: Shown) -> str | None:
+def _array_of(controller: SnapshotExplorer) -> str | None:
     """Return the array that the selection is or belongs to."""
     refs, path = controller.references, controller.selection
     if path in refs.arrays():
@@ -268,14 +268,14 @@ def _array_of(controller: Shown) -> str | None:
     return None if owner is None else owner[0]
 
 
-def changes_section(controller: Shown) -> str:
-    """Return what changed since the set that it is compared with."""
+def changes_section(controller: SnapshotExplorer) -> str:
+    """Return the changes since the set that it is compared with."""
     comparison, count = controller.part(Comparison), controller.references.count
     found = comparison.difference() if count <= SOON else comparison.found
     return "" if found is None else difference_html(found)
 
 
-def targets_section(controller: Shown) -> str:
+def targets_section(controller: SnapshotExplorer) -> str:
     """Return the first targets, and the bytes of the one that was shown last."""
     refs = controller.references
     if refs.count > SOON and controller.part(TargetMapView).last is None:
@@ -295,7 +295,7 @@ def targets_section(controller: Shown) -> str:
     return table(("Target", "Ranges", "Referenced", "Share"), rows) + _strip(controller)
 
 
-def _strip(controller: Shown) -> str:
+def _strip(controller: SnapshotExplorer) -> str:
     target_map = controller.part(TargetMapView)
     if target_map.last is None:
         target_map.show(ShowTarget())

@@ -1,4 +1,4 @@
-"""Diagnostics as marks in a text, and the mark of an error that refuses the whole text."""
+"""Diagnostics at their positions in a text, and that of an error that refuses the whole text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from msgspec import structs
 
 from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.spec.core.catalogue import CATALOGUE, Severity
-from refexplorer.views.text.fixes import Edit, fixes, wrap
-from refexplorer.views.text.text_positions import Places
-from refexplorer.views.wire.editor_models import Change, Fix, Mark
+from refexplorer.views.text.fixes import TextEdit, fixes, wrap
+from refexplorer.views.text.text_positions import TextPositions
+from refexplorer.views.wire.editor_models import Change, EditorDiagnostic, Fix
 from refexplorer.views.wire.models import Note
 from refexplorer.views.wire.notes import SHOWN, note
 
@@ -18,28 +18,31 @@ if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
 
-def marks_of_set(places: Places, refs: ReferenceSet) -> list[Mark]:
+def diagnostics_of_set(positions: TextPositions, refs: ReferenceSet) -> list[EditorDiagnostic]:
     """Place the first notes of a set in the text that it was read from."""
-    return [_mark(note(refs, found), places, found.pointer) for found in refs.diagnostics[:SHOWN]]
+    return [
+        _at_pointer(note(refs, found), positions, found.pointer)
+        for found in refs.diagnostics[:SHOWN]
+    ]
 
 
-def mark_of_error(places: Places, error: RefexplorerError) -> Mark:
+def diagnostic_of_error(positions: TextPositions, error: RefexplorerError) -> EditorDiagnostic:
     """Place an error that refuses the whole text: at its pointer, else at its line."""
-    said, text = sentence_of(error), places.text
+    said, text = sentence_of(error), positions.text
     if not isinstance(error, SpecError):
-        return _placed(_error("not-json", said), places)
+        return _placed(_error("not-json", said), positions)
     refusal = _error(error.code, said, error.pointer, error.line, error.column)
     if error.pointer or error.line is None or error.column is None:
-        return _mark(refusal, places, error.pointer)
+        return _at_pointer(refusal, positions, error.pointer)
     lines = text.splitlines(keepends=True)
     start = min(sum(map(len, lines[: error.line - 1])) + error.column - 1, max(len(text) - 1, 0))
-    return _placed(refusal, places, start, min(start + 1, len(text)))
+    return _placed(refusal, positions, start, min(start + 1, len(text)))
 
 
-def wrapping(places: Places) -> Fix:
-    """Return what makes a version 0 document one of version 1."""
-    label, edits = wrap(places.text)
-    return Fix(label, tuple(_change(edit, places) for edit in edits))
+def wrapping(positions: TextPositions) -> Fix:
+    """Return the fix that makes a version 0 document one of version 1."""
+    label, edits = wrap(positions.text)
+    return Fix(label, tuple(_change(edit, positions) for edit in edits))
 
 
 def sentence_of(error: RefexplorerError) -> str:
@@ -54,22 +57,24 @@ def _error(
     return Note(code, Severity.ERROR, meaning, said, None, pointer, line, column, 1, None)
 
 
-def _mark(noted: Note, places: Places, pointer: str) -> Mark:
-    span = places.span(pointer)
-    return _placed(noted, places, *((span.start, span.end) if span else (0, 0)))
+def _at_pointer(noted: Note, positions: TextPositions, pointer: str) -> EditorDiagnostic:
+    span = positions.span(pointer)
+    return _placed(noted, positions, *((span.start, span.end) if span else (0, 0)))
 
 
-def _placed(noted: Note, places: Places, start: int = 0, end: int = 0) -> Mark:
+def _placed(
+    noted: Note, positions: TextPositions, start: int = 0, end: int = 0
+) -> EditorDiagnostic:
     """Place a note between two offsets of characters."""
     mends = tuple(
-        Fix(label, tuple(_change(edit, places) for edit in edits))
-        for label, edits in fixes(places, noted, start, end)
+        Fix(label, tuple(_change(edit, positions) for edit in edits))
+        for label, edits in fixes(positions, noted, start, end)
     )
     said = structs.asdict(noted)
-    first, last = places.units(start), places.units(end)
-    return Mark(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
+    first, last = positions.units(start), positions.units(end)
+    return EditorDiagnostic(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
 
 
-def _change(edit: Edit, places: Places) -> Change:
+def _change(edit: TextEdit, positions: TextPositions) -> Change:
     start, end, insert = edit
-    return Change(places.units(start), places.units(end), insert)
+    return Change(positions.units(start), positions.units(end), insert)

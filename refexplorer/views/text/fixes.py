@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 
 from refexplorer.spec.core.diagnostics import pointer
 from refexplorer.views.text.json_mending import mend_json
-from refexplorer.views.text.text_positions import Places
+from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.wire.models import Note
 
-Edit = tuple[int, int, str]
+TextEdit = tuple[int, int, str]
 """Offsets of the characters to replace, end exclusive, and what to write in their place."""
-Mend = tuple[str, list[Edit]]
+Mend = tuple[str, list[TextEdit]]
 """What a fix does, in a few words, and its edits."""
 
 _LONGEST = 1_000_000
@@ -36,8 +36,8 @@ _FIRST_VALUES = {
 }
 
 
-def fixes(places: Places, note: Note, start: int, end: int) -> list[Mend]:
-    """Return what would mend a note; nothing where only a person can know.
+def fixes(positions: TextPositions, note: Note, start: int, end: int) -> list[Mend]:
+    """Return the fixes for a note; none where only a person can know.
 
     Parameters
     ----------
@@ -46,71 +46,73 @@ def fixes(places: Places, note: Note, start: int, end: int) -> list[Mend]:
     """
     find = _FIXES.get(note.code)
     return (
-        [] if find is None or len(places.text) > _LONGEST else list(find(places, note, start, end))
+        []
+        if find is None or len(positions.text) > _LONGEST
+        else list(find(positions, note, start, end))
     )
 
 
-def _rename(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _rename(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
     old, new = _named(note.message), _named(note.hint)
     if old is None or new is None:
         return
     word = re.compile(rf"\b{re.escape(old)}\b")
-    edits = [(*found, new) for found in _inside_expressions(word, places.text, start, end)]
+    edits = [(*found, new) for found in _inside_expressions(word, positions.text, start, end)]
     if edits:
         yield f"Replace {old} by {new}", edits
 
 
-def _divide_whole(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _divide_whole(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
     if note.hint and "//" in note.hint:
-        found = _inside_expressions(_DIVISION, places.text, start, end)
+        found = _inside_expressions(_DIVISION, positions.text, start, end)
         yield "Use integer division", [(*place, "//") for place in found]
 
 
-def _rename_field(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _rename_field(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
     old, new = _named(note.message), _named(note.hint)
     if old is None or new is None:
         return
     before = max(0, start - _NEAR)
-    found = re.search(rf'"{re.escape(old)}"(?=\s*:\s*$)', places.text[before:start])
+    found = re.search(rf'"{re.escape(old)}"(?=\s*:\s*$)', positions.text[before:start])
     if found is not None:
         place = (found.start() + before, found.end() + before)
         yield f"Replace {old} by {new}", [(*place, json.dumps(new))]
 
 
-def _add_field(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _add_field(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
     name = _named(note.message)
     if name in _FIRST_VALUES:
-        yield f"Add {name}", [_first_property(places.text, start, name, _FIRST_VALUES[name])]
+        yield f"Add {name}", [_first_property(positions.text, start, name, _FIRST_VALUES[name])]
 
 
-def _add_partner(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _add_partner(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
     """Add the one of `offset` and `length` that is missing, right behind the other."""
     there, missing = _NAMED.findall(note.message)[:2]
-    span = places.span(note.pointer + pointer(there))
+    span = positions.span(note.pointer + pointer(there))
     if span is None:
         return
-    before = _BEFORE.search(places.text[max(0, span.start - _NEAR) : span.start])
+    before = _BEFORE.search(positions.text[max(0, span.start - _NEAR) : span.start])
     gap = before[1] if before else " "
     added = f",{gap or ' '}{json.dumps(missing)}: {_FIRST_VALUES[missing]}"
     yield f"Add {missing}", [(span.end, span.end, added)]
 
 
-def _quote(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
-    yield "Write it as a string", [(start, end, f'"{places.text[start:end]}"')]
+def _quote(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+    yield "Write it as a string", [(start, end, f'"{positions.text[start:end]}"')]
 
 
-def _add_version(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
-    opening = places.text.find("{")
+def _add_version(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+    opening = positions.text.find("{")
     if opening >= 0:
-        yield "Read it as version 1", [_first_property(places.text, opening, "version", "1")]
+        yield "Read it as version 1", [_first_property(positions.text, opening, "version", "1")]
 
 
-def _set_version(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _set_version(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
     yield "Write version 1", [(start, end, "1")]
 
 
-def _wrap(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
-    yield wrap(places.text)
+def _wrap(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+    yield wrap(positions.text)
 
 
 def wrap(text: str) -> Mend:
@@ -119,9 +121,9 @@ def wrap(text: str) -> Mend:
     return "Make it version 1, with templates", [(0, 0, head), (len(text), len(text), "\n}")]
 
 
-def _mend(places: Places, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _mend(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
     if note.line is not None:
-        yield from mend_json(places.text, start)
+        yield from mend_json(positions.text, start)
 
 
 def _named(sentence: str | None) -> str | None:
@@ -138,7 +140,7 @@ def _inside_expressions(
             yield found.span()
 
 
-def _first_property(text: str, opening: int, name: str, value: str) -> Edit:
+def _first_property(text: str, opening: int, name: str, value: str) -> TextEdit:
     """Write a property right after an opening brace, spaced as the one that follows."""
     blank = re.compile(r"\s*").match(text, opening + 1)
     gap = blank[0] if blank else ""
@@ -148,7 +150,7 @@ def _first_property(text: str, opening: int, name: str, value: str) -> Edit:
     return place, place, f"{json.dumps(name)}: {value}{comma}"
 
 
-_FIXES: dict[str, Callable[[Places, Note, int, int], Iterator[Mend]]] = {
+_FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterator[Mend]]] = {
     "not-json": _mend,
     "bad-version": _set_version,
     "version-missing": _add_version,

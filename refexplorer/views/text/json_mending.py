@@ -43,7 +43,7 @@ def _candidates(text: str, at: int) -> Iterator[tuple[str, int, int, str]]:
 
 
 def _open_brackets(text: str) -> str:
-    """Return what closes the brackets that are still open at the end."""
+    """Return the brackets that close those still open at the end."""
     closing: list[str] = []
     for found in _TOKEN.finditer(text):
         mark = found[0]

@@ -1,4 +1,4 @@
-"""Places in a JSON text, as editors count them: in UTF-16 code units."""
+"""Positions in a JSON text, as editors count them: in UTF-16 code units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TextRange = tuple[int, int]
 """First code unit, and last exclusive."""
 
 
-class Places:
+class TextPositions:
     """Finds values and parts of values in one document.
 
     Parameters
@@ -29,7 +29,7 @@ class Places:
     text
         The JSON text.
     window
-        The part of it that is shown, which places are counted from; None for all of it.
+        The part of it that is shown, which positions are counted from; None for all of it.
     """
 
     def __init__(self, text: str, window: Window | None = None) -> None:

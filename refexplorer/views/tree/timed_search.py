@@ -9,6 +9,7 @@ from refexplorer.errors import LimitError
 
 CAP = 100_000
 SECONDS = 2.0
+"""A pattern may match none of 10^12 generated keys: who types waits no longer than this."""
 
 
 def collect(

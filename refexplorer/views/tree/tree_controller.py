@@ -11,7 +11,7 @@ from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.code import code_of_search
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import (
-    Found,
+    KeysFound,
     TreeAbsent,
     TreeChange,
     TreeFind,
@@ -73,16 +73,16 @@ class TreeController:
         index = self._tree.reveal(request.path)
         return TreeChange(self._tree.total, index)
 
-    def _find(self, request: TreeFind) -> Found:
+    def _find(self, request: TreeFind) -> KeysFound:
         text, kinds = request.text, request.kinds
         if not text and not kinds:
             self._found = None
-            return Found(self._tree.total, False)
+            return KeysFound(self._tree.total, False)
         pattern, mode = (text, request.mode) if text else ("", "substring")
         matches = self._refs.find(pattern, mode=mode, kind=kinds or None)
         self._found, capped = collect(matches)
         self._did(code_of_search(pattern, mode, kinds))
-        return Found(len(self._found), capped)
+        return KeysFound(len(self._found), capped)
 
     def _absent(self, request: TreeAbsent) -> TreeChange:
         self._tree.show_absent(request.show)

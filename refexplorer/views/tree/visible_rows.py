@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class _Level:
+class _OpenLevel:
     """An open folder; `rows` counts its children and everything open below them.
 
     Of its `count` children the first `listed` are in the set; the others are absent chunks.
     """
 
     path: str
-    parent: _Level | None
+    parent: _OpenLevel | None
     position: int
     depth: int
     listed: int
     count: int
     rows: int = 0
     positions: list[int] = field(default_factory=list)
-    levels: list[_Level] = field(default_factory=list)
+    levels: list[_OpenLevel] = field(default_factory=list)
 
 
 class VisibleTree:
@@ -50,7 +50,7 @@ class VisibleTree:
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs
         self._absent: AbsentChunks | None = None
-        self._levels: dict[str, _Level] = {}
+        self._levels: dict[str, _OpenLevel] = {}
         self._root = self._level("", None, 0)
 
     def show_absent(self, is_shown: bool) -> None:
@@ -78,7 +78,7 @@ class VisibleTree:
             rows += self._absent_rows(level, max(first, level.listed), last)
         return rows
 
-    def _absent_rows(self, level: _Level, first: int, last: int) -> Iterator[Row]:
+    def _absent_rows(self, level: _OpenLevel, first: int, last: int) -> Iterator[Row]:
         if self._absent is None or first >= last:
             return
         keys = self._absent.keys(level.path, first - level.listed, last - level.listed)
@@ -150,12 +150,14 @@ class VisibleTree:
             return False
         return True
 
-    def _level(self, path: str, parent: _Level | None, position: int) -> _Level:
+    def _level(self, path: str, parent: _OpenLevel | None, position: int) -> _OpenLevel:
         """Make and keep the level of a folder."""
         listed = self._refs.children(path, 0, 0).total
         count = listed if self._absent is None else listed + self._absent.count(path)
         depth = -1 if parent is None else parent.depth + 1
-        level = _Level(path, parent, position, depth, listed, count, count if parent is None else 0)
+        level = _OpenLevel(
+            path, parent, position, depth, listed, count, count if parent is None else 0
+        )
         self._levels[path] = level
         return level
 
@@ -179,7 +181,7 @@ class VisibleTree:
         del level.parent.positions[at], level.parent.levels[at]
         _grow(level.parent, -level.rows)
 
-    def _spans(self, start: int, stop: int) -> Iterator[tuple[_Level, int, int]]:
+    def _spans(self, start: int, stop: int) -> Iterator[tuple[_OpenLevel, int, int]]:
         """Yield runs of siblings in the window: their level, first and last position."""
         cursor, stack = 0, [(self._root, 0, 0)]
         while stack and cursor < stop:
@@ -200,7 +202,7 @@ class VisibleTree:
             else:
                 stack.append((below, 0, 0))
 
-    def _row(self, level: _Level, position: int, node: Node) -> Row:
+    def _row(self, level: _OpenLevel, position: int, node: Node) -> Row:
         is_open = node.path in self._levels
         return row(node, level.depth + 1, is_open, position + 1, level.count)
 
@@ -223,7 +225,7 @@ def row(node: Node, depth: int, is_open: bool, position: int, siblings: int) -> 
     )
 
 
-def _flat(level: _Level, position: int) -> int:
+def _flat(level: _OpenLevel, position: int) -> int:
     """Return the number of the visible row at a position of an open level."""
     index = 0
     while True:
@@ -234,14 +236,14 @@ def _flat(level: _Level, position: int) -> int:
         level, position, index = level.parent, level.position, index + 1
 
 
-def _grow(level: _Level, rows: int) -> None:
-    above: _Level | None = level
+def _grow(level: _OpenLevel, rows: int) -> None:
+    above: _OpenLevel | None = level
     while above is not None:
         above.rows += rows
         above = above.parent
 
 
-def _below(level: _Level) -> list[_Level]:
+def _below(level: _OpenLevel) -> list[_OpenLevel]:
     found = [level]
     for each in found:
         found += each.levels

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from refexplorer import memory
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.wire.json_form import from_wire, to_wire
 from refexplorer.views.wire.messages import Event, Request, tag_of
@@ -58,7 +59,7 @@ def answered(request: Request, reply: Struct) -> Message:
 
 
 def event(said: Event) -> tuple[Message, Buffers]:
-    """Return what is posted of an event."""
+    """Return an event as it is posted."""
     return to_wire(said), []
 
 
@@ -78,4 +79,6 @@ def sentence(error: Exception) -> str:
     """Say an error as a person reads it; what was not foreseen says so."""
     if isinstance(error, RefexplorerError):
         return str(error)
+    if memory.is_lacking(error):
+        return memory.too_little()
     return f"Unexpected {type(error).__name__}: {error}".rstrip(": ")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.views.wire.answering import Operations, nowhere
-from refexplorer.views.wire.failure_log import Outcomes
+from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class PartController(Protocol):
 
     @property
     def operations(self) -> Operations:
-        """What answers each request; no other controller answers the same."""
+        """The method that answers each request; no other controller answers the same."""
         ...
 
 
@@ -31,7 +31,7 @@ def _nothing(code: str) -> None:
 
 @dataclass(frozen=True)
 class ViewContext:
-    """What a controller is made with.
+    """The common ground of the controllers of an explorer.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ViewContext:
         The opened set.
     targets
         Reads what keys refer to; its policy says what may be read.
-    outcomes
+    failure_log
         Which chunks failed in this session.
     jobs
         Runs what takes long, in threads.
@@ -55,7 +55,7 @@ class ViewContext:
 
     references: ReferenceSet
     targets: Targets
-    outcomes: Outcomes = field(default_factory=Outcomes)
+    failure_log: FailureLog = field(default_factory=FailureLog)
     jobs: Jobs = field(default_factory=lambda: Jobs(nowhere))
     lock: threading.RLock = field(default_factory=threading.RLock)
     did: Callable[[str], None] = _nothing

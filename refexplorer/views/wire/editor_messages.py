@@ -8,12 +8,12 @@ from msgspec import UNSET, Struct, UnsetType
 
 from refexplorer.views.wire.editor_models import (
     Derivation,
+    EditorDiagnostic,
     EditorRow,
     Fix,
     Generator,
-    Listed,
-    Mark,
-    Reader,
+    ListedExercise,
+    ReaderVerdict,
     Result,
     Shorter,
     Task,
@@ -32,10 +32,10 @@ from refexplorer.views.wire.messages import (
     Request,
 )
 from refexplorer.views.wire.messages import (
-    Opened as Opened,
+    JobProgress as JobProgress,
 )
 from refexplorer.views.wire.messages import (
-    Progress as Progress,
+    SourceChanged as SourceChanged,
 )
 
 
@@ -112,10 +112,10 @@ class Welcome(Replaced, frozen=True, kw_only=True):
     """
 
     help: Help
-    exercises: tuple[Listed, ...] | UnsetType = UNSET
+    exercises: tuple[ListedExercise, ...] | UnsetType = UNSET
 
 
-class Greet(Request, frozen=True, tag="hello"):
+class GreetEditor(Request, frozen=True, tag="hello"):
     """Begin."""
 
     reply = Welcome
@@ -140,12 +140,12 @@ class Remarks(Struct, frozen=True):
 
     version: int
     good: bool
-    notes: tuple[Mark, ...]
+    notes: tuple[EditorDiagnostic, ...]
     note_count: int
     sentence: str
 
 
-class SeekNotes(Request, frozen=True, tag="notes"):
+class SeekRemarks(Request, frozen=True, tag="notes"):
     """Say what is wrong or odd, which takes longer than the rows: asked when typing pauses."""
 
     reply = Remarks
@@ -182,7 +182,7 @@ class EntryPage(Struct, frozen=True):
     rows: tuple[EditorRow, ...]
 
 
-class Rows(Request, frozen=True, tag="rows"):
+class ShowRows(Request, frozen=True, tag="rows"):
     """Show rows of the table.
 
     Attributes
@@ -198,7 +198,7 @@ class Rows(Request, frozen=True, tag="rows"):
     reader: str = ""
 
 
-class Place(Struct, frozen=True):
+class RowIndex(Struct, frozen=True):
     """A row of the table, from 0."""
 
     index: Count
@@ -215,7 +215,7 @@ class At(Request, frozen=True, tag="at"):
         For each dimension, which of its values, from 0.
     """
 
-    reply = Place
+    reply = RowIndex
 
     gen: int
     places: dict[str, int]
@@ -224,7 +224,7 @@ class At(Request, frozen=True, tag="at"):
 class Seek(Request, frozen=True, tag="seek"):
     """Find a row by its key or its number."""
 
-    reply = Place
+    reply = RowIndex
 
     text: str
 
@@ -266,10 +266,10 @@ class SeekUses(Request, frozen=True, tag="uses"):
 
 
 class Readers(Struct, frozen=True):
-    """What readers make of the last good text, the specification first."""
+    """The verdicts of readers on the last good text, the specification first."""
 
     version: int
-    readers: tuple[Reader, ...]
+    readers: tuple[ReaderVerdict, ...]
 
 
 class AskReaders(Request, frozen=True, tag="readers"):
@@ -287,7 +287,7 @@ class Explore(Request, frozen=True, tag="explore"):
     reply = Done
 
 
-class Written(Struct, frozen=True):
+class V0Written(Struct, frozen=True):
     """The rows as V0."""
 
     v0: V0Text
@@ -302,7 +302,7 @@ class WriteV0(Request, frozen=True, tag="v0"):
         Write also what is large; else its size is said.
     """
 
-    reply = Written
+    reply = V0Written
 
     sure: bool = False
 
@@ -358,7 +358,7 @@ class Hinted(Struct, frozen=True):
     task: Task
 
 
-class Hint(Request, frozen=True, tag="hint"):
+class ShowHint(Request, frozen=True, tag="hint"):
     """Show another hint."""
 
     reply = Hinted

@@ -27,13 +27,13 @@ class Change(Struct, frozen=True, rename=SENT_AS):
 
 
 class Fix(Struct, frozen=True):
-    """A way to mend what a mark is about; all changes are of the same text."""
+    """A way to mend what a diagnostic is about; all changes are of the same text."""
 
     label: str
     changes: tuple[Change, ...]
 
 
-class Mark(Note, frozen=True, rename=SENT_AS):
+class EditorDiagnostic(Note, frozen=True, rename=SENT_AS):
     """A note with its place in the text, end exclusive."""
 
     from_: int
@@ -72,7 +72,7 @@ class EditorRow(Struct, frozen=True):
 
 
 class Piece(Struct, frozen=True, rename=SENT_AS):
-    """A stretch of the text that a step starts from.
+    """A part of the text that a step starts from.
 
     Attributes
     ----------
@@ -155,8 +155,8 @@ class V0Text(Struct, frozen=True):
     sentence: str | None
 
 
-class Reader(Struct, frozen=True):
-    """What one reader makes of the text.
+class ReaderVerdict(Struct, frozen=True):
+    """The verdict of one reader on the text.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class Window(Struct, frozen=True):
 
 
 class Shorter(Struct, frozen=True):
-    """What was found for a text.
+    """A shorter text, if one was found.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ class Shorter(Struct, frozen=True):
     explicit_count: Count
 
 
-class Listed(Struct, frozen=True):
+class ListedExercise(Struct, frozen=True):
     """An exercise in the list of all."""
 
     name: str

@@ -19,12 +19,20 @@ from refexplorer.views.wire.messages import (
     Request,
 )
 from refexplorer.views.wire.messages import (
-    Opened as Opened,
+    JobProgress as JobProgress,
 )
 from refexplorer.views.wire.messages import (
-    Progress as Progress,
+    SourceChanged as SourceChanged,
 )
-from refexplorer.views.wire.models import BytesPage, Item, LadderReply, Note, Plan, Reading, Row
+from refexplorer.views.wire.models import (
+    BytesPage,
+    LadderReply,
+    Note,
+    PathItem,
+    Plan,
+    ReadingModel,
+    Row,
+)
 
 
 class KindCounts(Struct, frozen=True):
@@ -36,7 +44,7 @@ class KindCounts(Struct, frozen=True):
     range: Count
 
 
-class Facts(Struct, frozen=True):
+class SetFacts(Struct, frozen=True):
     """The set in numbers.
 
     Attributes
@@ -66,14 +74,14 @@ class Hello(Struct, frozen=True):
 
     title: str
     form: str
-    facts: Facts
+    facts: SetFacts
     notes: tuple[Note, ...] | None
     note_count: int | None
     code: str
     arrays: tuple[str, ...]
 
 
-class Greet(Request, frozen=True, tag="hello"):
+class GreetExplorer(Request, frozen=True, tag="hello"):
     """Begin."""
 
     reply = Hello
@@ -87,7 +95,7 @@ class Notes(Struct, frozen=True):
 
 
 class SeekNotes(Request, frozen=True, tag="notes"):
-    """Look for what is odd about the set."""
+    """Check the references of the set."""
 
     reply = Notes
     is_later = True
@@ -154,7 +162,7 @@ class TreeReveal(Request, frozen=True, tag="tree.reveal"):
     path: str
 
 
-class Found(Struct, frozen=True):
+class KeysFound(Struct, frozen=True):
     """How many keys were found, and whether there may be more."""
 
     total: Count
@@ -164,7 +172,7 @@ class Found(Struct, frozen=True):
 class TreeFind(Request, frozen=True, tag="tree.find"):
     """Search; without text and kinds the search ends."""
 
-    reply = Found
+    reply = KeysFound
 
     text: str
     mode: Literal["substring", "glob", "regex"]
@@ -179,21 +187,21 @@ class TreeAbsent(Request, frozen=True, tag="tree.absent"):
     show: bool
 
 
-class Shown(Struct, frozen=True):
-    """What is known of a path."""
+class KeyShown(Struct, frozen=True):
+    """The details of a path."""
 
-    item: Item
+    item: PathItem
 
 
 class ShowKey(Request, frozen=True, tag="key.show"):
-    """Choose a path: also a chunk without a reference, or a key that an error left out."""
+    """Choose a path: also a chunk without a reference, or a rejected key."""
 
-    reply = Shown
+    reply = KeyShown
 
     path: str
 
 
-class Explained(Struct, frozen=True):
+class KeyExplained(Struct, frozen=True):
     """How a key came about; places in the text are null."""
 
     origin: str
@@ -203,7 +211,7 @@ class Explained(Struct, frozen=True):
 class ExplainKey(Request, frozen=True, tag="key.explain"):
     """Explain a key."""
 
-    reply = Explained
+    reply = KeyExplained
     is_later = True
 
     path: str
@@ -272,7 +280,7 @@ class Describe(Request, frozen=True, tag="overview"):
 
 
 class Planned(Struct, frozen=True):
-    """What a read takes."""
+    """The cost of a read."""
 
     plan: Plan
 
@@ -296,9 +304,9 @@ class PlanSlice(Request, frozen=True, tag="slice.plan"):
 
 
 class WasRead(Struct, frozen=True):
-    """What was read."""
+    """The values that were read."""
 
-    reading: Reading
+    reading: ReadingModel
 
 
 class ReadChunk(Request, frozen=True, tag="chunk.read"):
@@ -357,8 +365,8 @@ class ShowGrid(Request, frozen=True, tag="grid.show"):
     window: tuple[tuple[int, int], ...] | None = None
 
 
-class Compared(Struct, frozen=True):
-    """What changed; null if there is nothing to compare with.
+class ChangesMap(Struct, frozen=True):
+    """The changes; null if there is nothing to compare with.
 
     Attributes
     ----------
@@ -373,7 +381,7 @@ class Compared(Struct, frozen=True):
 class ShowChanges(Request, frozen=True, tag="changes.show"):
     """Draw what became of the chunks of a picture; its fields are those of `Grid`."""
 
-    reply = Compared
+    reply = ChangesMap
     is_later = True
     buffers = "Chunks of each kind (kinds x rows x columns), float64 in C order."
 
@@ -444,8 +452,8 @@ class ShowTarget(Request, frozen=True, tag="target.show"):
     window: tuple[int, int] | None = None
 
 
-class Checked(Struct, frozen=True):
-    """What a check found.
+class TargetsChecked(Struct, frozen=True):
+    """The result of a check.
 
     Attributes
     ----------
@@ -460,7 +468,7 @@ class Checked(Struct, frozen=True):
 class CheckTargets(Request, frozen=True, tag="targets.check"):
     """Ask each target for its size; then `targets.rows` knows sizes and states."""
 
-    reply = Checked
+    reply = TargetsChecked
     is_later = True
 
 
@@ -470,7 +478,7 @@ class Allowed(Struct, frozen=True):
     granted: tuple[str, ...]
 
 
-class Allow(Request, frozen=True, tag="allow"):
+class AllowPlace(Request, frozen=True, tag="allow"):
     """Allow reading from a place."""
 
     reply = Allowed
@@ -484,7 +492,7 @@ class CodeChanged(Event, frozen=True, tag="code"):
     code: str
 
 
-class OutcomesChanged(Event, frozen=True, tag="outcomes"):
+class FailuresChanged(Event, frozen=True, tag="failures"):
     """Chunks of an array failed, or no longer do, in any view of the same set."""
 
     array: str

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
 
-class Outcomes:
+class FailureLog:
     """Which chunks of one set could not be read or decoded when they were tried last."""
 
     def __init__(self) -> None:
@@ -50,9 +50,9 @@ class Outcomes:
                 watcher(array)
 
 
-_KNOWN: WeakKeyDictionary[ReferenceSet, Outcomes] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[ReferenceSet, FailureLog] = WeakKeyDictionary()
 
 
-def outcomes_of(refs: ReferenceSet) -> Outcomes:
-    """Return what all views of a set share."""
-    return _KNOWN.setdefault(refs, Outcomes())
+def failure_log_of(refs: ReferenceSet) -> FailureLog:
+    """Return the failure log that all views of a set share."""
+    return _KNOWN.setdefault(refs, FailureLog())

@@ -11,26 +11,26 @@ from msgspec import Struct
 from refexplorer.data.fetch.background import POLL, stoppable
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
-from refexplorer.views.wire.messages import Cancel, Done, Progress, Request, tag_of
+from refexplorer.views.wire.messages import Cancel, Done, JobProgress, Request, tag_of
 
-Report = Callable[[int, int, str], bool]
-"""Called with what is done, how much there is, and both in words; False stops."""
-Answer = tuple[Struct, Buffers]
+Report = Callable[[int | None, int | None, str], bool]
+"""Called with what is done, how much there is (None: not known), and both in words; False stops."""
+JobAnswer = tuple[Struct, Buffers]
 """A reply, and what travels beside it."""
-Watched = Callable[[Report], Answer]
+Watched = Callable[[Report], JobAnswer]
 """Answers a request, and reports on the way."""
-Draw = Callable[[Any, Report], Answer]
+Draw = Callable[[Any, Report], JobAnswer]
 
 
 STOPPED = "It was stopped."
 
 
-def unheard(done: int, of: int, label: str) -> bool:
+def unheard(done: int | None, of: int | None, label: str) -> bool:
     """Report to nobody."""
     return True
 
 
-def go_on(report: Report, done: int, of: int, label: str) -> None:
+def go_on(report: Report, done: int | None, of: int | None, label: str) -> None:
     """Report the next step of work that cannot be left in the middle of one.
 
     Raises
@@ -66,9 +66,9 @@ class Jobs:
     def start_in_turn(self, request: Request, work: Watched) -> None:
         """Answer a request later, when those before it are done: they use the same memory."""
 
-        def in_turn(report: Report) -> Answer:
+        def in_turn(report: Report) -> JobAnswer:
             while not self._turn.acquire(timeout=POLL):
-                go_on(report, 0, 0, "Waiting for earlier requests")
+                go_on(report, None, None, "Waiting for earlier requests")
             try:
                 return work(report)
             finally:
@@ -92,9 +92,9 @@ class Jobs:
         return Done()
 
     def _run(self, request: Request, work: Watched, stop: threading.Event) -> None:
-        def report(done: int, of: int, label: str) -> bool:
+        def report(done: int | None, of: int | None, label: str) -> bool:
             if not stop.is_set():
-                self._post(*event(Progress(str(request.id), done, of, label)))
+                self._post(*event(JobProgress(str(request.id), done, of, label)))
             return not stop.is_set()
 
         try:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from refexplorer.views.wire.messages import Count, named
 
-Span = tuple[Count, Count]
+WindowSpan = tuple[Count, Count]
 """Start and stop."""
 
 
@@ -37,8 +37,8 @@ class Grid(Struct, frozen=True):
     steps
         Chunks in a cell, for each drawn axis.
     states
-        What a chunk can be. The last is ``failed``: in this session, in the last audit, or left out
-        by an error.
+        What a chunk can be. The last is ``failed``: in this session, in the last audit, or
+        rejected.
     counts
         Chunks of each state.
     outside
@@ -54,7 +54,7 @@ class Grid(Struct, frozen=True):
     key_start: str
     separator: str
     axes: tuple[int, ...]
-    window: tuple[Span, ...]
+    window: tuple[WindowSpan, ...]
     steps: tuple[Count, ...]
     rows: int
     columns: int
@@ -97,7 +97,7 @@ class Changes(Struct, frozen=True):
 
     title: str
     array: str
-    window: tuple[Span, ...]
+    window: tuple[WindowSpan, ...]
     kinds: tuple[ChangeKind, ...]
     sentences: tuple[str, ...]
     rows: tuple[ChangeRow, ...]
@@ -185,7 +185,7 @@ class Layout(Struct, frozen=True):
     bytes
         That are referred to, each counted once.
     shared, shared_bytes
-        Stretches that more than one range has, and their bytes.
+        Intervals that more than one range has, and their bytes.
     shown
         The ranges of the window; null where there are too many to list.
     unlisted

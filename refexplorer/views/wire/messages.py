@@ -24,19 +24,21 @@ def named(name: str, *words: str) -> Meta:
     name
         What the front end calls it.
     words
-        What its texts may be; without them it is a type of number, of `NUMBERS`.
+        What its texts may be; without them it is one of `OTHERS`.
     """
-    sent = {"type": "string", "enum": list(words)} if words else NUMBERS[name]
+    sent = {"type": "string", "enum": list(words)} if words else OTHERS[name]
     return Meta(extra_json_schema={NAMED: {"title": name, **sent}})
 
 
 NAMED = "x-named"
 """Where a schema keeps what `named` says."""
-NUMBERS: Mapping[str, Mapping[str, object]] = {
+OTHERS: Mapping[str, Mapping[str, object]] = {
     "Count": {"type": ["number", "string"], "description": "A number; above 2^53 it is text."},
     "Real": {"type": ["number", "null"], "description": "A number; null for NaN and infinities."},
+    "Bytes": {"tsType": "ArrayBuffer", "description": "Binary data; only the page sends it."},
 }
-"""Numbers that not every reader of JSON has, as they are sent."""
+"""Values that not every reader of JSON has, as they are sent."""
+Bytes = Annotated[bytes, named("Bytes")]
 Count = Annotated[int, named("Count")]
 Real = Annotated[float, named("Real")]
 
@@ -82,7 +84,7 @@ class Cancel(Request, frozen=True, tag="cancel"):
     job: str
 
 
-class Progress(Event, frozen=True, tag="progress"):
+class JobProgress(Event, frozen=True, tag="progress"):
     """How far a request is that is answered later.
 
     Attributes
@@ -90,18 +92,18 @@ class Progress(Event, frozen=True, tag="progress"):
     id
         Of the request.
     done, of
-        What is done, and how much there is; 0 where that is not known.
+        What is done, and how much there is; null where that is not known.
     label
         Both in words.
     """
 
     id: str
-    done: int
-    of: int
+    done: int | None
+    of: int | None
     label: str
 
 
-class Opened(Event, frozen=True, tag="opened"):
+class SourceChanged(Event, frozen=True, tag="opened"):
     """Python shows something else: everything is to be asked for again."""
 
 

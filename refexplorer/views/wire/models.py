@@ -11,7 +11,7 @@ from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.references import Kind
 from refexplorer.views.wire.messages import Count, Real, named
 
-Outcome = Annotated[str, named("Outcome", "fetched", "fill", "failed", "ask")]
+ReadOutcome = Annotated[str, named("ReadOutcome", "fetched", "fill", "failed", "ask")]
 """How a read came out; ``ask``: it may not be read until ``grant`` is allowed."""
 
 
@@ -25,8 +25,8 @@ class Row(Struct, frozen=True):
     target
         Cut.
     origin
-        ``refs`` or the gen item; ``absent`` for a chunk without a reference, ``left out`` for what
-        an error left out.
+        ``refs`` or the gen item; ``absent`` for a chunk without a reference, ``rejected`` for
+        a rejected key.
     position
         Among its siblings, from 1.
     """
@@ -70,8 +70,8 @@ class Note(Struct, frozen=True):
     key: str | None
 
 
-class Estimate(Struct, frozen=True):
-    """What a read takes, known without a request.
+class EstimateModel(Struct, frozen=True):
+    """The cost of a read, known without a request.
 
     Attributes
     ----------
@@ -103,8 +103,8 @@ class ArrayItem(Struct, frozen=True):
         The first: each name with its value as JSON text.
     present
         Chunks with a reference; null where it is not known, as is the next.
-    left_out
-        Chunks that an error left out.
+    rejected
+        Chunks whose reference an error keeps out of the set.
     bytes
         Null where it is not known.
     small
@@ -126,10 +126,10 @@ class ArrayItem(Struct, frozen=True):
     attribute_count: int
     chunk_count: Count
     present: Count | None
-    left_out: Count | None
+    rejected: Count | None
     bytes: Count | None
     small: bool
-    estimate: Estimate | None
+    estimate: EstimateModel | None
 
 
 class ChunkItem(Struct, frozen=True):
@@ -138,10 +138,10 @@ class ChunkItem(Struct, frozen=True):
     array: str
     index: tuple[Count, ...]
     shape: tuple[Count, ...]
-    estimate: Estimate
+    estimate: EstimateModel
 
 
-class Item(Struct, frozen=True):
+class PathItem(Struct, frozen=True):
     """All that is known of a path without a request.
 
     Attributes
@@ -198,7 +198,7 @@ class Coordinate(Struct, frozen=True):
 
 
 class ChunkCounts(Struct, frozen=True):
-    """What became of the chunks of a reading."""
+    """The chunks of a reading, by state."""
 
     fetched: int
     fill: int
@@ -230,10 +230,10 @@ class Plan(Struct, frozen=True):
     slices: tuple[str, ...]
     shape: tuple[Count, ...]
     chunk_count: int
-    estimate: Estimate
+    estimate: EstimateModel
 
 
-class Reading(Struct, frozen=True):
+class ReadingModel(Struct, frozen=True):
     """Values that were read, or why they were not; numbers travel beside it as a buffer.
 
     Attributes
@@ -254,7 +254,7 @@ class Reading(Struct, frozen=True):
         Text and structured values, cut, in place of a buffer.
     """
 
-    state: Outcome
+    state: ReadOutcome
     array: str
     slices: tuple[str, ...]
     region: tuple[tuple[Count, Count, Count], ...]
@@ -292,14 +292,14 @@ class BytesPage(Struct, frozen=True):
         State ``ask``: what `allow` needs.
     """
 
-    state: Outcome
+    state: ReadOutcome
     start: int
     total: Count | None
     message: str | None = None
     grant: str | None = None
 
 
-class Rung(Struct, frozen=True):
+class RungModel(Struct, frozen=True):
     """One step of a decode ladder.
 
     Attributes
@@ -333,8 +333,8 @@ class LadderReply(Struct, frozen=True):
         The first, as text.
     """
 
-    state: Outcome
-    rungs: tuple[Rung, ...]
+    state: ReadOutcome
+    rungs: tuple[RungModel, ...]
     message: str | None = None
     grant: str | None = None
     values: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refexplorer.views.wire.messages import Event, Request
+from refexplorer.views.wire.messages import Bytes, Event, Request
 
 
 class OpenSource(Request, frozen=True, tag="open"):
@@ -52,7 +52,7 @@ class BeginUpload(Request, frozen=True, tag="upload"):
 class TakePiece(Request, frozen=True, tag="piece"):
     """Send the next bytes of the file."""
 
-    piece: bytes
+    piece: Bytes
 
 
 class PieceWanted(Event, frozen=True, tag="piece"):

@@ -77,7 +77,7 @@ def _operation(kind: type[Request]) -> Schema:
 
 
 def _asked(kind: type[Request]) -> Schema:
-    """Return what a request holds besides its id and its operation."""
+    """Return the schema of a request, without its id and its operation."""
     (_,), found = msgspec.json.schema_components([kind], ref_template=_POINTER)
     model = _described(found[kind.__name__], kind)
     fields = {name: each for name, each in model["properties"].items() if name not in ("op", "id")}

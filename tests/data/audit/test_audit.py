@@ -14,22 +14,14 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.data.audit.auditing import AuditProgress
-from refexplorer.data.audit.plan import audit_parts, merging, sorting
+from refexplorer.data.audit.plan import merging
 from refexplorer.data.audit.plan.overlaps import OVERLAPS, Meetings, overlaps
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.audit.plan.states import STATES
 from refexplorer.data.audit.work.decoded import checksum
 from refexplorer.errors import LimitError, SourceError
-from tests.helpers.audits import ARRAY, many, rows, table
+from tests.helpers.audits import ARRAY, audit_in_parts, many, rows, table
 from tests.helpers.servers import RangeServer
-
-
-@pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have small sets take as many parts, runs and stretches as large ones do."""
-    monkeypatch.setattr(audit_parts, "PART_COST", 400)
-    monkeypatch.setattr(sorting, "SORTED_ROWS", 7)
-    monkeypatch.setattr(sorting, "BATCH_ROWS", 2)
-    monkeypatch.setattr(merging, "STRETCH_BATCHES", 2)
 
 
 @pytest.fixture
@@ -135,11 +127,9 @@ def test_nothing_is_asked_that_is_not_allowed(
 
 
 @pytest.mark.parametrize("name", ["sst.v0.json", "sst.v1.json", "sst.parq"])
-def test_values_have_the_checksums_that_zarr_gives(
-    demo: Path, name: str, small_parts: None
-) -> None:
+def test_values_have_the_checksums_that_zarr_gives(demo: Path, name: str) -> None:
     refs = rx.open_references(demo / name)
-    audit = refs.audit(decode="all")
+    audit = audit_in_parts(refs, decode="all")
     assert audit.good
     assert audit.summary.audited == 42
     opened: Any = refs.to_zarr()
@@ -152,20 +142,20 @@ def test_values_have_the_checksums_that_zarr_gives(
             assert row["checksum"] == checksum(values)
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_the_results_do_not_depend_on_the_workers(demo: Path) -> None:
     refs = rx.open_references(demo / "broken.json")
-    one, four = (refs.audit(decode=2, workers=workers) for workers in (1, 4))
+    one, four = (audit_in_parts(refs, decode=2, workers=workers) for workers in (1, 4))
     assert len(list(one.tables())) > 3
     assert table(one).equals(table(four))
     assert one.summary == four.summary
 
 
-def test_nor_on_how_it_was_divided(demo: Path, request: pytest.FixtureRequest) -> None:
+def test_nor_on_how_it_was_divided(demo: Path) -> None:
     refs = rx.open_references(demo / "broken.json")
     whole = refs.audit(decode="all")
-    request.getfixturevalue("small_parts")
-    assert sorted(rows(whole).items()) == sorted(rows(refs.audit(decode="all")).items())
+    divided = audit_in_parts(refs, decode="all")
+    assert len(list(divided.tables())) > len(list(whole.tables()))
+    assert sorted(rows(whole).items()) == sorted(rows(divided).items())
 
 
 def test_generated_chunks_are_audited_like_written_ones(tmp_path: Path) -> None:
@@ -183,34 +173,32 @@ def test_generated_chunks_are_audited_like_written_ones(tmp_path: Path) -> None:
     assert (audit.grid("x") == STATES.index("decoded")).all()
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_a_stopped_audit_goes_on_after_its_last_part(server: RangeServer, tmp_path: Path) -> None:
     refs, folder = many(server, 12), tmp_path / "kept"
 
     def watch(progress: AuditProgress) -> bool:
         return progress.audited < 4
 
-    half = refs.audit(allow=[server.url], results=folder, watch=watch, workers=1)
+    half = audit_in_parts(refs, allow=[server.url], results=folder, watch=watch, workers=1)
     assert 4 <= half.summary.audited < 12
     assert (half.summary.references, half.good) == (12, False)
     assert not [path for path in folder.iterdir() if not path.name.startswith("part-")]
     done = {row["target"].rpartition("/")[2] for row in table(half).to_pylist()}
     server.requests.clear()
-    whole = refs.audit(allow=[server.url], results=folder, resume=True)
+    whole = audit_in_parts(refs, allow=[server.url], results=folder, resume=True)
     assert whole.good
     assert not {path[1:] for path in server.requests} & done
-    assert table(whole).equals(table(refs.audit(allow=[server.url])))
+    assert table(whole).equals(table(audit_in_parts(refs, allow=[server.url])))
     assert pq.read_table(folder).num_rows == 12
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_results_of_another_state_of_the_set_are_not_used(
     server: RangeServer, tmp_path: Path
 ) -> None:
     folder = tmp_path / "kept"
-    many(server, 12).audit(allow=[server.url], results=folder)
+    audit_in_parts(many(server, 12), allow=[server.url], results=folder)
     server.requests.clear()
-    audit = many(server, 6).audit(allow=[server.url], results=folder, resume=True)
+    audit = audit_in_parts(many(server, 6), allow=[server.url], results=folder, resume=True)
     assert (audit.summary.audited, pq.read_table(folder).num_rows) == (6, 6)
     with pytest.raises(SourceError, match="already has results; resume them, or name a new folder"):
         many(server, 6).audit(results=folder)
@@ -242,10 +230,7 @@ def test_credentials_are_sent_and_never_written(server: RangeServer, tmp_path: P
     assert "sesame" not in repr(audit.summary)
 
 
-def test_a_target_that_changes_between_two_parts_is_told(
-    server: RangeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(audit_parts, "PART_COST", 2)
+def test_a_target_that_changes_between_two_parts_is_told(server: RangeServer) -> None:
     server.files["/f"] = bytes(40)
     refs = rx.open_references({f"k{n}": [f"{server.url}/f", n, 1] for n in range(4)})
 
@@ -253,7 +238,8 @@ def test_a_target_that_changes_between_two_parts_is_told(
         server.etags["/f"] = f'"{progress.audited}"'
         return True
 
-    audit = refs.audit(allow=[server.url], workers=1, watch=watch)
+    sizes = PlanSizes(part_cost=2)
+    audit = audit_in_parts(refs, allow=[server.url], workers=1, watch=watch, sizes=sizes)
     assert audit.summary.targets == {"changed": 1}
     assert not audit.good
 
@@ -346,7 +332,7 @@ def test_overlaps_are_those_of_every_pair(ranges: list[tuple[int, int, int]]) ->
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.integers(0, 3)), max_size=40))
-def test_overlaps_are_found_across_stretches(ranges: list[tuple[int, int, int]]) -> None:
+def test_overlaps_are_found_across_intervals(ranges: list[tuple[int, int, int]]) -> None:
     """Runs of five in batches of two, of which two are read together."""
     batches, written = merging.Batches(2), list[pa.RecordBatch]()
     schema = pa.schema(dict.fromkeys(("number", "offset", "length"), pa.int64()))
@@ -355,13 +341,11 @@ def test_overlaps_are_found_across_stretches(ranges: list[tuple[int, int, int]])
         rows, places = merging.in_order(pa.Table.from_pylist(of_run, schema))
         batches.add(places)
         written += rows.to_batches(2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "STRETCH_BATCHES", 2)
-        stretches = list(merging.merged(written.__getitem__, batches, schema))
+    intervals = list(merging.merged(written.__getitem__, batches, schema, together=2))
     runs = -(-len(ranges) // 5)
-    assert all(each.rows.num_rows <= 2 * (2 + runs) for each in stretches)
+    assert all(each.rows.num_rows <= 2 * (2 + runs) for each in intervals)
     meetings, found = Meetings(), list[tuple[Any, ...]]()
-    for rows, places, following in stretches:
+    for rows, places, following in intervals:
         codes = meetings.of(places, following).tolist()
         columns = (rows[name].to_pylist() for name in schema.names)
         found += zip(*columns, (OVERLAPS[code] for code in codes), strict=True)

@@ -19,18 +19,19 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.data.audit.auditing import AuditProgress
-from refexplorer.data.audit.plan import audit_parts
 from refexplorer.data.audit.plan.audit_parts import Part
-from refexplorer.data.audit.work import running
 from refexplorer.data.audit.work.auditor import Auditor
+from refexplorer.data.audit.work.running import ClusterTerms, run, workers_of
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
-from tests.helpers.audits import cluster_of, many, table
+from tests.helpers.audits import audit_in_parts, cluster_of, many, table
 from tests.helpers.servers import RangeServer
 
 distributed: Any = pytest.importorskip("distributed")
+pytestmark = pytest.mark.server
 POLLS = 1200
 """How often a watch is asked before a test gives up waiting: about a minute."""
+SOON = ClusterTerms(connect_seconds=1)
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +40,14 @@ def cluster() -> Iterator[Any]:
         yield cluster
 
 
-@pytest.fixture(autouse=True)
-def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_parts, "PART_COST", 400)
-
-
 def pid_of(cluster: Any, address: str) -> int:
     return next(int(n.pid) for n in cluster.workers.values() if n.worker_address == address)
 
 
 def test_a_cluster_gives_the_same_results(cluster: Any, demo: Path) -> None:
     refs = rx.open_references(demo / "broken.json")
-    there = refs.audit(decode="all", scheduler=cluster.scheduler_address)
-    here = refs.audit(decode="all", workers=1)
+    there = audit_in_parts(refs, decode="all", scheduler=cluster.scheduler_address)
+    here = audit_in_parts(refs, decode="all", workers=1)
     assert len(list(there.tables())) > 4
     assert table(there).equals(table(here))
     assert there.summary == here.summary
@@ -76,16 +72,14 @@ def test_an_audit_outlives_a_worker_that_is_killed(cluster: Any, server: RangeSe
             os.kill(killed[0], signal.SIGKILL)
         return True
 
-    audit = refs.audit(decode="all", allow=[server.url], scheduler=address, watch=watch)
+    audit = audit_in_parts(refs, decode="all", allow=[server.url], scheduler=address, watch=watch)
     assert killed
     assert audit.good
-    assert table(audit).equals(table(refs.audit(decode="all", allow=[server.url])))
+    assert table(audit).equals(table(audit_in_parts(refs, decode="all", allow=[server.url])))
 
 
-def test_a_part_of_a_worker_that_stands_still_is_done_by_another(
-    server: RangeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "PATIENCE", 1.0)
+def test_a_part_of_a_worker_that_stands_still_is_done_by_another(server: RangeServer) -> None:
+    terms = ClusterTerms(patience=1)
     refs, stopped, asked = many(server, 8), list[int](), iter(range(POLLS))
     server.stalled.add("/0")  # keeps the first part with its worker until that is stopped
 
@@ -99,7 +93,9 @@ def test_a_part_of_a_worker_that_stands_still_is_done_by_another(
 
     with cluster_of(2) as cluster, distributed.Client(cluster, set_as_default=False) as client:
         try:
-            audit = refs.audit(allow=[server.url], scheduler=client, watch=watch)
+            audit = audit_in_parts(
+                refs, allow=[server.url], scheduler=client, watch=watch, terms=terms
+            )
         finally:
             server.closing.set()  # answers what still waits, so that the worker can end
             for pid in stopped:
@@ -112,8 +108,8 @@ def test_a_stopped_audit_goes_on(cluster: Any, server: RangeServer, tmp_path: Pa
     refs, folder, address = many(server, 40), tmp_path / "kept", cluster.scheduler_address
 
     def audit(watch: Callable[[AuditProgress], bool], resume: bool) -> Any:
-        return refs.audit(
-            allow=[server.url], scheduler=address, results=folder, watch=watch, resume=resume
+        return audit_in_parts(
+            refs, allow=[server.url], scheduler=address, results=folder, watch=watch, resume=resume
         )
 
     half = audit(lambda progress: progress.audited < 4, resume=False)
@@ -139,9 +135,9 @@ def test_a_part_that_ends_its_worker_is_given_up() -> None:
     ended: list[tuple[int, str]] = []
     with (
         cluster_of(1, **{"distributed.scheduler.allowed-failures": 0}) as cluster,
-        running.workers_of(Deadly(None, (), Limits(), {}).audit, cluster.scheduler_address) as crew,
+        workers_of(Deadly(None, (), Limits(), {}).audit, cluster.scheduler_address, SOON) as crew,
     ):
-        running.run(
+        run(
             crew,
             iter([Part(0, 0, b"", {})]),
             lambda part, found: ended.append((part.number, type(found).__name__)),
@@ -186,25 +182,23 @@ def test_a_scheduler_that_goes_away_leaves_what_is_finished(
             return next(asked, None) is not None
 
         with pytest.raises(RefexplorerError, match=f"The scheduler at {address} does not answer"):
-            refs.audit(allow=[server.url], scheduler=address, results=folder, watch=watch)
+            audit_in_parts(refs, allow=[server.url], scheduler=address, results=folder, watch=watch)
     assert "Traceback" not in capfd.readouterr().err
     server.requests.clear()
-    assert refs.audit(allow=[server.url], results=folder, resume=True).good
+    assert audit_in_parts(refs, allow=[server.url], results=folder, resume=True).good
     assert "/0" not in server.requests
 
 
-def test_no_scheduler_is_one_sentence(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
+def test_no_scheduler_is_one_sentence(demo: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     refs = rx.open_references(demo / "sst.v0.json")
     with pytest.raises(RefexplorerError, match=f"No Dask scheduler answers at {address}"):
-        refs.audit(scheduler=address)
+        audit_in_parts(refs, scheduler=address, terms=SOON)
 
 
-def test_no_workers_is_one_sentence(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
+def test_no_workers_is_one_sentence(demo: Path) -> None:
     refs = rx.open_references(demo / "sst.v0.json")
     with cluster_of(0) as cluster, pytest.raises(RefexplorerError, match="has no worker"):
-        refs.audit(scheduler=cluster.scheduler_address)
+        audit_in_parts(refs, scheduler=cluster.scheduler_address, terms=SOON)

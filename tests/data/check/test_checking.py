@@ -8,6 +8,8 @@ import pytest
 import refexplorer as rx
 from refexplorer.data.check.target_states import TargetState
 from refexplorer.errors import SourceError
+from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.targets.target_index import TargetIndex
 from tests.helpers.servers import RangeServer
 
 BODY = bytes(1000)
@@ -215,14 +217,16 @@ def test_each_target_of_a_gen_item_with_very_many_keys_is_asked(server: RangeSer
     )
 
 
-def test_targets_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refexplorer.refset.targets.target_index.EVALUATED_KEYS", 100)
+def test_targets_that_are_too_many_are_counted() -> None:
     item = {
         "key": "x/{{i}}.{{j}}",
         "url": "https://host.example/{{i}}",
         "dimensions": {"i": {"stop": 10**6}, "j": {"stop": 50}},
     }
-    checks = rx.open_references({"version": 1, "gen": [item]}).check_targets()
+    refs = rx.open_references({"version": 1, "gen": [item]})
+    inside = internals(refs)
+    inside.target_index = TargetIndex(inside.opened, evaluated_keys=100)
+    checks = refs.check_targets()
     assert len(checks) == checks.total == 100
     assert checks.summary.endswith("as were up to 999,900 further targets of theirs.")
 
@@ -241,7 +245,7 @@ def test_targets_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) 
         (206, {}, "without a Content-Range"),
         (206, {"Content-Range": "bytes 5-5/9"}, "Content-Range: bytes 5-5/9"),
         (206, {"Content-Range": "bytes 0-8/9"}, "its Content-Range has 9"),
-        (416, {"Content-Range": "bytes */9"}, "The file ends before this range (416)"),
+        (416, {"Content-Range": "bytes */9"}, "The server refuses this byte range (416)"),
     ],
 )
 def test_an_answer_that_is_not_of_the_file_is_not_good(

@@ -5,6 +5,10 @@ from __future__ import annotations
 import socket
 import ssl
 import sys
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ import aiohttp
 import fsspec
 import pytest
 import trustme
+from botocore.exceptions import EndpointConnectionError
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
@@ -24,6 +29,7 @@ from refexplorer.spec.core.references import Range, Url
 from tests.helpers.servers import RangeServer, range_server, size_of
 
 BODY = bytes(range(256)) * 8
+CHUNKED = {"Transfer-Encoding": "chunked"}
 
 
 def targets(*allow: str, options: dict[str, Any] | None = None, limit: int = 10**6) -> Targets:
@@ -75,6 +81,162 @@ def test_a_failure_of_the_moment_is_tried_again(
     server.statuses["/f"], server.failures["/f"] = status, 2
     assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
     assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_connection_that_is_reset_is_tried_again(
+    server: RangeServer, file: str, times: int
+) -> None:
+    server.resets["/f"] = times
+    assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    assert server.requests == ["/f"] * (times + 1)
+
+
+def test_a_connection_that_is_always_reset(server: RangeServer, file: str) -> None:
+    server.resets["/f"] = 100
+    said = refusal(targets(server.url), file)
+    assert said.endswith(": the connection ended before all bytes came.")
+
+
+def later(seconds: float) -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize("status", [503, 429])
+@pytest.mark.parametrize("wait", ["1", " 1 ", "a date"])
+def test_a_wait_that_a_server_asks_for(
+    server: RangeServer, file: str, status: int, wait: str
+) -> None:
+    server.statuses["/f"], server.failures["/f"] = status, 1
+    server.waits["/f"] = later(2) if wait == "a date" else wait  # a date has whole seconds
+    assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    first, second = server.times
+    assert second - first >= (0.9 if wait == "a date" else 1)
+
+
+@pytest.mark.parametrize("wait", ["31", "3600", "9" * 5000, "a date"])
+def test_a_wait_that_is_too_long(server: RangeServer, file: str, wait: str) -> None:
+    server.statuses["/f"], server.failures["/f"] = 503, 1
+    server.waits["/f"] = later(3600) if wait == "a date" else wait
+    said = refusal(targets(server.url), file)
+    assert "the server answered 503 Service Unavailable and asks to wait " in said
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("wait", ["", "-5", "1.5", "soon", "0", "Mon, 99 Foo 2020", "²", "past"])
+def test_a_wait_that_is_none(server: RangeServer, file: str, wait: str) -> None:
+    server.statuses["/f"], server.failures["/f"] = 503, 1
+    server.waits["/f"] = later(-3600) if wait == "past" else wait.encode().decode("latin-1")
+    assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+
+
+def test_what_lasts_is_asked_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    assert "could be made" in refusal(targets(url), f"{url}/f")
+
+
+PAST_END = "the range reaches past the end of the file, which has 2,048 bytes."
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_range_past_the_end_of_which_the_size_is_known(
+    server: RangeServer, file: str, together: bool
+) -> None:
+    wanted = {"x/0": Range(file, 2040, 20)} | ({"x/1": Range(file, 2000, 40)} if together else {})
+    found = fetch_many(targets(server.url), wanted)
+    assert str(found["x/0"]).endswith(f"only 8 of 20 bytes were received; {PAST_END}")
+    assert found.get("x/1", BODY[2000:2040]) == BODY[2000:2040]
+    with pytest.raises(FetchError, match="only 8 of 20 bytes were received; the range reaches"):
+        targets(server.url).fetch("x/0", Range(file, 2040, 20))
+
+
+def test_a_short_answer_of_which_no_size_is_known(server: RangeServer, file: str) -> None:
+    server.hides_sizes = True
+    with pytest.raises(FetchError) as caught:
+        targets(server.url).fetch("x/0", Range(file, 2040, 20))
+    said = "only 8 of 20 bytes were received, and the size of the file is not known."
+    assert str(caught.value).endswith(said)
+
+
+def test_a_whole_file_that_is_shorter(server: RangeServer) -> None:
+    server.answers["/f"] = 200, CHUNKED, BODY
+    with pytest.raises(FetchError) as caught:
+        targets(server.url).fetch("x/0", Range(f"{server.url}/f", 2040, 20))
+    assert str(caught.value).endswith(PAST_END)
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({}, "the server refuses this byte range (416)."),
+        ({"Content-Range": "bytes */*"}, "the server refuses this byte range (416)."),
+        ({"Content-Range": "bytes */2048"}, "the server refuses this byte range (416)."),
+        ({"Content-Range": "bytes */²"}, "the server refuses this byte range (416)."),
+        (
+            {"Content-Range": "bytes */9"},
+            "the range begins past the end of the file, which has 9 bytes.",
+        ),
+    ],
+)
+def test_a_range_that_a_server_refuses(
+    server: RangeServer, headers: dict[str, str], said: str
+) -> None:
+    server.answers["/f"] = 416, headers, b""
+    assert refusal(targets(server.url), f"{server.url}/f").endswith(f": {said}")
+
+
+def test_a_server_that_does_not_speak_http() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
+                    connection.close()
+
+        threading.Thread(target=answer, daemon=True).start()
+        said = refusal(targets(url), f"{url}/f")
+        listening.shutdown(socket.SHUT_RDWR)
+    assert said.endswith(": the server sent an answer that is not valid HTTP.")
+
+
+class FailingFiles(fsspec.AbstractFileSystem):  # type: ignore[misc]
+    """A file system whose errors are those that are put here."""
+
+    protocol = "failing"
+    error: Exception
+
+    def cat_file(self, path: str, start: object = None, end: object = None, **_: object) -> bytes:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileNotFoundError(2, "No such file"), "there is no such file"),
+        (PermissionError(13, "Permission denied"), "access is denied"),
+        (IsADirectoryError(21, "Is a directory"), "it is a folder, not a file"),
+        (OSError(5, "Input/output error"), "Input/output error"),
+        (OSError("Bucket is requester pays.\nmore"), "Bucket is requester pays"),
+        (TimeoutError(), "the server did not answer in time"),
+        (ConnectionResetError(104, "reset"), "the connection ended before all bytes came"),
+        (ssl.SSLError(1, "[SSL] wrong version number"), "no secure connection to 127.0.0.1"),
+        (EndpointConnectionError(endpoint_url="http://h"), "Could not connect to the endpoint URL"),
+        (RuntimeError(), "reading failed without a message (RuntimeError)"),
+        (KeyError("Body"), "reading failed unexpectedly (KeyError: 'Body')"),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, Exception) else None,
+)
+def test_the_cause_is_a_sentence(error: Exception, said: str) -> None:
+    fsspec.register_implementation("failing", FailingFiles)
+    FailingFiles.error = error
+    found = refusal(targets("failing://127.0.0.1"), "failing://127.0.0.1/f")
+    assert f"bytes 10 to 14: {said}" in found
+    if not isinstance(error, RuntimeError | KeyError):
+        assert type(error).__name__ not in found
 
 
 def test_a_server_that_goes_on_failing(server: RangeServer, file: str) -> None:
@@ -141,7 +303,6 @@ def test_a_slow_server_may_take_as_long_as_it_needs(server: RangeServer) -> None
 
 PAGE = b"<!DOCTYPE html><title>Log in</title>"
 SPAN = {"Content-Range": f"bytes 10-13/{len(BODY)}"}
-CHUNKED = {"Transfer-Encoding": "chunked"}
 FOREIGN = {
     "gzip": (206, SPAN | {"Content-Encoding": "gzip"}, "(Content-Encoding: gzip)"),
     "x-gzip": (206, SPAN | {"Content-Encoding": "X-GZip"}, "(Content-Encoding: X-GZip)"),

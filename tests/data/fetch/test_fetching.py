@@ -156,6 +156,21 @@ def test_progress_counts_chunks_and_bytes(server: RangeServer, tmp_path: Path) -
 
     fetch_many(targets(server.url), ranges(f"{server.url}/f", 5, 1000, 100_000), advance)
     assert told[-1] == FetchProgress(5, 5, 5000, 5000)
+    assert str(told[-1]) == "5.00 kB of 5.00 kB"
+
+
+def test_progress_does_not_know_the_size_of_a_whole_file(server: RangeServer) -> None:
+    server.files["/f"] = BODY[:1000]
+    told: list[FetchProgress] = []
+    wanted: dict[str, Reference] = {"a": Url(f"{server.url}/f"), "b": Inline("text")}
+
+    def advance(progress: FetchProgress) -> bool:
+        told.append(progress)
+        return True
+
+    fetch_many(targets(server.url), wanted, advance)
+    assert told[-1] == FetchProgress(2, 2, 1004, None)
+    assert str(told[-1]) == "1.00 kB"
 
 
 @pytest.mark.parametrize("many", [False, True])

@@ -93,7 +93,7 @@ def test_objects_are_read_and_described(store: GcsServer) -> None:
     ("url", "offset", "cause"),
     [
         ("gs://open-bucket/none", 0, "there is no such file."),
-        (OPEN, len(BODY), "the file ends before this range (416)."),
+        (OPEN, len(BODY), "the server refuses this byte range (416)."),
         (
             CLOSED,
             0,

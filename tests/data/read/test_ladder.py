@@ -109,7 +109,7 @@ def test_it_asks_before_it_reads(server: RangeServer) -> None:
         (b"not zlib", {"compressor": {"id": "zlib"}}, "zlib", "cannot decode the bytes"),
         (b"abcd1234", {"filters": [{"id": "crc32"}]}, "crc32", "checksum does not match"),
         (b"abcd", {"compressor": {"id": "zfpy"}}, "zfpy", "`pip install zfpy`"),
-        (b"abcd", {"compressor": {"id": "imagecodecs_jpeg"}}, "imagecodecs_jpeg", "imagecodecs`"),
+        (b"abcd", {"compressor": {"id": "wavpack"}}, "wavpack", "`pip install wavpack-numcodecs`"),
         (b"abcd", {"dtype": "<q9"}, "values", "not a valid data type"),
         (b"\x02\x01\x21\x04" + bytes(4), {"compressor": {"id": "blosc"}}, "blosc", "truncated"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +19,83 @@ from tests.helpers.real_sets import ROOT, needs_sets
 IMAGE = np.arange(200 * 150, dtype=">u2").reshape(200, 150)
 
 
-def references(folder: Path, **how: Any) -> Path:
+COLOURS = np.random.default_rng(1).integers(0, 255, (200, 150, 3), "u1")
+
+
+def references(folder: Path, image: np.ndarray = IMAGE, **how: Any) -> Path:
     """Write a picture in tiles of 64 by 64, and references to them."""
-    tifffile.imwrite(folder / "picture.tif", IMAGE, tile=(64, 64), **how)
+    tifffile.imwrite(folder / "picture.tif", image, tile=(64, 64), **how)
     with tifffile.imread(folder / "picture.tif", aszarr=True) as store:
         store.write_fsspec(str(folder / "picture.json"), url="")
     return folder / "picture.json"
 
 
-@pytest.mark.parametrize("compression", [None, "zlib"])
-def test_the_values_are_those_of_the_picture(tmp_path: Path, compression: str | None) -> None:
-    refs = rx.open_references(references(tmp_path, compression=compression))
+WAYS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "zlib": {"compression": "zlib"},
+    "zlib with a predictor": {"compression": "zlib", "predictor": True},
+    "lzw": {"compression": "lzw"},
+    "lzw with a predictor": {"compression": "lzw", "predictor": True},
+    "zstd": {"compression": "zstd"},
+    "packbits": {"compression": "packbits"},
+    "lzma": {"compression": "lzma"},
+    "jpeg": {"compression": "jpeg", "image": COLOURS, "photometric": "rgb"},
+}
+"""What tifffile writes, most of it for codecs that imagecodecs has."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_values_are_those_of_the_picture(tmp_path: Path, way: str) -> None:
+    refs = rx.open_references(references(tmp_path, **WAYS[way]))
     picture: Any = refs.to_zarr()
     values = np.asarray(picture[:])
     assert np.array_equal(values, tifffile.imread(tmp_path / "picture.tif"))
-    assert refs.ladder("0.0").state == "fetched"
+    key = next(key for key in refs if not key.startswith("."))
+    ladder = refs.ladder(key)
+    assert ladder.state == "fetched", ladder.message
+    assert refs.audit(decode="all").summary.good
+    assert {found.code for found in refs.diagnostics} == {"relative-url"}
 
 
-def test_a_codec_of_another_package_is_named(tmp_path: Path) -> None:
-    refs = rx.open_references(references(tmp_path, compression="zlib", predictor=True))
-    picture: Any = refs.to_zarr
-    with pytest.raises(rx.DecodeError, match="`pip install imagecodecs`"):
+ASKS = """
+import sys, numpy, tifffile, refexplorer as rx
+refs = rx.open_references(sys.argv[1])
+{question}
+"""
+
+
+@pytest.mark.child
+@pytest.mark.parametrize(
+    "question",
+    [
+        "assert refs.ladder('0.0').state == 'fetched', refs.ladder('0.0')",
+        "assert refs.audit(decode='all').summary.good",
+        "refs.to_zarr()[:]",
+    ],
+)
+def test_a_process_that_never_heard_of_imagecodecs_registers_them(
+    tmp_path: Path, question: str
+) -> None:
+    path = references(tmp_path, compression="lzw", predictor=True)
+    code = ASKS.format(question=question)
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=300)
+
+
+@pytest.mark.child
+def test_the_code_that_opens_it_registers_them(tmp_path: Path) -> None:
+    path = references(tmp_path, compression="lzw", predictor=True)
+    code = rx.open_references(path).code() + "import numpy\nprint(numpy.asarray(array[:]).sum())"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert ran.stdout.strip() == str(IMAGE.sum()), ran.stderr
+
+
+def test_a_codec_that_no_package_has_is_said(tmp_path: Path) -> None:
+    path = references(tmp_path, compression="lzw")
+    path.write_text(path.read_text().replace("imagecodecs_lzw", "imagecodecs_none"))
+    picture: Any = rx.open_references(path).to_zarr
+    with pytest.raises(
+        rx.DecodeError, match="imagecodecs_none, which the installed imagecodecs lacks"
+    ):
         picture()[:]
 
 

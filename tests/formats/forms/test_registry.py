@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -15,12 +17,14 @@ import pyarrow as pa
 import pytest
 
 import refexplorer as rx
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.errors import FormWarning
 from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
 from refexplorer.formats.documents import read_long, read_whole
-from refexplorer.formats.forms.registry import FORMS, LAST
+from refexplorer.formats.forms.registry import FORMS, LAST, installed_forms
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
-from refexplorer.opening import set_of
+from refexplorer.opening import open_guarded, set_of
 from refexplorer.spec.core.diagnostics import Findings
 
 ROOT = Path(rx.__file__).parents[1]
@@ -124,6 +128,17 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def installing(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder whose packages are installed for this process, as long as the test runs."""
+    monkeypatch.chdir(place)
+    monkeypatch.syspath_prepend(place)
+    installed_forms.cache_clear()
+    yield place
+    installed_forms.cache_clear()
+    sys.modules.pop("pairs_form", None)
+
+
 def test_a_form_of_another_package_opens_as_columns(place: Path) -> None:
     install(place, PAIRS)
     found = answer(
@@ -159,48 +174,31 @@ def test_a_form_of_another_package_opens_as_columns(place: Path) -> None:
     assert "SourceError: bad.pairs has a line that is no pair." in ran.stderr
 
 
-def test_an_exception_of_progress_comes_out_of_a_form(place: Path) -> None:
-    install(place, PAIRS)
-    ran = child(
-        place,
-        """
-        def progress(done, size):
-            raise InterruptedError("enough")
-        try:
-            rx.open_references("set.pairs", progress=progress)
-        except InterruptedError as error:
-            print(error)
-        """,
-    )
-    assert (ran.stdout, ran.stderr) == ("enough\n", "")
+def test_an_exception_of_progress_comes_out_of_a_form(installing: Path) -> None:
+    install(installing, PAIRS)
+
+    def progress(done: int, size: int) -> None:
+        raise InterruptedError("enough")
+
+    with pytest.raises(InterruptedError, match=r"^enough$"):
+        rx.open_references("set.pairs", progress=progress)
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_a_form_that_is_broken_is_named_and_stops_no_other(
-    text: str, place: Path, demo: Path
+    text: str, installing: Path, demo: Path
 ) -> None:
-    install(place, text)
-    sources = [str(demo / name) for name in ("sst.v0.json", "sst.v1.json", "sst.parq")]
-    found = answer(
-        place,
-        f"""
-        import warnings
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            forms = [rx.open_references(source).source.form for source in {sources}]
-            forms.append(rx.open_references({{"a": "x"}}).source.form)
-            try:
-                rx.open_references("set.pairs")
-            except rx.SourceError as error:
-                raised = str(error)
-        said = [[one.category.__name__, str(one.message)] for one in caught]
-        print(json.dumps({{"forms": forms, "said": said, "raised": raised}}))
-        """,
-    )
-    assert found["forms"] == ["V0", "V1", "parquet", "V0"]
-    assert "set.pairs" in found["raised"]
-    assert {category for category, _ in found["said"]} == {"FormWarning"}
-    for _, sentence in found["said"]:
+    install(installing, text)
+    sources = [demo / name for name in ("sst.v0.json", "sst.v1.json", "sst.parq")]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        forms = [rx.open_references(source).source.form for source in (*sources, {"a": "x"})]
+        with pytest.raises(rx.SourceError, match=r"set\.pairs"):
+            rx.open_references("set.pairs")
+    assert forms == ["V0", "V1", "parquet", "V0"]
+    assert {each.category for each in caught} == {FormWarning}
+    for each in caught:
+        sentence = str(each.message)
         assert sentence.startswith("The form pairs ")
         assert sentence.endswith(".")
         assert "\n" not in sentence
@@ -218,21 +216,15 @@ def test_the_command_line_tells_of_it_in_one_line(place: Path) -> None:
 
 @pytest.mark.parametrize("guarded", [False, True])
 def test_what_a_visitor_chose_is_shown_to_forms_that_keep_to_its_files(
-    guarded: bool, place: Path
+    guarded: bool, installing: Path
 ) -> None:
-    install(place, PAIRS, guarded)
-    ran = child(
-        place,
-        """
-        from refexplorer.data.access.policy import AccessPolicy
-        from refexplorer.opening import open_guarded
-        policy = AccessPolicy(None, ["."])
-        refs = open_guarded("set.pairs", policy, rx.Limits())
-        print(refs.source.form)
-        """,
-    )
-    assert ran.stdout == ("pairs\n" if guarded else "")
-    assert guarded or "SpecError" in ran.stderr
+    install(installing, PAIRS, guarded)
+    policy = AccessPolicy(None, ["."])
+    if guarded:
+        assert open_guarded("set.pairs", policy, rx.Limits()).source.form == "pairs"
+    else:
+        with pytest.raises(rx.SpecError):
+            open_guarded("set.pairs", policy, rx.Limits())
 
 
 def test_no_file_chooses_code(place: Path) -> None:

@@ -178,7 +178,7 @@ def test_chunks_missing_at_random_leave_few_items(share: float, left: float) -> 
     assert len(found.gen) < 10
     assert found.size_after < found.size_before * left
     again = rx.open_references(found.document)
-    assert not again.diagnostics
+    assert {one.code for one in again.diagnostics} <= {"readers-differ"}
     assert again["v0x/479.11"] == rx.open_references(v0)["v0x/479.11"]
 
 

@@ -82,6 +82,16 @@ def test_two_files_with_each_others_places() -> None:
     assert found(document(files)) == [("swapped-ranges", "x/1", 1)]
 
 
+def test_a_chunk_with_a_file_of_its_own_changed_places_with_none() -> None:
+    files = {str(n): [f"s3://b/{n // 3}.nc", 40 * (n % 3), 40] for n in range(6)}
+    assert found(document(files | {"4": ["s3://b/7.nc", 40, 40]})) == []
+
+
+def test_an_offset_that_is_wrong_changed_places_with_none() -> None:
+    far = {"2": ["s3://b/f.nc", 130, 40]}  # which overlaps the next chunk, where it would go
+    assert found(document(far)) == []
+
+
 def test_chunks_in_any_other_order_are_as_they_were_written() -> None:
     offsets = [3, 1, 5, 0, 4, 2]
     assert (

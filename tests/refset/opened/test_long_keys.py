@@ -136,7 +136,10 @@ def test_a_key_as_long_as_the_limit_is_kept() -> None:
     kept = {"a" * LONGEST: "x", "é" * (LONGEST // 2): "y"}
     refs = rx.open_references({**kept, "b" * (LONGEST + 1): "z", "é" * (LONGEST // 2) + "a": "z"})
     assert refs.to_v0() == kept
-    assert [found.code for found in refs.diagnostics] == ["key-too-long"] * 2
+    assert [found.code for found in refs.diagnostics if found.severity == "error"] == [
+        "key-too-long",
+        "key-too-long",
+    ]
     assert rx.open_references({"ab": "x", "abc": "y"}, limits=rx.Limits(key_bytes=2)).count == 1
 
 

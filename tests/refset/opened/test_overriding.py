@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.opened import overriding
+from refexplorer.refset.opened.opened_set import OpenedSet, open_document
+from refexplorer.refset.opened.overriding import CompareEffort
 from refexplorer.refset.queries.internals import internals
+from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.document.model import read_document
 
 NUMBERS = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
 ITEMS = st.builds(
@@ -26,6 +29,12 @@ KEYS = st.sampled_from(
 )
 
 
+def opened_with(document: dict[str, Any], effort: CompareEffort) -> tuple[OpenedSet, Findings]:
+    findings = Findings()
+    read = read_document(document, findings=findings)
+    return open_document(read, effort=effort), findings
+
+
 @given(st.lists(ITEMS, min_size=1, max_size=5), st.sets(KEYS), st.sampled_from([0, 1000]))
 def test_the_last_that_makes_a_key_counts_however_they_are_compared(
     items: list[dict[str, Any]], keys: set[str], few: int
@@ -35,14 +44,13 @@ def test_the_last_that_makes_a_key_counts_however_they_are_compared(
         "gen": [item | {"url": f"http://{n}/{{{{i}}}}"} for n, item in enumerate(items)],
         "refs": dict.fromkeys(keys, "explicit"),
     }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overriding, "_FEW_LOOKS", few)
-        refs = rx.open_references(document)
-    assert refs.to_v0() == rx.expand(document).v0
-    assert len(refs) == len(list(refs)) == len(set(refs))
+    opened, findings = opened_with(document, CompareEffort(few_looks=few))
+    listed = [key for key, _ in opened.iterate()]
+    assert dict(opened.v0()) == rx.expand(document).v0
+    assert opened.count == len(listed) == len(set(listed))
     made = sum(len(item["dimensions"]["i"]) * len(item["dimensions"]["j"]) for item in items)
-    remade = [each for each in refs.diagnostics if each.code == "gen-duplicate-key"]
-    assert sum(each.count for each in remade) == made + len(keys) - len(refs)
+    remade = [each for each in findings if each.code == "gen-duplicate-key"]
+    assert sum(each.count for each in remade) == made + len(keys) - opened.count
 
 
 def test_many_items_over_many_references_are_compared_at_once() -> None:
@@ -62,9 +70,7 @@ def test_many_items_over_many_references_are_compared_at_once() -> None:
     assert not [each for each in refs.diagnostics if each.code == "gen-not-checked"]
 
 
-def test_what_would_take_too_long_is_left_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overriding, "_LISTED_KEYS", 0)
-    monkeypatch.setattr(overriding, "_LOOKS", 250)
+def test_what_would_take_too_long_is_left_and_said() -> None:
     gen = [
         {
             "key": "x/{{i}}",
@@ -73,11 +79,12 @@ def test_what_would_take_too_long_is_left_and_said(monkeypatch: pytest.MonkeyPat
         }
         for n in range(9)
     ]
-    refs = rx.open_references({"version": 1, "gen": gen, "refs": {"x/0": "explicit"}})
-    left = [each for each in refs.diagnostics if each.code == "gen-not-checked"]
+    document = {"version": 1, "gen": gen, "refs": {"x/0": "explicit"}}
+    opened, findings = opened_with(document, CompareEffort(listed_keys=0, looks=250))
+    left = [each for each in findings if each.code == "gen-not-checked"]
     assert [each.pointer for each in left] == ["/gen/2"]
-    assert refs["x/0"] == rx.Url("http://h0")
-    assert refs["x/1"] == rx.Url("http://h1")
+    found = dict(opened.v0())
+    assert (found["x/0"], found["x/1"]) == (["http://h0"], ["http://h1"])
 
 
 @pytest.mark.parametrize("size", [400, 1000])

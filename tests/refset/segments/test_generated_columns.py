@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,16 @@ import refexplorer as rx
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.segments.generated_columns import generated_tables
 from refexplorer.refset.segments.segment import Generated
-from refexplorer.spec.gen import key_check
+from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.gen.key_check import Effort, look_at_keys
+
+FAILS_IN_THE_MIDDLE = "{{(i - MIDDLE) * (i - MIDDLE) - 9}}"
+PATTERNS = [*product(["%d", "%02d", "%04d", "%5d"], ["{{i * i}}"]), ("%d", FAILS_IN_THE_MIDDLE)]
 
 
 @pytest.mark.parametrize("start", [-3, 7, 998, 123_456])
-@pytest.mark.parametrize("pattern", ["%d", "%02d", "%04d", "%5d"])
-@pytest.mark.parametrize("offset", ["{{i * i}}", "{{(i - MIDDLE) * (i - MIDDLE) - 9}}"])
-def test_columns_of_one_long_dimension(pattern: str, start: int, offset: str) -> None:
+@pytest.mark.parametrize(("pattern", "offset"), PATTERNS)
+def test_columns_of_one_long_dimension(pattern: str, offset: str, start: int) -> None:
     item = {
         "key": f"é/{{{{'{pattern}' % i}}}}.0", "url": "s3://b/f_{{i // 2}}.nc",
         "length": "{{i * i}}", "offset": offset.replace("MIDDLE", str(start + 2500)),
@@ -71,7 +75,7 @@ def test_an_explicit_key_stands_where_a_generated_one_fails() -> None:
 def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Path) -> None:
     item = {**FAILING, "dimensions": {"i": {"stop": 150_000}}}
     refs = rx.open_references({"version": 1, "gen": [item]})
-    assert [each.code for each in refs.diagnostics] == ["gen-not-checked"]
+    assert [each.code for each in refs.diagnostics] == ["gen-not-checked", "readers-differ"]
     assert "x/500" not in refs
     assert "x/149999" in refs
     with pytest.raises(KeyError, match="fails"):
@@ -82,11 +86,13 @@ def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Pat
         refs.to_json(tmp_path / "refs.json")
 
 
-def test_trying_keys_takes_no_more_steps_than_a_document_may(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(key_check, "TRIED_STEPS", 25_000)
+def test_trying_keys_takes_no_more_steps_than_a_document_may() -> None:
     gen = [{**FAILING, "key": f"x/{n}/{{{{i}}}}"} for n in range(4)]
     refs = rx.open_references({"version": 1, "gen": gen})
-    found = [each.code for each in refs.diagnostics]
+    assert [each.code for each in refs.diagnostics] == ["bad-template"] * 4
+    effort, findings = Effort(steps=25_000), Findings()
+    for number, item in enumerate(internals(refs).generated):
+        look_at_keys(item, effort, f"/gen/{number}", findings)
+    found = [each.code for each in findings]
+    assert found == sorted(found)
     assert set(found) == {"bad-template", "gen-not-checked"}

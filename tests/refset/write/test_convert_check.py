@@ -182,7 +182,7 @@ def test_targets_are_read_once(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["a.json.zst", "a.parq"])
 @pytest.mark.parametrize("kind", ["gen", "parquet"])
 def test_few_blocks_are_held_at_once(tmp_path: Path, name: str, kind: str) -> None:
-    chunks = 500_000
+    chunks = 300_000
     array = V0["s/.zarray"] | {"shape": [chunks], "chunks": [1]}
     item = {"key": "x/{{i}}", "url": "s3://b/{{i // 1000}}", "offset": "{{i}}", "length": "9"}
     document = {

@@ -66,7 +66,9 @@ def test_the_rules_of_fsspec_agree_with_fsspec(case: Case) -> None:
         assert rules[reader].dropped >= real[reader].dropped
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if "reference-spec-reader" in case.fields], ids=str
+)
 def test_the_rules_of_javascript_agree_with_what_was_observed(case: Case) -> None:
     document, written = read_case(case)
     verdict = dialects_of(document, written)[JAVASCRIPT]

@@ -133,3 +133,9 @@ def test_runs_are_what_the_keys_are_one_by_one(
         if item.certain:
             assert [item.find(name) for name, _ in one_by_one] == places
         assert all(len(run.urls) == len(set(run.urls)) for run in found)
+
+
+def test_a_key_of_a_comment_alone_is_empty() -> None:
+    item = {"key": "{# nothing #}", "url": "{# here #}u", "dimensions": {"i": [1, 2]}}
+    document = {"version": 1, "gen": [item]}
+    assert rx.open_references(document).to_v0() == rx.expand(document).v0 == {"": ["u"]}

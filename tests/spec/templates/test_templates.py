@@ -147,6 +147,7 @@ UNTRUE = [
     ("{% set a = f(1) %}{{ a }}", "bad-template", "must be passed by name"),
     ("{% set a = [1][5] %}{{ a }}", "undefined-name", "has no element 5"),
     ("{% set a = [1] %}{{ u.nope }}", "undefined-name", "has no attribute 'nope'"),
+    ("{{ 1 if 'a'.nope else 2 }}", "undefined-name", "has no attribute 'nope'"),
     ("{% set a = nope %}{{ a }}", "undefined-name", "`nope` is not defined"),
     ("{% include 'x' %}", "bad-template", "cannot be evaluated"),
 ]

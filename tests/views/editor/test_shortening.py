@@ -82,9 +82,9 @@ def test_what_is_left_out_is_told() -> None:
 
 def test_a_search_is_stopped_on_the_way() -> None:
     refs = rx.open_references(TEXT.encode())
-    told: list[int] = []
+    told: list[int | None] = []
 
-    def report(done: int, of: int, label: str) -> bool:
+    def report(done: int | None, of: int | None, label: str) -> bool:
         told.append(of)
         return len(told) < 2
 

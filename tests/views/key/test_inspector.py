@@ -94,6 +94,14 @@ def test_what_is_not_there_is_said() -> None:
         assert "nothing" in answer["error"]
 
 
+def test_how_much_of_a_whole_file_is_to_come_is_null(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"12")
+    host = Host(raw_set([str(tmp_path / "f")]), allow=[str(tmp_path)])
+    host.controller.handle({"id": "t:9", "op": "key.ladder", "path": "x/0"})
+    event, _ = host.posted.get(timeout=30)
+    assert event == {"ev": "progress", "id": "t:9", "done": 2, "of": None, "label": "2 B"}
+
+
 def test_a_slow_reading_can_be_stopped(server: RangeServer) -> None:
     server.files["/f"] = bytes(10**6)
     server.dripping.add("/f")

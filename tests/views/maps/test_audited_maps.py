@@ -9,13 +9,13 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.audit.plan import audit_parts
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import ShowGrid, TargetRows
-from refexplorer.views.wire.failure_log import Outcomes
+from refexplorer.views.wire.failure_log import FailureLog
+from tests.helpers.audits import audit_in_parts
 
 WHOLE = ShowGrid(array="sst")
 
@@ -39,23 +39,20 @@ def counts(chunk_map: ChunkMap) -> dict[str, int]:
 
 
 def test_chunks_that_an_audit_found_wanting_are_failed(refs: rx.ReferenceSet) -> None:
-    outcomes = Outcomes()
-    chunk_map = ChunkMap(ViewContext(refs, targets_of(refs), outcomes))
+    failure_log = FailureLog()
+    chunk_map = ChunkMap(ViewContext(refs, targets_of(refs), failure_log))
     assert counts(chunk_map) == {"absent": 1, "range": 13, "failed": 4}
     refs.audit(decode="all")
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
-    outcomes.note("sst", (1, 0, 0), "it was read, too")
+    failure_log.note("sst", (1, 0, 0), "it was read, too")
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
     refs.audit(decode="none")
     assert counts(chunk_map) == {"absent": 1, "range": 11, "failed": 6}
 
 
-def test_targets_have_the_states_of_an_audit(
-    refs: rx.ReferenceSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(audit_parts, "PART_COST", 400)  # a target has several parts
+def test_targets_have_the_states_of_an_audit(refs: rx.ReferenceSet) -> None:
     target_map = TargetMapView(ViewContext(refs, targets_of(refs)))
-    audit = refs.audit(decode="all")
+    audit = audit_in_parts(refs, decode="all")  # a target has several parts
     answer, _ = target_map.rows(TargetRows(start=0, n=10))
     rows = answer.rows
     assert {row.url: row.state for row in rows} == {

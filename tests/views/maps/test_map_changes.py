@@ -73,7 +73,7 @@ def test_visitors_of_a_page_name_no_files() -> None:
 
 def test_a_widget_keeps_its_comparison_for_a_saved_notebook() -> None:
     widget = rx.ChunkGrid(edited(), compare=demo.path("sst.v0.json"), selection="sst")
-    html = widget._still()[0]
+    html = widget._snapshot()[0]
     assert "5 keys differ" in html
     assert "other.nc" in html
 

@@ -45,6 +45,20 @@ def test_scale_and_missing_values_can_be_left_aside() -> None:
     assert raw["minimum"] == -32768
 
 
+def test_missing_values_are_those_of_xarray_where_attributes_disagree() -> None:
+    metadata = {
+        "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|i1", "compressor": None,
+        "filters": None, "order": "C", "fill_value": 0,
+    }  # fmt: skip
+    names = {"_ARRAY_DIMENSIONS": ["t"], "_FillValue": 7}
+    host = Host({".zgroup": {"zarr_format": 2}, "x/.zarray": metadata, "x/.zattrs": names,
+                 "x/0": "\0\1\7\2"})  # fmt: skip
+    _, values = read(host, "x", ":")
+    expected = host.controller.references.to_xarray()["x"].values
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(expected, [np.nan, 1, 7, 2])
+
+
 def test_times_are_times_where_that_is_asked() -> None:
     host = Host(DEMO / "sst.v0.json")
     reading, values = read(host, "time", ":")

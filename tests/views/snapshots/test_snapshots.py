@@ -8,7 +8,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.registry import still_html, still_text
+from refexplorer.views.registry import snapshot_html, snapshot_text
 from refexplorer.views.snapshots.explorer_snapshot import LONGEST
 from tests.helpers.explorer import Host
 from tests.helpers.sets import DEMO, GEN, HOSTILE
@@ -29,7 +29,7 @@ class Inert(HTMLParser):
 def still(refs: rx.ReferenceSet, part: str, selection: str = "") -> str:
     controller = ExplorerController(refs)
     controller.selection = selection
-    html = still_html(controller, part)
+    html = snapshot_html(controller, part)
     Inert().feed(html)
     assert len(html) <= LONGEST
     return html
@@ -70,15 +70,15 @@ def test_overlaps_are_counted() -> None:
 def test_what_was_read_is_kept_as_a_picture() -> None:
     host = Host(DEMO / "sst.v0.json")
     host.read("sst", None, slices=["0", ":", ":"])
-    html = still_html(host.controller, "data")
+    html = snapshot_html(host.controller, "data")
     Inert().feed(html)
     assert "sst[0, :, :]" in html
     assert "14" in html
     assert 'alt="sea surface temperature' in html
     host.read("lat", None)
-    assert "10.25 to 57.75" in still_html(host.controller, "data")
+    assert "10.25 to 57.75" in snapshot_html(host.controller, "data")
     host.read("time", None)
-    assert still_html(host.controller, "data").count("2025-07-03 to 2025-09-28") == 2
+    assert snapshot_html(host.controller, "data").count("2025-07-03 to 2025-09-28") == 2
 
 
 def test_noise_stays_below_the_cap() -> None:
@@ -90,7 +90,7 @@ def test_noise_stays_below_the_cap() -> None:
     }
     host = Host(refs)
     host.read("x", None)
-    html = still_html(host.controller, "explorer")
+    html = snapshot_html(host.controller, "explorer")
     assert "<img" in html
     assert len(html) <= LONGEST
 
@@ -102,7 +102,7 @@ def test_a_file_is_shown_as_text(part: str) -> None:
         html = still(refs, part, key)
         assert "\u202e" not in html
         assert "\x1b" not in html
-    assert "\x1b" not in still_text(ExplorerController(refs), part)
+    assert "\x1b" not in snapshot_text(ExplorerController(refs), part)
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -20,7 +20,7 @@ from refexplorer.views.wire.messages import EXACT, tag_of
 from refexplorer.views.wire.schema import PROTOCOLS, field_notes, requests, schema
 from tests.helpers.explorer import Host
 from tests.helpers.sets import DEMO
-from tests.helpers.wire import Recorder, problems
+from tests.helpers.wire import Recorder, problems, sent_by
 
 PACKAGE = Path(refexplorer.__file__).parent
 WIRE = PACKAGE / "views" / "wire"
@@ -75,6 +75,28 @@ def test_a_message_that_no_model_describes_is_found(said: Message, at_once: bool
     assert not recorder.findings
     recorder.said(said, [], at_once=at_once)
     assert recorder.findings
+
+
+class Sender:
+    """A host that says something of its own."""
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+
+    def send(self, message: Message) -> None:
+        self.sent.append(message)
+
+
+def test_a_message_of_a_host_that_no_model_describes_is_found() -> None:
+    with sent_by(Sender, "send", "Page", lambda message: message) as findings:
+        sender = Sender()
+        sender.send({"ev": "piece", "start": 0})
+        assert not findings
+        for odd in ({"ev": "surprise"}, {"ev": "piece"}, {"ev": "piece", "start": None}):
+            sender.send(odd)
+    assert len(findings) == 3
+    sender.send({"ev": "surprise"})
+    assert (len(findings), len(sender.sent)) == (3, 5)
 
 
 def test_no_message_is_written_by_hand() -> None:

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.registry import still_html
+from refexplorer.views.registry import snapshot_html
 from refexplorer.views.snapshots.explorer_snapshot import complete
 from refexplorer.views.wire.explorer_messages import Code, WriteCode
 from refexplorer.views.wire.notes import SOON
@@ -30,7 +30,7 @@ def test_notes_of_a_large_set_come_when_they_are_asked_for(large: rx.ReferenceSe
     assert hello["notes"] is None
     assert hello["note_count"] is None
     assert host.ask("key.show", path="../odd")["item"]["notes"] is None
-    assert "was not checked for errors yet" in still_html(host.controller, "explorer")
+    assert "was not checked for errors yet" in snapshot_html(host.controller, "explorer")
     assert host.controller.handle({"id": "t:7", "op": "notes"}) == []
     answer, _ = host.answer()
     assert answer["id"] == "t:7"
@@ -43,10 +43,10 @@ def test_notes_of_a_large_set_come_when_they_are_asked_for(large: rx.ReferenceSe
 def test_a_saved_notebook_of_a_large_set_has_everything_when_it_is_made_complete() -> None:
     references = {f"x/{n}": ["f.nc", n, 1] for n in range(SOON + 1)}
     controller = Host(references | {"../odd": "text"}).controller
-    assert "<img" not in still_html(controller, "targets")
+    assert "<img" not in snapshot_html(controller, "targets")
     complete(controller)
-    assert "<details>" in still_html(controller, "explorer")
-    assert "<img" in still_html(controller, "targets")
+    assert "<details>" in snapshot_html(controller, "explorer")
+    assert "<img" in snapshot_html(controller, "targets")
 
 
 def test_what_waits_for_its_turn_can_be_stopped() -> None:
@@ -75,7 +75,7 @@ def test_what_failed_in_one_view_is_marked_in_the_others() -> None:
         refs = rx.open_references(raw_set("abcd", [f"{server.url}/nothing", 0, 4]))
         reads, maps = Host(refs, allow=[server.url]), Host(refs)
         reads.read("x", None)
-    assert maps.posted.get(timeout=30)[0] == {"ev": "outcomes", "array": "x"}
+    assert maps.posted.get(timeout=30)[0] == {"ev": "failures", "array": "x"}
     for host, failed in ((maps, 1), (Host(refs, served=True), 0)):
         host.controller.handle(
             {"id": "t:4", "op": "grid.show", "array": "x", "axes": None, "window": None}

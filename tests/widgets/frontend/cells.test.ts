@@ -59,5 +59,5 @@ test("a size that is not known is not 0", () => {
 });
 
 test("of a sample only what was looked at is said", () => {
-  assert.match(cells.said(picture(SIX, { sampled: true }), [0, 0]), /one looked at: 2 byte range · a\.nc/);
+  assert.match(cells.said(picture(SIX, { sampled: true }), [0, 0]), /one chunk examined: 2 byte range · a\.nc/);
 });

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { extremes, layout, range, slice, thinned } from "../../../refexplorer/frontend/src/preview/slices.ts";
-import type { Reading } from "../../../refexplorer/frontend/src/shared/wire.ts";
+import type { ReadingModel } from "../../../refexplorer/frontend/src/shared/wire.ts";
 
-function reading(shape: number[], coordinates: (number[] | null)[] = []): Reading {
+function reading(shape: number[], coordinates: (number[] | null)[] = []): ReadingModel {
   return {
     shape,
     dimensions: shape.map((_, i) => "tzyx"[i]!),
     coordinates: shape.map((_, i) => ({ name: "tzyx"[i]!, values: coordinates[i] ?? null })),
-  } as Reading;
+  } as ReadingModel;
 }
 
 test("the last two dimensions of more than one value are drawn, the others stepped through", () => {

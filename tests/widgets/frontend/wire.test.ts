@@ -72,3 +72,17 @@ test("buffers come with the answer, events without a question", async () => {
   say({ ev: "progress", id, done: 2 });
   assert.equal(seen.length, 1);
 });
+
+test("a cancel that Python refuses is nobody's failure", async () => {
+  const { sent, say, host } = model();
+  const wire = new Wire(host);
+  const unheard: unknown[] = [];
+  const keep = (reason: unknown) => void unheard.push(reason);
+  process.on("unhandledRejection", keep);
+  wire.cancel("v:1");
+  assert.deepEqual({ ...sent[0], id: "" }, { id: "", op: "cancel", job: "v:1" });
+  say({ id: sent[0]!["id"], error: "There is no operation 'cancel'." });
+  await new Promise((resolve) => setTimeout(resolve));
+  process.off("unhandledRejection", keep);
+  assert.deepEqual(unheard, []);
+});

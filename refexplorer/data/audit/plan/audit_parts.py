@@ -15,15 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.data.audit.plan.merging import Stretch
+from refexplorer.data.audit.plan.merging import Interval
 from refexplorer.data.audit.plan.overlaps import Meetings
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.formats.buffers.arrow import text_column
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
-PART_COST = 100_000
-"""How much a part has to do: each reference counts one, what is asked or decoded more."""
-ASKING_COST = 100
 DECODING_COST = 100
+"""As so many references counts a chunk to be decoded."""
 _FORM = 2
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 
@@ -59,7 +58,7 @@ class Part:
 
     @property
     def fingerprint(self) -> str:
-        """What changes if anything changes that the part depends on."""
+        """A digest of everything that the part depends on."""
         metadata = [[path, dict(array.metadata)] for path, array in sorted(self.arrays.items())]
         digest = blake2b(self.packed, digest_size=16)
         digest.update(json.dumps([_FORM, metadata], default=str).encode())
@@ -67,36 +66,36 @@ class Part:
 
 
 def parts(
-    stretches: Iterable[Stretch],
+    intervals: Iterable[Interval],
     urls: Sequence[str | None],
     arrays: Sequence[ArrayMeta],
-    asking_cost: int = ASKING_COST,
+    sizes: PlanSizes,
 ) -> Iterator[Part]:
     """Yield the parts of an audit, in order, made as they are taken.
 
     Parameters
     ----------
-    stretches
+    intervals
         All references, in order.
     urls, arrays
         The targets and the arrays of the set, as the references number them.
-    asking_cost
-        What a target takes, in references.
+    sizes
+        How large the parts are.
     """
     meetings, number = Meetings(), 0
-    for rows, ranges, following in stretches:
+    for rows, ranges, following in intervals:
         whole = rows.append_column("overlap", pa.array(meetings.of(ranges, following)))
-        for start, stop in _cuts(rows, asking_cost):
+        for start, stop in _cuts(rows, sizes):
             yield _part(number, whole.slice(start, stop - start), urls, arrays)
             number += 1
 
 
-def _cuts(rows: pa.Table, asking_cost: int) -> Iterator[tuple[int, int]]:
+def _cuts(rows: pa.Table, sizes: PlanSizes) -> Iterator[tuple[int, int]]:
     """Yield where parts of about the same cost start and stop."""
     numbers = rows["number"].to_numpy()
     is_new = np.append(True, numbers[1:] != numbers[:-1])
     chosen = rows["chosen"].to_numpy()
-    cost = np.cumsum(1 + asking_cost * is_new + DECODING_COST * chosen) // PART_COST
+    cost = np.cumsum(1 + sizes.asking_cost * is_new + DECODING_COST * chosen) // sizes.part_cost
     bounds = np.flatnonzero(np.append(True, cost[1:] != cost[:-1])).tolist()
     yield from zip(bounds, [*bounds[1:], len(numbers)], strict=True)
 

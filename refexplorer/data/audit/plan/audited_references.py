@@ -39,20 +39,20 @@ class AuditedBlock:
         shape ``(n,)`` int32.
     chunks
         The number of the chunk in its grid, C order; -1 for none, or one outside, ``(n,)`` int64.
-    left_out
-        Keys besides these that have no reference, since their template or record fails.
+    rejected
+        Keys besides these whose template or record fails.
     """
 
     table: Table
     arrays: np.ndarray
     chunks: np.ndarray
-    left_out: int = 0
+    rejected: int = 0
 
     def __len__(self) -> int:
         return self.table.count
 
     def used(self) -> AuditedBlock:
-        """Return what has a target, and the chunks that the set itself holds."""
+        """Return the references with a target, and the chunks that the set itself holds."""
         kinds = self.table.columns.kinds
         rows = np.flatnonzero((kinds == RANGE) | (kinds == URL) | (self.chunks >= 0))
         if len(rows) == len(self):

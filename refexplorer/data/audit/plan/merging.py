@@ -1,4 +1,4 @@
-"""Sorted runs of references merged into one, a stretch at a time.
+"""Sorted runs of references merged into one, an interval at a time.
 
 Each run lies on disk in batches, of which only the first ranges are remembered. Batches are
 read in the order of these: whatever comes before the first range of the next batch is in its
@@ -16,13 +16,11 @@ import pyarrow as pa
 from refexplorer.formats.buffers.arrow import number_column
 from refexplorer.refset.columns.sums import LARGEST
 
-STRETCH_BATCHES = 200
-"""Batches that are read together."""
 END = np.full((3, 1), LARGEST)
 """What comes after all ranges."""
 
 
-class Stretch(NamedTuple):
+class Interval(NamedTuple):
     """Some references that follow each other in the order of `ranges_of`.
 
     Attributes
@@ -42,7 +40,7 @@ class Stretch(NamedTuple):
 
 
 class Batches:
-    """What is remembered of each batch on disk: how it begins, and how it goes on after that.
+    """The first ranges of each batch on disk: its first one, and the first other one.
 
     Parameters
     ----------
@@ -104,8 +102,8 @@ def in_order(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
 
 
 def merged(
-    read: Callable[[int], pa.RecordBatch], batches: Batches, schema: pa.Schema
-) -> Iterator[Stretch]:
+    read: Callable[[int], pa.RecordBatch], batches: Batches, schema: pa.Schema, together: int
+) -> Iterator[Interval]:
     """Yield all references in order.
 
     Parameters
@@ -116,11 +114,13 @@ def merged(
         All batches; those of a run are in order.
     schema
         Of the references.
+    together
+        Batches that are read together.
     """
     numbers, begins, changes = batches.ordered()
     held = schema.empty_table()
-    for start in range(0, len(numbers), STRETCH_BATCHES):
-        stop = start + STRETCH_BATCHES
+    for start in range(0, len(numbers), together):
+        stop = start + together
         loaded = pa.Table.from_batches([read(n) for n in numbers[start:stop].tolist()], schema)
         rows, ranges = in_order(pa.concat_tables([held, loaded]))
         end, following = rows.num_rows, END
@@ -129,7 +129,7 @@ def merged(
             last, held_ranges = ranges[:, end - 1], ranges[:, end:]
             following = _following(last, held_ranges, begins[:, stop:], changes[:, stop:])
         held = rows.slice(end)
-        yield Stretch(rows.slice(0, end), ranges[:, :end], following)
+        yield Interval(rows.slice(0, end), ranges[:, :end], following)
 
 
 def _count_until(ranges: np.ndarray, bound: np.ndarray) -> int:
@@ -146,7 +146,7 @@ def _count_until(ranges: np.ndarray, bound: np.ndarray) -> int:
 def _following(
     last: np.ndarray, held: np.ndarray, begins: np.ndarray, changes: np.ndarray
 ) -> np.ndarray:
-    """Return what comes after `last` among those held and in batches that were not read yet."""
+    """Return the range after `last` among those held and in batches that were not read yet."""
     ties = _count_until(begins, last)  # batches that begin with that very range
     if not ties:
         return begins[:, :1]

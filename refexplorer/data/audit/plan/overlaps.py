@@ -35,7 +35,7 @@ def overlaps(targets: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.nd
 
 
 class Meetings:
-    """Finds the overlaps of very many ranges, a stretch after the other."""
+    """Finds the overlaps of very many ranges, an interval after the other."""
 
     def __init__(self) -> None:
         self._before = np.empty((3, 0), np.int64)

@@ -10,17 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.data.audit.plan.audited_references import AuditedBlock
-from refexplorer.data.audit.plan.merging import Batches, Stretch, in_order, merged
+from refexplorer.data.audit.plan.merging import Batches, Interval, in_order, merged
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.audit.plan.sampling import Sample
 from refexplorer.errors import SourceError
 from refexplorer.formats.buffers.arrow import text_column
 from refexplorer.refset.columns.reference_columns import BASE64, INLINE
 from refexplorer.refset.segments.listing import code_targets
 
-SORTED_ROWS = 1_000_000
-"""References that are sorted together, and written."""
-BATCH_ROWS = 2048
-"""References that are read back at once; of each sorted million one batch may be held."""
 _INT64 = 2**63 - 1
 
 SORTED = pa.schema(
@@ -48,24 +45,27 @@ class Sorter:
         Where they are kept meanwhile.
     sample
         Chooses what is decoded.
+    sizes
+        How many are sorted, and read back, at once.
 
     Attributes
     ----------
     count
         References taken so far.
-    left_out
+    rejected
         Keys that have none, since they fail.
     """
 
-    def __init__(self, folder: Path, sample: Sample) -> None:
+    def __init__(self, folder: Path, sample: Sample, sizes: PlanSizes) -> None:
         self.count = 0
-        self.left_out = 0
+        self.rejected = 0
         self._path = folder / "references.arrow"
         self._sample = sample
+        self._sizes = sizes
         self._codes: dict[str | None, int] = {}
         self._held: list[pa.Table] = []
         self._held_rows = 0
-        self._batches = Batches(BATCH_ROWS)
+        self._batches = Batches(sizes.batch_rows)
         with self._writing():
             self._writer = pa.ipc.new_file(str(self._path), SORTED)
 
@@ -77,20 +77,21 @@ class Sorter:
     def put(self, block: AuditedBlock) -> None:
         """Take references in."""
         self.count += len(block)
-        self.left_out += block.left_out
+        self.rejected += block.rejected
         self._held.append(self._rows(block))
         self._held_rows += len(block)
-        if self._held_rows >= SORTED_ROWS:
+        if self._held_rows >= self._sizes.sorted_rows:
             self._write()
 
-    def stretches(self) -> Iterator[Stretch]:
+    def intervals(self) -> Iterator[Interval]:
         """Yield all references in order, some 10^5 at a time; no more can be put in."""
         self._write()
         with self._writing():
             self._writer.close()
         with pa.OSFile(str(self._path)) as file:
             reader = pa.ipc.open_file(file)
-            yield from merged(reader.get_batch, self._batches, SORTED)
+            together = self._sizes.interval_batches
+            yield from merged(reader.get_batch, self._batches, SORTED, together)
 
     def _write(self) -> None:
         """Write what is held, in order."""

@@ -161,7 +161,7 @@ def report(
     source: str,
     store: ResultStore,
     references: int,
-    left_out: int,
+    rejected: int,
     grids: Mapping[str, tuple[int, ...]],
     unfinished: tuple[str, ...],
     lost: LostFiles,
@@ -176,8 +176,8 @@ def report(
         The finished parts.
     references
         How many the set has.
-    left_out
-        Keys that errors of the set leave out.
+    rejected
+        Keys that errors of the set reject.
     grids
         The grid of chunks of each array.
     unfinished
@@ -193,7 +193,7 @@ def report(
         source=source,
         references=references,
         audited=tally.audited,
-        left_out=left_out,
+        left_out=rejected,
         bytes=tally.bytes,
         targets=tally.targets(),
         states=tally.states(),

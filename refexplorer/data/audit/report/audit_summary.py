@@ -39,7 +39,7 @@ class ArrayAudit:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """The name to call it by."""
         return "(other keys)" if self.path is None else self.path or "(the root array)"
 
     @property
@@ -95,7 +95,7 @@ class AuditSummary:
     references, audited
         How many the set has (chunks, and other keys with a target), and how many were audited.
     left_out
-        Keys that errors of the set leave out, so that they read as the fill value.
+        Rejected keys: an error keeps the reference of each out of the set.
     bytes
         Bytes of the audited byte ranges; what several share counts for each. None if a length does
         not fit into 64 bits.
@@ -155,7 +155,7 @@ class AuditSummary:
 
     @property
     def verdict(self) -> str:
-        """What was found, and by which checks."""
+        """The result, and the checks that led to it."""
         if not self.good:
             return "not as it should be"
         return (
@@ -164,7 +164,7 @@ class AuditSummary:
 
     @property
     def _checked(self) -> str:
-        """What was checked where nothing wrong was found."""
+        """The checks that found nothing wrong."""
         parts = []
         if self.compared:
             ranges = "ranges that could be compared" if self.uncompared else "ranges"
@@ -180,7 +180,7 @@ class AuditSummary:
 
     @property
     def not_checked(self) -> tuple[str, ...]:
-        """What the audit did not check, each in some words."""
+        """The checks that were not made, each in some words."""
         found = []
         if left := self.references - self.audited:
             found.append(counted(left, "reference"))
@@ -210,7 +210,7 @@ class AuditSummary:
         yield f"Not checked: {'; '.join(self.not_checked)}."
 
     def advice(self) -> Iterator[str]:
-        """Yield what was given up, and what would have more audited."""
+        """Yield the parts that were given up, and ways to have more audited."""
         yield from self.unfinished[:SHOWN]
         if self.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in self.grants[:SHOWN])

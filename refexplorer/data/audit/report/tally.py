@@ -33,7 +33,7 @@ COUNTED = (
 
 @dataclass
 class Tally:
-    """What is counted.
+    """The counts of an audit.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def _problem(results: pa.Table, row: int, count: int) -> AuditProblem:
 
 
 def _version(results: pa.Table, row: int) -> tuple[object, ...]:
-    """Return what a store said of a target."""
+    """Return the version of a target as a store told it."""
     (found,) = results.slice(row, 1).select(["target_size", "etag", "modified"]).to_pylist()
     return tuple(found.values())
 

@@ -52,7 +52,7 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 @dataclass(frozen=True)
 class Auditor:
-    """What doing a part needs besides the part; small, so that it can be sent along with each.
+    """Everything a part needs besides itself; small, so that it can be sent along with each.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Auditor:
             for place in np.flatnonzero(numbers >= 0).tolist()
         ]
         wait_for(ask_all(targets, asked), keep_on)
-        found = _Found(rows, codes, answers)
+        found = _Answered(rows, codes, answers)
         chosen = np.flatnonzero(rows["chosen"].to_numpy() & (found.states == GOOD))
         wanted = rows.take(pa.array(chosen))
         return found.table(
@@ -107,7 +107,7 @@ class Auditor:
         )
 
 
-class _Found:
+class _Answered:
     """The references of a part beside what their targets said.
 
     Parameters

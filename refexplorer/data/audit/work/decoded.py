@@ -28,7 +28,7 @@ _DIGEST = 16
 
 
 class DecodedChunk(NamedTuple):
-    """What became of a chunk that was to be decoded.
+    """The result of decoding a chunk.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def decoded(
     limits: Limits,
     keep_on: Callable[[], bool],
 ) -> Iterator[DecodedChunk]:
-    """Yield what becomes of chunks, in order.
+    """Yield the results of decoding chunks, in order.
 
     Parameters
     ----------

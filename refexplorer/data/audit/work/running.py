@@ -26,12 +26,25 @@ from refexplorer.errors import RefexplorerError
 
 WAITING_PARTS = 2
 """Parts that are handed out for each worker thread, so that none waits for the next one."""
-PATIENCE = 30.0
-"""Seconds after which one of the last parts is given to a second worker, too."""
 _SLOWER = 4
 """A part must also take so many times as long as the slowest that is done."""
-CONNECT_SECONDS = 10
-"""To find the scheduler, and a worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterTerms:
+    """How long a cluster is waited for.
+
+    Attributes
+    ----------
+    connect_seconds
+        To find the scheduler, and a worker.
+    patience
+        Seconds after which one of the last parts is given to a second worker, too.
+    """
+
+    connect_seconds: float = 10
+    patience: float = 30
+
 
 Doing = Callable[..., pa.Table]
 """Does a part: takes it, and optionally what says whether to go on. Goes along with each part to
@@ -52,8 +65,8 @@ class Crew:
         How many are done at a time.
     do
         What is run for a part.
-    repeats
-        Whether a part that takes long may be given to a second worker.
+    patience
+        Seconds after which one of the last parts is given to a second worker, too; None: never.
     check
         Raises `RefexplorerError` if nothing that was handed out will ever come back.
     """
@@ -61,7 +74,7 @@ class Crew:
     executor: Executor
     threads: int
     do: Callable[[Part], pa.Table]
-    repeats: bool
+    patience: float | None = None
     check: Callable[[], None] = lambda: None
 
 
@@ -75,14 +88,14 @@ def threads_of(doing: Doing, count: int) -> Iterator[Crew]:
 
     with ThreadPoolExecutor(count, "parts") as executor:
         try:
-            yield Crew(executor, count, do, repeats=False)
+            yield Crew(executor, count, do)
         finally:
             ended.set()
             executor.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
-def workers_of(doing: Doing, scheduler: object) -> Iterator[Crew]:
+def workers_of(doing: Doing, scheduler: object, terms: ClusterTerms) -> Iterator[Crew]:
     """Have the workers of a cluster do the parts.
 
     Parameters
@@ -91,15 +104,17 @@ def workers_of(doing: Doing, scheduler: object) -> Iterator[Crew]:
         Goes with each part, so that it does not matter which workers come and go.
     scheduler
         The address of the scheduler, or a client, which is left open.
+    terms
+        How long it is waited for.
 
     Raises
     ------
     RefexplorerError
         If Dask is not installed, or there is no scheduler, or it has no workers.
     """
-    with _client(scheduler) as client:
+    with _client(scheduler, terms.connect_seconds) as client:
         try:
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            client.wait_for_workers(1, timeout=terms.connect_seconds)
             threads = sum(client.nthreads().values())
         except Exception as error:  # what Dask raises is its own affair
             raise RefexplorerError(
@@ -115,14 +130,14 @@ def workers_of(doing: Doing, scheduler: object) -> Iterator[Crew]:
 
         executor = client.get_executor(pure=False)
         try:
-            yield Crew(executor, max(threads, 1), doing, True, check)
+            yield Crew(executor, max(threads, 1), doing, terms.patience, check)
         finally:
             with suppress(Exception):  # of a cluster that is gone nothing can be taken back
                 executor.shutdown(wait=False)
 
 
 @contextmanager
-def _client(scheduler: object) -> Iterator[Any]:
+def _client(scheduler: object, seconds: float) -> Iterator[Any]:
     """Give a client; Dask has no types that say what it takes."""
     if not isinstance(scheduler, str):
         yield scheduler
@@ -135,7 +150,7 @@ def _client(scheduler: object) -> Iterator[Any]:
         ) from None
     try:
         connect: Any = distributed.Client
-        client = connect(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        client = connect(scheduler, timeout=seconds, set_as_default=False)
     except Exception as error:  # what Dask raises is its own affair
         raise RefexplorerError(
             f"No Dask scheduler answers at {scheduler}: {_first_line(error)}."
@@ -178,7 +193,7 @@ def run(crew: Crew, parts: Iterator[Part], finished: Finished, keep_on: Callable
 
 
 @dataclass
-class _Try:
+class _Attempt:
     """A part that somebody does, and since when."""
 
     part: Part
@@ -191,7 +206,7 @@ class _HandedOut:
     def __init__(self, crew: Crew, finished: Finished) -> None:
         self._crew = crew
         self._finished = finished
-        self._tries: dict[Future[Any], _Try] = {}
+        self._tries: dict[Future[Any], _Attempt] = {}
         self._repeated: set[int] = set()
         self._longest = 0.0
 
@@ -225,7 +240,7 @@ class _HandedOut:
             raise RefexplorerError(
                 f"The work cannot continue: {_first_line(error)}; finished parts are kept."
             ) from error
-        self._tries[future] = _Try(part, monotonic())
+        self._tries[future] = _Attempt(part, monotonic())
 
     def _drop(self, number: int) -> None:
         """Forget other tries of a part."""
@@ -235,9 +250,9 @@ class _HandedOut:
 
     def _repeat_stragglers(self) -> None:
         """Give parts that take very long to a second worker, each once."""
-        if not self._crew.repeats:
+        if self._crew.patience is None:
             return
-        latest = monotonic() - max(PATIENCE, _SLOWER * self._longest)
+        latest = monotonic() - max(self._crew.patience, _SLOWER * self._longest)
         for mine in list(self._tries.values()):
             if mine.begun < latest and mine.part.number not in self._repeated:
                 self._repeated.add(mine.part.number)

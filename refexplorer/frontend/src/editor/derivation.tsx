@@ -16,7 +16,7 @@ export function DerivationPanel({ tracing, jump }: Props) {
   const { derivation, trouble, active } = useStore(tracing);
   if (active < 0 || (derivation === null && trouble === null)) return null;
   return (
-    <section class="derivation" aria-label="How this key came about">
+    <section class="derivation" aria-label="Derivation of this key">
       {derivation === null ? <Blank sentence={trouble!} /> : <Steps derivation={derivation} jump={jump} />}
       <button type="button" class="button close" aria-label="Close" onClick={() => tracing.close()}>✕</button>
     </section>

@@ -7,7 +7,7 @@ import { count, counted } from "../shared/format.ts";
 import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { EditReply, Fix, Help, Mark, Note, Remarks } from "../shared/wire.ts";
+import type { EditReply, Fix, Help, EditorDiagnostic, Note, Remarks } from "../shared/wire.ts";
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
 import { DerivationPanel } from "./derivation.tsx";
 import { Below } from "./below.tsx";
@@ -150,13 +150,13 @@ interface FooterProps {
   reply: EditReply;
   remarks: Remarks | null;
   failure: string | null;
-  jump(mark: Mark): void;
+  jump(mark: EditorDiagnostic): void;
   mend(fix: Fix): void;
 }
 
 function Footer({ reply, remarks, failure, jump, mend }: FooterProps) {
   const { good, sentence, notes, note_count: total } = remarks ?? NOTHING_SAID;
-  const marks = new Map<Note, Mark>(notes.map((mark) => [mark, mark]));
+  const marks = new Map<Note, EditorDiagnostic>(notes.map((mark) => [mark, mark]));
   // The first note says what the sentence says, but for the number of keys, which the header says.
   const isSaid = failure === null && notes.length > 0 && sentence.endsWith(notes[0]!.message);
   return (

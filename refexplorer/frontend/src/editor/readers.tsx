@@ -5,11 +5,11 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Reader } from "../shared/wire.ts";
+import type { ReaderVerdict } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 
-const MARKS: Record<Reader["outcome"], string> = { same: "✓", dropped: "▲", different: "▲", refused: "✕" };
-const CLASSES: Record<Reader["outcome"], string> = {
+const MARKS: Record<ReaderVerdict["outcome"], string> = { same: "✓", dropped: "▲", different: "▲", refused: "✕" };
+const CLASSES: Record<ReaderVerdict["outcome"], string> = {
   same: "",
   dropped: "warning",
   different: "warning",
@@ -19,7 +19,7 @@ const CLASSES: Record<Reader["outcome"], string> = {
 export function Readers({ session }: { session: EditorSession }) {
   const { reply, reader: chosen } = useStore(session);
   const { active } = useStore(session.tracing);
-  const [readers, setReaders] = useState<Reader[] | null>(null);
+  const [readers, setReaders] = useState<ReaderVerdict[] | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   useEffect(() => {
     let isCurrent = true;
@@ -66,7 +66,7 @@ function Panel({ children }: { children: ComponentChildren }) {
   return <section class="derivation readers" aria-label="What other readers make of it">{children}</section>;
 }
 
-function Verdict({ reader: { name, summary, reasons, examples } }: { reader: Reader }) {
+function Verdict({ reader: { name, summary, reasons, examples } }: { reader: ReaderVerdict }) {
   return (
     <>
       <p><b>{name}</b>: {summary}</p>

@@ -4,7 +4,7 @@ import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
 import { Wire } from "../shared/wire.ts";
-import type { Count, EditorRow, EditorWire, EditReply, Help, Reader, Remarks, V0Text } from "../shared/wire.ts";
+import type { Count, EditorRow, EditorWire, EditReply, Help, ReaderVerdict, Remarks, V0Text } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
 import { Shortening } from "./shortening.ts";
 import { Tasks } from "../exercises/tasks.ts";
@@ -172,7 +172,7 @@ export class EditorSession extends Store<EditorState> {
   }
 
   /** What other readers make of the last good text. */
-  async readers(): Promise<Reader[]> {
+  async readers(): Promise<ReaderVerdict[]> {
     return (await this.wire.request("readers")).readers;
   }
 

@@ -2,12 +2,12 @@
 
 import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
-import type { EditorWire, Progress, Shorter } from "../shared/wire.ts";
+import type { EditorWire, JobProgress, Shorter } from "../shared/wire.ts";
 
 export interface ShorteningState {
   /** The id of the search while it runs. */
   job: string | null;
-  progress: Progress | null;
+  progress: JobProgress | null;
   shorter: Shorter | null;
   /** Whether the shorter text is in the editor. */
   taken: boolean;
@@ -46,7 +46,7 @@ export class Shortening extends Store<ShorteningState> {
   /** Stops the search; what it found until now is of no use. */
   cancel(): void {
     const { job } = this.state;
-    if (job !== null) void this.wire.request("cancel", { job });
+    if (job !== null) this.wire.cancel(job);
   }
 
   /** Puts the shorter text into the editor, or the one that was there before it. */
@@ -61,7 +61,7 @@ export class Shortening extends Store<ShorteningState> {
     }
   }
 
-  private progress(message: Progress): void {
+  private progress(message: JobProgress): void {
     if (message.id === this.state.job) this.set({ progress: message });
   }
 }

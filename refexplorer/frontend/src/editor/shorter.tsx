@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { count, counted } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
+import { measured } from "../shared/waiting.ts";
 import type { Shorter } from "../shared/wire.ts";
 import type { Shortening } from "./shortening.ts";
 
@@ -18,7 +19,7 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
     <section class="derivation shorter" aria-label="A shorter V1">
       {job !== null && (
         <p class="shorter-line" role="status">
-          <progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="Searching" />
+          <progress {...measured(progress)} aria-label="Searching" />
           <span>{progress?.label ?? "Looking for templates and progressions …"}</span>
           <button type="button" class="button" onClick={() => shortening.cancel()}>Cancel</button>
         </p>
@@ -30,7 +31,7 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
           {taken ? (
             <>
               <button type="button" class="button" onClick={() => shortening.put(false)}>Put the old text back</button>
-              <span role="status">Replaced by a text that makes the same references.</span>
+              <span role="status">Replaced by a shorter text with the same references.</span>
             </>
           ) : (
             <button type="button" class="button main-button" onClick={() => shortening.put(true)}>Replace the text</button>

@@ -83,7 +83,7 @@ function Absence({ session: { rows } }: { session: EditorSession }) {
     <div role="row">
       <div role="gridcell">
         {rows.error === null ? (
-          <Blank sentence="This text makes no keys yet." />
+          <Blank sentence="This text has no keys yet." />
         ) : (
           <Blank sentence={rows.error} retry={() => rows.retry()} />
         )}

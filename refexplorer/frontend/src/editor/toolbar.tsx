@@ -68,7 +68,7 @@ async function deliver(way: Way, text: string): Promise<string> {
     save("references.v0.json", text);
     return "";
   }
-  return (await toClipboard(text)) ? "Copied." : "The browser did not let it be copied; save it instead.";
+  return (await toClipboard(text)) ? "Copied." : "The browser refused to copy the text; save it instead.";
 }
 
 function save(name: string, text: string): void {

@@ -79,7 +79,7 @@ function Dimensions({ generators, derivation, go }: DimensionsProps) {
       {generators.length > 1 && (
         <select
           class="field"
-          aria-label="Which item of gen"
+          aria-label="Gen item"
           value={shown.number}
           onChange={(event) => choose(Number(event.currentTarget.value))}
         >

@@ -2,7 +2,7 @@
 
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Listed } from "../shared/wire.ts";
+import type { ListedExercise } from "../shared/wire.ts";
 import type { Tasks } from "./tasks.ts";
 
 interface Props {
@@ -53,7 +53,7 @@ export function TaskPanel({ tasks, write }: Props) {
 }
 
 interface ChoiceProps {
-  all: Listed[];
+  all: ListedExercise[];
   solved: string[];
   chosen: string;
   choose(name: string): void;

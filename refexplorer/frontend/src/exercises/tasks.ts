@@ -1,14 +1,14 @@
 /** The exercises: which there are, which is open, and which were solved. */
 
 import { Store } from "../shared/store.ts";
-import type { EditorWire, EditReply, Listed, Result, Task } from "../shared/wire.ts";
+import type { EditorWire, EditReply, ListedExercise, Result, Task } from "../shared/wire.ts";
 
 /** Where the page keeps what was solved; a notebook has a trait for it. */
 const STORED = "refexplorer-exercises";
 
 export interface TasksState {
   /** Empty where the editor is no exercise. */
-  all: Listed[];
+  all: ListedExercise[];
   task: Task | null;
   result: Result | null;
   solved: string[];
@@ -31,7 +31,7 @@ export class Tasks extends Store<TasksState> {
     this.opened = opened;
   }
 
-  list(all: Listed[]): void {
+  list(all: ListedExercise[]): void {
     this.set({ all, solved: this.isKept ? stored() : [] });
   }
 

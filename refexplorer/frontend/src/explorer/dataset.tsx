@@ -15,7 +15,7 @@ export function Dataset({ session }: { session: ExplorerSession }) {
   useEffect(() => void session.describe(), [session]);
   return (
     <section>
-      <h3>As xarray sees it, from metadata alone</h3>
+      <h3>As opened by xarray, from the metadata alone</h3>
       {dataset === null && <p class="quiet">Opening the metadata …</p>}
       <Waited waiting={session.describing} />
       {dataset?.sentence && <p class="prose quiet"><Sentence text={dataset.sentence} /></p>}

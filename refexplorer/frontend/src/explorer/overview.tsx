@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { count, counted, extent, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Facts, Hello, Note } from "../shared/wire.ts";
+import type { SetFacts, Hello, Note } from "../shared/wire.ts";
 import { Waited } from "../shared/asking.tsx";
 import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
@@ -16,11 +16,11 @@ interface Props {
 }
 
 const FORMS: Record<string, string> = {
-  V0: "a version 0 reference set: each key with its reference written out",
-  V1: "a version 1 reference set: references with templates, and keys that are generated",
-  parquet: "a parquet reference set: references in columns, one folder for each array",
-  Icechunk: "a snapshot of an Icechunk repository: chunks in manifests, one set of them for each array",
-  VirtualiZarr: "a set of references that VirtualiZarr holds in memory",
+  V0: "a version 0 reference set, in which every reference is written out",
+  V1: "a version 1 reference set, with templates and generated keys",
+  parquet: "a parquet reference set, with a folder of record files for each array",
+  Icechunk: "a snapshot of an Icechunk repository, with the references of its chunks in manifests",
+  VirtualiZarr: "a virtual dataset of VirtualiZarr, held in memory",
 };
 
 export function Overview({ session, hello }: Props) {
@@ -28,14 +28,14 @@ export function Overview({ session, hello }: Props) {
   return (
     <>
       <section>
-        <h3>What this is</h3>
+        <h3>About this set</h3>
         <p class="prose">
           <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}. {howMuch(facts)}
         </p>
       </section>
       {Number(facts.keys) > 0 && (
         <section>
-          <h3>How the keys hold their data</h3>
+          <h3>Kinds of references</h3>
           <KindTable facts={facts} />
         </section>
       )}
@@ -47,15 +47,15 @@ export function Overview({ session, hello }: Props) {
 }
 
 /** How much there is, in a sentence or two. */
-function howMuch(facts: Facts): string {
+function howMuch(facts: SetFacts): string {
   const { keys, arrays, targets } = facts;
   if (Number(keys) === 0) return "It has no keys.";
   const what = counted(keys, "key") + (Number(arrays) > 0 ? ` of ${counted(arrays, "array")}` : "");
   const size = extent(facts);
-  if (Number(targets) === 0 && size !== null) return `It maps ${what} to ${size}, all of it in the set itself.`;
+  if (Number(targets) === 0 && size !== null) return `It maps ${what} to ${size}, all of it stored in the set itself.`;
   const where = `${size ?? "bytes"} in ${counted(targets, "target")}`;
-  const unknown = size === null ? " How many bytes is not known: the length of each key would have to be computed." : "";
-  return `It maps ${what} to ${where}.${unknown} Nothing is read from them until you ask.`;
+  const unknown = size === null ? " The number of bytes is not known, since the length of every key would have to be computed." : "";
+  return `It maps ${what} to ${where}.${unknown} No target is read until you ask for it.`;
 }
 
 /** What is odd about the set: each note leads to the key that it names, or shows its text. */
@@ -73,7 +73,7 @@ function SetNotes({ session, hello }: Props) {
     <section>
       <h3>{total === 0 ? "Notes" : counted(total, "note")}</h3>
       {total === 0 ? (
-        <p class="prose quiet">Nothing odd was found in the references. Their targets were not read.</p>
+        <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
       ) : (
         <Notes notes={notes} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} />
       )}
@@ -108,11 +108,11 @@ function Sought({ session }: { session: ExplorerSession }) {
     <section>
       <h3>Notes</h3>
       {notesError === null ? (
-        <p class="prose quiet">Looking for what is odd about this set …</p>
+        <p class="prose quiet">Checking the references …</p>
       ) : (
         <p class="prose quiet">
           <Sentence text={notesError} />{" "}
-          <button type="button" class="button" onClick={() => session.seekNotes()}>Look for what is odd</button>
+          <button type="button" class="button" onClick={() => session.seekNotes()}>Check the references</button>
         </p>
       )}
       <Waited waiting={session.seeking} />
@@ -120,7 +120,7 @@ function Sought({ session }: { session: ExplorerSession }) {
   );
 }
 
-function KindTable({ facts }: { facts: Facts }) {
+function KindTable({ facts }: { facts: SetFacts }) {
   const all = Math.max(1, Number(facts.keys));
   return (
     <table class="kinds">

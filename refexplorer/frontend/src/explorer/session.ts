@@ -4,7 +4,7 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
-import type { Count, ExplorerWire, Hello, Item, Note, Row } from "../shared/wire.ts";
+import type { Count, ExplorerWire, Hello, PathItem, Note, Row } from "../shared/wire.ts";
 import { Comparing } from "../maps/comparing.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import { keep, kept } from "./layout.ts";
@@ -59,7 +59,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
       this.wire.on("code", ({ code }) => this.set({ code })),
       this.wire.on("opened", () => void this.reopen()),
-      this.wire.on("outcomes", ({ array }) => this.maps.refresh(array)),
+      this.wire.on("failures", ({ array }) => this.maps.refresh(array)),
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
@@ -281,7 +281,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   }
 
   /** All that is known of a key, for one that may not be the selected one. */
-  async itemOf(path: string): Promise<Item> {
+  async itemOf(path: string): Promise<PathItem> {
     const { item } = this.state;
     return item?.path === path ? item : (await this.wire.request("key.show", { path })).item;
   }

@@ -1,6 +1,6 @@
 /** What the explorer shows, in the words of its views, its search and its state. */
 
-import type { DatasetView, Hello, Item, Kind } from "../shared/wire.ts";
+import type { DatasetView, Hello, PathItem, Kind } from "../shared/wire.ts";
 
 /** A part of the explorer, as Python's registry describes it. */
 export interface PartRecord {
@@ -26,7 +26,7 @@ export interface ExplorerState {
   /** The name of the part that is shown beside the tree. */
   tab: string;
   selection: string;
-  item: Item | null;
+  item: PathItem | null;
   itemError: string | null;
   /** The row that the keyboard is on. */
   active: number;

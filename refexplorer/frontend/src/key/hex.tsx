@@ -35,7 +35,7 @@ export function Hex({ block: { data, start, total: size }, cursor, move }: Props
         ref={grid}
         role="grid"
         tabIndex={0}
-        aria-label={`Bytes from ${count(page)} on, of ${count(total)}`}
+        aria-label={`Bytes from offset ${count(page)}, of ${count(total)}`}
         aria-busy={bytes.length === 0}
         aria-rowcount={Math.ceil(total / ACROSS)}
         aria-colcount={ACROSS + 2}

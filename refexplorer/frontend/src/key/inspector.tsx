@@ -8,7 +8,7 @@ import { isPlain } from "../shared/escaping.ts";
 import { bytes, count, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { ArrayItem, Count, Item } from "../shared/wire.ts";
+import type { ArrayItem, Count, PathItem } from "../shared/wire.ts";
 import { Failure, Outcome } from "../shared/asking.tsx";
 import { Hex } from "./hex.tsx";
 import { BLOCK, type KeyDetails } from "./keydetails.ts";
@@ -25,7 +25,7 @@ export function Inspector({ session }: { session: ExplorerSession }) {
   return <Shown key={item.path} session={session} item={item} />;
 }
 
-function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
+function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) {
   const { details } = session;
   useEffect(() => {
     details.look(item.path);
@@ -55,7 +55,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: Item }) {
   );
 }
 
-function Reference({ item, details }: { item: Item; details: KeyDetails }) {
+function Reference({ item, details }: { item: PathItem; details: KeyDetails }) {
   return (
     <section>
       <dl class="facts">
@@ -97,19 +97,19 @@ function isWeb(url: string): boolean {
 function Derivation({ details }: { details: KeyDetails }) {
   const { explained } = useStore(details);
   if (explained === null) {
-    return <button type="button" class="button" onClick={() => details.explain()}>How it came about</button>;
+    return <button type="button" class="button" onClick={() => details.explain()}>Show derivation</button>;
   }
   if (explained.error !== null) return <Failure sentence={explained.error} />;
   if (explained.answer === null) return <p class="quiet" role="status">Looking it up …</p>;
   return (
-    <section class="came" aria-label="How this key came about">
-      <h3>How it came about, from {explained.answer.origin}</h3>
+    <section class="came" aria-label="Derivation of this key">
+      <h3>Derivation, from {explained.answer.origin}</h3>
       <DerivationSteps steps={explained.answer.steps} />
     </section>
   );
 }
 
-function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
+function Bytes({ item, details }: { item: PathItem; details: KeyDetails }) {
   const { block, cursor } = useStore(details);
   const isHere = item.kind === "inline" || item.kind === "base64";
   return (
@@ -128,7 +128,7 @@ function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
         >
           {(answer) =>
             answer.state === "failed" ? (
-              <Failure sentence={answer.message ?? "They could not be read."} />
+              <Failure sentence={answer.message ?? "The bytes could not be read."} />
             ) : (
               <Hex block={answer} cursor={cursor} move={(next) => details.moveTo(next)} />
             )
@@ -140,8 +140,8 @@ function Bytes({ item, details }: { item: Item; details: KeyDetails }) {
 }
 
 /** What the first look at the bytes reads. */
-function amount({ length }: Item): string {
-  if (length === null) return `Reads the first ${bytes(BLOCK)} at most`;
+function amount({ length }: PathItem): string {
+  if (length === null) return `Reads at most the first ${bytes(BLOCK)}`;
   return Number(length) > BLOCK ? `Reads ${bytes(BLOCK)} of ${bytes(length)}` : `Reads ${bytes(length)}`;
 }
 
@@ -175,10 +175,10 @@ function Code({ details }: { details: KeyDetails }) {
   return (
     <section>
       <div class="section-head">
-        <h3>Python that opens it</h3>
+        <h3>Python code that opens it</h3>
         <Copy text={text} label="Copy Python" />
       </div>
-      {code?.error ? <Failure sentence={code.error} /> : <pre class="text" tabIndex={0} role="region" aria-label="Python that opens it">{text}</pre>}
+      {code?.error ? <Failure sentence={code.error} /> : <pre class="text" tabIndex={0} role="region" aria-label="Python code that opens it">{text}</pre>}
     </section>
   );
 }
@@ -204,10 +204,9 @@ function Text({ text, total }: { text: string; total: number }) {
 }
 
 function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null }) {
-  const { present, left_out } = array;
-  const isCounted = present !== null && left_out !== null;
-  const leftOut = Number(left_out);
-  const missing = isCounted ? less(less(array.chunk_count, present).toString(), left_out) : 0;
+  const { present, rejected } = array;
+  const isCounted = present !== null && rejected !== null;
+  const missing = isCounted ? less(less(array.chunk_count, present).toString(), rejected) : 0;
   return (
     <section>
       <h3>Array {array.path || "/"}</h3>
@@ -219,7 +218,7 @@ function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null
           {by(array.chunks)}, {count(array.chunk_count)} in all
           {!isCounted && <span class="quiet">; how many have a reference is not known</span>}
           {missing > 0 && <span class="absent"> {count(missing)} without a reference</span>}
-          {leftOut > 0 && <span class="bad"> {count(leftOut)} rejected by errors</span>}
+          {Number(rejected) > 0 && <span class="bad"> {count(Number(rejected))} rejected by errors</span>}
         </Line>
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
         <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>

@@ -3,7 +3,7 @@
 import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import type { Asked } from "../shared/waiting.ts";
-import type { BytesPage, Explained, ExplorerOperations, ExplorerWire, LadderReply, Progress } from "../shared/wire.ts";
+import type { BytesPage, KeyExplained, ExplorerOperations, ExplorerWire, LadderReply, JobProgress } from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
@@ -17,7 +17,7 @@ export interface Block extends BytesPage {
 
 export interface KeyState {
   path: string;
-  explained: Asked<Explained> | null;
+  explained: Asked<KeyExplained> | null;
   code: Asked<string> | null;
   block: Asked<Block> | null;
   /** The byte that the cursor is on. */
@@ -92,7 +92,7 @@ export class KeyDetails extends Store<KeyState> {
     const id = this.state[part]?.id;
     if (!id) return;
     this.set({ [part]: null });
-    this.wire.request("cancel", { job: id }).catch(() => undefined);
+    this.wire.cancel(id);
   }
 
   private async ask<P extends Part, K extends keyof Questions>(
@@ -119,7 +119,7 @@ export class KeyDetails extends Store<KeyState> {
     if (asked?.id === id) this.set({ [part]: { ...asked, ...change, id: null, progress: null } });
   }
 
-  private progress(message: Progress): void {
+  private progress(message: JobProgress): void {
     for (const part of ["block", "ladder"] as const) {
       const asked = this.state[part];
       if (asked && asked.id === message.id) {

@@ -1,13 +1,13 @@
 /** The decode ladder: what each step made of the bytes, how long it took, and where it broke. */
 
 import { bytes, count, milliseconds } from "../shared/format.ts";
-import type { LadderReply, Rung } from "../shared/wire.ts";
+import type { LadderReply, RungModel } from "../shared/wire.ts";
 import { Failure } from "../shared/asking.tsx";
 
 const SHOWN = 16;
 
 export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: LadderReply }) {
-  if (rungs.length === 0) return <Failure sentence={message ?? "It could not be read."} />;
+  if (rungs.length === 0) return <Failure sentence={message ?? "The chunk could not be read."} />;
   return (
     <>
       <table class="ladder">
@@ -36,7 +36,7 @@ export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: 
   );
 }
 
-function Step({ rung: { name, size, seconds, head, form, message } }: { rung: Rung }) {
+function Step({ rung: { name, size, seconds, head, form, message } }: { rung: RungModel }) {
   return (
     <tr class={message === null ? "" : "broken"}>
       <th scope="row">{name}</th>

@@ -96,7 +96,7 @@ function several(picture: GridPicture, cell: number): string[] {
   const counts = states.map((state, i) => ({ state, n: perState[i * rows * columns + cell]! }));
   const found = counts.filter(({ n }) => n > 0).map(({ state, n }) => `${count(n)} ${stateName(state)}`);
   const target = picture.target[cell]! < 0 ? "" : (sampled ? "" : "mostly ") + targetOf(picture, cell);
-  return [sampled ? `one looked at: ${found.join(", ")}` : found.join(", "), target, sizeOf(picture, cell)];
+  return [sampled ? `one chunk examined: ${found.join(", ")}` : found.join(", "), target, sizeOf(picture, cell)];
 }
 
 /** The bytes of a cell of several chunks. */

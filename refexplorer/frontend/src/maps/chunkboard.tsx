@@ -77,7 +77,7 @@ export function ChunkBoard({ picture, by, changes, selected, select, zoomTo }: P
 function hint(picture: GridPicture, chosen: Place | null): string {
   if (chosen) return `Selected: ${said(picture, chosen)}`;
   const single = keyOf(picture, [0, 0]) !== null;
-  return `Point at a cell, or move with the arrow keys; a click or Enter ${single ? "selects its chunk" : "looks closer"}.`;
+  return `Point at a cell, or move with the arrow keys; click or press Enter to ${single ? "select its chunk" : "zoom in"}.`;
 }
 
 const MOVES: Record<string, Place> = {

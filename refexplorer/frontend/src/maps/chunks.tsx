@@ -45,7 +45,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
       <Heading grid={grid} />
       <Controls grid={grid} by={by} looks={looks} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
       {grid.rows * grid.columns === 0 ? (
-        <Blank sentence={`${array || "/"} has a length of 0: there are no chunks.`} />
+        <Blank sentence={`${array || "/"} has a dimension of length 0, so it has no chunks.`} />
       ) : (
         <>
           <Others grid={grid} redraw={redraw} />
@@ -84,7 +84,7 @@ function Heading({ grid }: { grid: GridPicture }) {
   const parts = [
     size === "" ? "a single chunk" : `${size} chunks`,
     part ? `${count(total)} of them in view` : "",
-    grid.sampled ? "one chunk of each cell was looked at" : "",
+    grid.sampled ? "one chunk of each cell was examined" : "",
     !grid.sampled && total > 0 && absent === total ? "none of them has a reference" : "",
     !grid.sampled && absent > 0 && absent < total ? `${count(absent)} without a reference` : "",
     Number(grid.outside) > 0 ? `${counted(grid.outside, "reference")} outside the grid` : "",
@@ -228,6 +228,6 @@ function Ramp({ domain, label }: { domain: Span | null; label: string }) {
   useLayoutEffect(() => {
     box.current!.replaceChildren(...(domain ? [ramp(domain, label)] : []));
   }, [domain?.join(), label]);
-  const words = domain ? `Colours from ${bytes(domain[0])} to ${bytes(domain[1])}` : "No chunk has one";
+  const words = domain ? `Colours from ${bytes(domain[0])} to ${bytes(domain[1])}` : "Not known for any chunk";
   return <div class="legend" ref={box} role="img" aria-label={words} />;
 }

@@ -4,7 +4,7 @@ import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import type { ExplorerWire, Grid, Layout, Progress, TargetRow } from "../shared/wire.ts";
+import type { ExplorerWire, Grid, Layout, JobProgress, TargetRow } from "../shared/wire.ts";
 import { Waiting } from "../shared/waiting.ts";
 
 export type Span = [number, number];
@@ -24,7 +24,7 @@ export interface GridPicture extends Omit<Grid, "window" | "steps"> {
 /** A check of all targets: running, or what it found. */
 export interface Check {
   id: string | null;
-  progress: Progress | null;
+  progress: JobProgress | null;
   summary: string | null;
   /** What was not asked, since it may not be read yet. */
   grants: string[];
@@ -117,10 +117,10 @@ export class Maps extends Store<MapsState> {
 
   stopCheck(): void {
     const { check } = this.state;
-    if (check?.id) void this.wire.request("cancel", { job: check.id });
+    if (check?.id) this.wire.cancel(check.id);
   }
 
-  private progress(message: Progress): void {
+  private progress(message: JobProgress): void {
     const { check } = this.state;
     if (check?.id && check.id === message.id) {
       this.set({ check: { ...check, progress: message } });

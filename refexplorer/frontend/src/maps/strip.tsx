@@ -78,7 +78,7 @@ export function StripBoard({ strip, name, selected, select, show }: Props) {
   const hint =
     own >= 0
       ? `Selected: ${said(strip, intervals[own]!, own)}`
-      : `Point at a place, or move with the arrow keys; a click or Enter ${strip.shown ? "selects the range" : "looks closer"}.`;
+      : `Point at the bar, or move with the arrow keys; click or press Enter to ${strip.shown ? "select the range" : "zoom in"}.`;
   return (
     <Board
       label={`Bytes of ${name}: ${summary(strip)}. Arrow keys move, Enter selects, plus and minus zoom.`}

@@ -59,7 +59,7 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
       <h2 class="data-title">{targetName(url)}</h2>
       <p class="caption">{summary(strip)}</p>
       {Number(strip.unlisted) > 0 && (
-        <p class="caption">{count(strip.unlisted)} generated keys are too many to be evaluated; they are left out.</p>
+        <p class="caption">{count(strip.unlisted)} generated keys were not evaluated, since there are too many; they are not shown.</p>
       )}
       {Number(strip.ranges) === 0 ? (
         <Whole strip={strip} select={(key) => session.run(session.reveal(key))} />

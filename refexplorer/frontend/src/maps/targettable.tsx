@@ -93,7 +93,7 @@ function Columns() {
   );
 }
 
-const SOME = "Not all generated keys were evaluated: others may refer to it, too.";
+const SOME = "Not all generated keys were evaluated, so more of them may refer to this target.";
 
 /** With a sign, so that none is told by colour alone. */
 const STATES: Record<TargetRow["state"], string> = {

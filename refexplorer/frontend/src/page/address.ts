@@ -2,6 +2,7 @@
 
 import type { Host, Off } from "../shared/host.ts";
 import type { Place } from "../shared/place.ts";
+import { ask } from "./wire.ts";
 
 const NAMES = ["source", "view", "key", "slice"];
 /** Keys that are chosen sooner after each other than this are one step back, ms. */
@@ -27,7 +28,7 @@ export function followAddress(host: Host): Off {
   };
   const go = () => {
     asked += 1;
-    host.send({ op: "go", address: location.search.slice(1), step: asked });
+    ask(host, "go", { address: location.search.slice(1), step: asked });
   };
   if (`${ours(location.search)}` === "") tell(host.get("place") as Place);
   else go();

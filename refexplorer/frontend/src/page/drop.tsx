@@ -30,7 +30,7 @@ export function Drop({ host, largest, busy }: Props) {
     event.preventDefault();
     setOver(false);
     const item = event.dataTransfer?.items[0];
-    if (item?.webkitGetAsEntry()?.isDirectory) refuse("A folder cannot be dropped: give its path or URL above.");
+    if (item?.webkitGetAsEntry()?.isDirectory) refuse("A folder cannot be dropped; enter its path or URL above instead.");
     else if (!busy) take(event.dataTransfer?.files[0]);
   };
   return (
@@ -40,7 +40,7 @@ export function Drop({ host, largest, busy }: Props) {
         <>
           <button type="button" class="button" disabled={busy} onClick={() => input.current!.click()}>Choose a file</button>
           <p class="quiet">
-            or drop one here, up to {bytes(largest)}. It stays in memory, for you alone, until you leave the page.
+            or drop one here, of at most {bytes(largest)}. It is kept in memory, for you only, until you leave the page.
           </p>
         </>
       ) : (
@@ -75,5 +75,5 @@ function dragged(setOver: (over: boolean) => void) {
 function refusalOf(file: File, largest: number): string | null {
   if (file.size === 0) return `${file.name} is empty.`;
   if (file.size <= largest) return null;
-  return `${file.name} has ${bytes(file.size)}, more than this page takes: give its path or URL above.`;
+  return `${file.name} has ${bytes(file.size)}, more than this page accepts; enter its path or URL above instead.`;
 }

@@ -10,10 +10,11 @@ import { followAddress } from "./address.ts";
 import { useLost } from "./connection.ts";
 import { useShared } from "./shared.ts";
 import { Opening, Start } from "./start.tsx";
+import { ask } from "./wire.ts";
 
 export function Page({ host }: ViewProps) {
-  const view = useShared<string>(host, "view");
-  const notice = useShared<string>(host, "notice");
+  const view = useShared(host, "view");
+  const notice = useShared(host, "notice");
   useEffect(() => followAddress(host), [host]);
   return (
     <div class={`page ${view}`}>
@@ -23,14 +24,14 @@ export function Page({ host }: ViewProps) {
         <span class="space" />
         {view !== "start" && <Opening host={host} />}
         {view !== "start" && (
-          <button type="button" class="button" onClick={() => host.send({ op: "turn", view: "start" })}>Open another set</button>
+          <button type="button" class="button" onClick={() => ask(host, "turn", { view: "start" })}>Open another set</button>
         )}
         <ThemeButton />
       </header>
       {useLost() && (
         <p class="lost" role="alert">
-          The page has lost its server: nothing that you do arrives any more.{" "}
-          <button type="button" class="button" onClick={() => location.reload()}>Load it again</button>
+          The connection to the server was lost, so nothing that you do here takes effect.{" "}
+          <button type="button" class="button" onClick={() => location.reload()}>Reload the page</button>
         </p>
       )}
       {notice !== "" && <p class="notice" role="status"><Sentence text={notice} /></p>}
@@ -41,8 +42,8 @@ export function Page({ host }: ViewProps) {
 
 /** The views of the page, always in the same places; there is something to explore once a set is open. */
 function Navigation({ host, view }: { host: Host; view: string }) {
-  const title = useShared<string>(host, "title");
-  const screens = useShared<{ name: string; label: string }[]>(host, "screens");
+  const title = useShared(host, "title");
+  const screens = useShared(host, "screens");
   return (
     <nav aria-label="Views">
       {screens.map(({ name, label }) => (
@@ -53,7 +54,7 @@ function Navigation({ host, view }: { host: Host; view: string }) {
           data-name={label}
           aria-current={view === name ? "page" : undefined}
           disabled={name === "explorer" && title === ""}
-          onClick={() => host.send({ op: "turn", view: name })}
+          onClick={() => ask(host, "turn", { view: name })}
         >
           {label}
         </button>

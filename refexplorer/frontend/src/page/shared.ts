@@ -1,13 +1,34 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
+import type { Place } from "../shared/place.ts";
+
+export interface OfferedSet {
+  title: string;
+  source: string;
+}
+
+/** What Python and the page share; `Frame` in refexplorer/app/components.py says what each is. */
+interface PageTraits {
+  view: string;
+  screens: { name: string; label: string }[];
+  place: Place;
+  title: string;
+  sets: OfferedSet[];
+  opening: string;
+  /** Bytes that were read, and all; empty while nothing is known of them. */
+  opened: number[];
+  problem: string;
+  notice: string;
+  largest: number;
+}
 
 /** A value that Python and the page share. */
-export function useShared<T>(host: Host, name: string): T {
-  const [value, setValue] = useState(() => host.get(name) as T);
+export function useShared<K extends keyof PageTraits>(host: Host, name: K): PageTraits[K] {
+  const [value, setValue] = useState(() => host.get(name) as PageTraits[K]);
   useLayoutEffect(() => {
-    setValue(host.get(name) as T);
-    return host.onChange(name, (next) => setValue(next as T));
+    setValue(host.get(name) as PageTraits[K]);
+    return host.onChange(name, (next) => setValue(next as PageTraits[K]));
   }, [host, name]);
   return value;
 }

@@ -6,33 +6,29 @@ import { bytes } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
 import { Sentence } from "../shared/parts.tsx";
 import { Drop } from "./drop.tsx";
-import { useShared } from "./shared.ts";
-
-interface OfferedSet {
-  title: string;
-  source: string;
-}
+import { useShared, type OfferedSet } from "./shared.ts";
+import { ask } from "./wire.ts";
 
 export function Start({ host }: { host: Host }) {
-  const title = useShared<string>(host, "title");
-  const problem = useShared<string>(host, "problem");
-  const opening = useShared<string>(host, "opening");
-  const open = (source: string) => host.send({ op: "open", source });
+  const title = useShared(host, "title");
+  const problem = useShared(host, "problem");
+  const opening = useShared(host, "opening");
+  const open = (source: string) => ask(host, "open", { source });
   const busy = opening !== "";
   return (
     <main class="start">
-      <h1>Look into a reference set</h1>
+      <h1>Explore a reference set</h1>
       <p class="quiet lead">
-        A reference set maps Zarr keys to bytes that lie elsewhere. Choose one to browse its keys, see where
-        each leads, draw its data, and edit its templates. Opening reads only the set itself.
+        A reference set maps Zarr keys to bytes in other files. Open one to browse its keys, see what each
+        refers to, plot its data and edit its templates. Opening it reads only the set itself.
       </p>
       <Typed open={open} busy={busy} />
-      <Drop host={host} largest={useShared<number>(host, "largest")} busy={busy} />
+      <Drop host={host} largest={useShared(host, "largest")} busy={busy} />
       {problem !== "" && <p class="failed" role="alert"><span aria-hidden="true">✕</span> <Sentence text={problem} /></p>}
       <Opening host={host} />
-      <Offered sets={useShared<OfferedSet[]>(host, "sets")} open={open} busy={busy} />
+      <Offered sets={useShared(host, "sets")} open={open} busy={busy} />
       {title !== "" && (
-        <button type="button" class="button back" onClick={() => host.send({ op: "turn", view: "explorer" })}>Back to {title}</button>
+        <button type="button" class="button back" onClick={() => ask(host, "turn", { view: "explorer" })}>Back to {title}</button>
       )}
     </main>
   );
@@ -40,8 +36,8 @@ export function Start({ host }: { host: Host }) {
 
 /** What is being opened, and the way to wait no longer. */
 export function Opening({ host }: { host: Host }) {
-  const opening = useShared<string>(host, "opening");
-  const [done, size] = useShared<number[]>(host, "opened");
+  const opening = useShared(host, "opening");
+  const [done, size] = useShared(host, "opened");
   return (
     <div class="quiet opening">
       <span role="status">{opening !== "" && `Opening ${opening} …`}</span>
@@ -51,7 +47,7 @@ export function Opening({ host }: { host: Host }) {
           <span>{bytes(done ?? 0)} of {bytes(size)}</span>
         </>
       )}
-      {opening !== "" && <button type="button" class="button" onClick={() => host.send({ op: "stop" })}>Cancel</button>}
+      {opening !== "" && <button type="button" class="button" onClick={() => ask(host, "stop")}>Cancel</button>}
     </div>
   );
 }
@@ -90,7 +86,7 @@ function Typed({ open, busy }: ChoiceProps) {
 function Offered({ sets, open, busy }: ChoiceProps & { sets: OfferedSet[] }) {
   return (
     <section aria-labelledby="examples">
-      <h2 id="examples">On this page already</h2>
+      <h2 id="examples">Sets offered on this page</h2>
       <ul class="sets">
         {sets.map((set) => (
           <li key={set.source}>

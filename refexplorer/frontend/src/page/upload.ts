@@ -1,7 +1,9 @@
 /** Sends a file in pieces: Python asks for each, so that neither side holds more than it takes. */
 
-import type { Host, Message, Off } from "../shared/host.ts";
+import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
+import type { PieceWanted } from "../shared/wire.ts";
+import { ask, hear } from "./wire.ts";
 
 const PIECE = 2 ** 19;
 
@@ -17,7 +19,7 @@ export class Upload extends Store<UploadState> {
   constructor(host: Host) {
     super({ file: null, sent: 0 });
     this.host = host;
-    this.off = host.onMessage((message) => void this.asked(message));
+    this.off = hear(host, "piece", (event) => void this.send(event));
   }
 
   close(): void {
@@ -26,22 +28,21 @@ export class Upload extends Store<UploadState> {
 
   start(file: File): void {
     this.set({ file, sent: 0 });
-    this.host.send({ op: "upload", name: file.name, size: file.size });
+    ask(this.host, "upload", { name: file.name, size: file.size });
   }
 
   stop(): void {
     this.set({ file: null });
-    this.host.send({ op: "stop" });
+    ask(this.host, "stop");
   }
 
-  private async asked(message: Message): Promise<void> {
+  private async send({ start }: PieceWanted): Promise<void> {
     const { file } = this.state;
-    if (file === null || message["ev"] !== "piece") return;
-    const start = message["start"] as number;
+    if (file === null) return;
     const piece = await file.slice(start, start + PIECE).arrayBuffer();
     if (this.state.file !== file) return;
     const sent = start + piece.byteLength;
     this.set(sent < file.size ? { sent } : { sent, file: null });
-    this.host.send({ op: "piece", piece });
+    ask(this.host, "piece", { piece });
   }
 }

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Item, Plan } from "../shared/wire.ts";
+import type { PathItem, Plan } from "../shared/wire.ts";
 import { Failure, Question, Working } from "../shared/asking.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import type { Job } from "./preview.ts";
@@ -54,10 +54,10 @@ export function Data({ session }: { session: ExplorerSession }) {
   );
 }
 
-function nothing(item: Item | null): string {
+function nothing(item: PathItem | null): string {
   return item === null
     ? "Select an array or a chunk in the tree to read its values."
-    : `${item.path || "/"} belongs to no array: there is nothing to decode. Select an array or a chunk.`;
+    : `${item.path || "/"} is not part of an array, so there is nothing to decode. Select an array or a chunk.`;
 }
 
 function isDone(job: Job | null, plan: Plan): boolean {
@@ -128,7 +128,7 @@ function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps
 
 function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
   const { id, error, reading } = job;
-  if (id !== null) return <Working progress={job.progress} cancel={() => session.run(session.preview.cancel())} />;
+  if (id !== null) return <Working progress={job.progress} cancel={() => session.preview.cancel()} />;
   if (error !== null) return <Failure sentence={error} />;
   if (reading === null) return null;
   if (reading.state === "failed") return <Failure sentence={reading.message ?? "Reading failed."} />;
@@ -140,7 +140,7 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
       {reading.state === "fill" ? (
         <p class="fill-said">
           <span aria-hidden="true" class="hatch" />
-          {reading.message ?? "No reference for this part: it reads as the fill value."}
+          {reading.message ?? "There is no reference for this part, which reads as the fill value."}
         </p>
       ) : (
         reading.message !== null && <p class="caption"><Sentence text={reading.message} /></p>

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { Reading } from "../shared/wire.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 import { heatmap, legend, line, type Figure, type Look, type Marked, type Scheme } from "./plot.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { chunkOf, indexOf, placeOf, placesOf, type Axis } from "./slices.ts";
@@ -15,7 +15,7 @@ const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width
 
 interface Props {
   session: ExplorerSession;
-  reading: Reading;
+  reading: ReadingModel;
   axes: Axis[];
   /** Where along each dimension the slice is. */
   steps: number[];
@@ -79,14 +79,14 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
       <p class="readout" role="status">
         {cursor
           ? said(reading, axes, cursor, places(cursor), values)
-          : figure.current?.omitted || "Point at the picture to read a value; a click selects its chunk."}
+          : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
     </div>
   );
 }
 
 /** The chunks to point out: the selected one, and those that failed in this slice. */
-function marksOf(reading: Reading, [rows, columns]: [Axis, Axis], steps: number[], chosen: number[] | null): Marked[] {
+function marksOf(reading: ReadingModel, [rows, columns]: [Axis, Axis], steps: number[], chosen: number[] | null): Marked[] {
   const failed = reading.lost.filter(({ state }) => state === "failed").map(({ index }) => index.map(Number));
   const all = [...failed.map((index) => ({ index, as: "failed" as const })), ...(chosen ? [{ index: chosen, as: "chosen" as const }] : [])];
   return all.flatMap(({ index, as }) => {
@@ -106,7 +106,7 @@ function Legend({ label, look }: { label: string; look: Look }) {
   return <div class="legend" ref={box} role="img" aria-label={`Colours from ${low} to ${high}`} />;
 }
 
-function labelOf({ name, units, times }: Reading): string {
+function labelOf({ name, units, times }: ReadingModel): string {
   return units && !times ? `${name} (${units})` : name;
 }
 
@@ -127,7 +127,7 @@ function stepped(cursor: number[] | null, key: string, axes: Axis[]): number[] |
 }
 
 /** A value in words: where it stands, what it is, its index and its chunk. */
-function said(reading: Reading, axes: Axis[], cursor: number[], places: number[], values: Float64Array): string {
+function said(reading: ReadingModel, axes: Axis[], cursor: number[], places: number[], values: Float64Array): string {
   const where = axes.map((axis, i) => `${axis.name} ${placeOf(axis, cursor[i]!)}`).join(", ");
   const number = values[axes.length === 2 ? cursor[0]! * axes[1]!.size + cursor[1]! : cursor[0]!]!;
   const index = indexOf(reading, places);
@@ -137,7 +137,7 @@ function said(reading: Reading, axes: Axis[], cursor: number[], places: number[]
   return `${where}: ${text} · index ${index.join(", ")} · ${key}`;
 }
 
-function amount({ units, times }: Reading, number: number): string {
+function amount({ units, times }: ReadingModel, number: number): string {
   if (Number.isNaN(number)) return "missing";
   return times ? moment(number) : `${value(number)}${units ? ` ${units}` : ""}`;
 }

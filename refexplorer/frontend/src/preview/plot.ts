@@ -71,7 +71,7 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
     },
     omitted:
       drawn.length < values.length
-        ? `drawn by the lowest and the highest of each ${Math.round((2 * values.length) / drawn.length)} values`
+        ? `drawn by the minimum and maximum of every ${Math.round((2 * values.length) / drawn.length)} values`
         : "",
   };
 }
@@ -118,7 +118,7 @@ export function heatmap(values: Float64Array, axes: [Axis, Axis], look: Look): F
       const column = indexAt(invertX(x), columns);
       return row === null || column === null ? null : [row, column];
     },
-    omitted: every > 1 ? `every ${every}th value is drawn` : "",
+    omitted: every > 1 ? `one of every ${every} values is drawn` : "",
   };
 }
 

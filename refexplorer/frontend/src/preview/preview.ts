@@ -3,15 +3,15 @@
 import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { Plan, Progress, Reading, ExplorerWire } from "../shared/wire.ts";
+import type { Plan, JobProgress, ReadingModel, ExplorerWire } from "../shared/wire.ts";
 
 /** What is being read or was read. */
 export interface Job {
   array: string;
   slices: string[];
   id: string | null;
-  progress: Progress | null;
-  reading: Reading | null;
+  progress: JobProgress | null;
+  reading: ReadingModel | null;
   values: Float64Array | null;
   error: string | null;
 }
@@ -98,10 +98,10 @@ export class Preview extends Store<PreviewState> {
     }
   }
 
-  async cancel(): Promise<void> {
+  cancel(): void {
     const { job } = this.state;
     this.set({ job: null });
-    if (job?.id) await this.wire.request("cancel", { job: job.id });
+    if (job?.id) this.wire.cancel(job.id);
   }
 
   private async ask(wish: Wish): Promise<void> {
@@ -117,7 +117,7 @@ export class Preview extends Store<PreviewState> {
     }
   }
 
-  private progress(message: Progress): void {
+  private progress(message: JobProgress): void {
     const { job } = this.state;
     if (job && job.id === message.id) {
       this.set({ job: { ...job, progress: message } });

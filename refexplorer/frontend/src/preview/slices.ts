@@ -1,7 +1,7 @@
 /** From the values of a reading to the line or the picture that is drawn. */
 
 import { count, moment, value } from "../shared/format.ts";
-import type { Reading } from "../shared/wire.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 
 export interface Axis {
   /** Which dimension of the array. */
@@ -21,7 +21,7 @@ export interface Layout {
 }
 
 /** @param wanted - Dimensions to draw; by default the last two of more than one value. */
-export function layout(reading: Reading, wanted: number[] = []): Layout {
+export function layout(reading: ReadingModel, wanted: number[] = []): Layout {
   const axes = reading.shape.map((size, dimension) => {
     const at = evenly(reading.coordinates[dimension]?.values ?? null, size);
     const times = at !== null && reading.coordinates[dimension]!.times;
@@ -51,7 +51,7 @@ export function placeOf(axis: Axis, index: number): string {
 /** Values of the drawn dimensions, C order, at the given step of every other dimension. */
 export function slice(
   values: Float64Array,
-  reading: Reading,
+  reading: ReadingModel,
   { drawn }: Layout,
   steps: number[],
 ): Float64Array {
@@ -117,18 +117,18 @@ export function range(values: Float64Array): [number, number] | null {
 }
 
 /** Index in the array of a place in the values, one for each dimension. */
-export function indexOf({ region }: Reading, places: number[]): number[] {
+export function indexOf({ region }: ReadingModel, places: number[]): number[] {
   return places.map((place, dimension) => Number(region[dimension]![0]) + place * Number(region[dimension]![2]));
 }
 
 /** The chunk that an element of the array is in. */
-export function chunkOf({ chunk_shape, key_start, separator }: Reading, index: number[]): { key: string; index: number[] } {
+export function chunkOf({ chunk_shape, key_start, separator }: ReadingModel, index: number[]): { key: string; index: number[] } {
   const chunk = index.map((at, dimension) => Math.floor(at / Number(chunk_shape[dimension])));
   return { key: key_start + chunk.join(separator), index: chunk };
 }
 
 /** First and last place, the last not included, that a chunk has in the values, per dimension. */
-export function placesOf({ region, chunk_shape, shape }: Reading, chunk: number[]): [number, number][] {
+export function placesOf({ region, chunk_shape, shape }: ReadingModel, chunk: number[]): [number, number][] {
   return chunk.map((number, dimension) => {
     const [start, , step] = region[dimension]!.map(Number) as [number, number, number];
     const size = Number(chunk_shape[dimension]);

@@ -3,13 +3,13 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { count, moment, value } from "../shared/format.ts";
-import type { Reading } from "../shared/wire.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 import { histogram } from "./plot.ts";
 import { figures } from "./slices.ts";
 import { useWidth } from "../shared/width.ts";
 
 interface Props {
-  reading: Reading;
+  reading: ReadingModel;
   /** Of the slice, and of everything that came. */
   values: Float64Array;
   all: Float64Array;

@@ -1,14 +1,14 @@
 /** Values as a table: numbers of the drawn slice, or texts. */
 
 import { count, counted, moment, value } from "../shared/format.ts";
-import type { Reading } from "../shared/wire.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 import { placeOf, type Axis } from "./slices.ts";
 
 const ROWS = 200;
 const COLUMNS = 40;
 
 interface NumbersProps {
-  reading: Reading;
+  reading: ReadingModel;
   axes: Axis[];
   /** Of the axes, C order. */
   values: Float64Array;
@@ -50,7 +50,7 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
   );
 }
 
-export function TextTable({ reading }: { reading: Reading }) {
+export function TextTable({ reading }: { reading: ReadingModel }) {
   const texts = reading.texts ?? [];
   const total = reading.shape.reduce((product, size) => product * size, 1);
   return (

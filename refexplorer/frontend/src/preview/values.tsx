@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { count, counted, moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { Reading } from "../shared/wire.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 import { Drawing } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import { SCHEMES, type Scheme } from "./plot.ts";
@@ -18,7 +18,7 @@ type Mode = keyof typeof MODES;
 
 interface Props {
   session: ExplorerSession;
-  reading: Reading;
+  reading: ReadingModel;
   values: Float64Array | null;
 }
 
@@ -71,7 +71,7 @@ export function Values({ session, reading, values }: Props) {
 const LINEAR = { line: "Line", table: "Table", statistics: "Statistics" } as const;
 
 /** The same for every slice, so that stepping through them compares like with like. */
-function domainOf(reading: Reading, values: Float64Array, limits: [string, string]): [number, number] | null {
+function domainOf(reading: ReadingModel, values: Float64Array, limits: [string, string]): [number, number] | null {
   const found = range(values);
   if (found === null) return null;
   const { minimum, maximum } = reading;
@@ -81,13 +81,13 @@ function domainOf(reading: Reading, values: Float64Array, limits: [string, strin
   return low === high ? [low - 0.5, high + 0.5] : [Math.min(low, high), Math.max(low, high)];
 }
 
-function only(values: Float64Array, { state, times }: Reading): string {
+function only(values: Float64Array, { state, times }: ReadingModel): string {
   const text = times ? moment(values[0]!) : value(values[0]!);
   if (state === "fill") return `${text} everywhere`;
   return values.length === 1 ? text : `${counted(values.length, "value")}, none of them a number`;
 }
 
-function Caption({ reading }: { reading: Reading }) {
+function Caption({ reading }: { reading: ReadingModel }) {
   const { name, units, minimum, maximum, missing, chunks, seconds, shape, dtype, times } = reading;
   const say = times ? moment : value;
   const parts = [

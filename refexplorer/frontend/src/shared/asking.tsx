@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 
 import { Sentence } from "./parts.tsx";
 import { useStore } from "./store.ts";
-import type { Progress } from "./wire.ts";
-import type { Asked, Waiting } from "./waiting.ts";
+import type { JobProgress } from "./wire.ts";
+import { measured, type Asked, type Waiting } from "./waiting.ts";
 
 /** What an answer says of the access that it needs. */
 interface Answer {
@@ -42,16 +42,16 @@ interface QuestionProps {
 export function Question({ sentence, grant, allow }: QuestionProps) {
   return (
     <div class="ask" role="group" aria-label="Access">
-      <p><Sentence text={sentence ?? "These bytes may not be read yet."} /></p>
+      <p><Sentence text={sentence ?? "Access to these bytes has not been allowed yet."} /></p>
       <button type="button" class="button main-button" onClick={() => allow(grant)}>Allow {grant}</button>
     </div>
   );
 }
 
-export function Working({ progress, cancel }: { progress: Progress | null; cancel(): void }) {
+export function Working({ progress, cancel }: { progress: JobProgress | null; cancel(): void }) {
   return (
     <div class="working" role="status">
-      <progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="Reading" />
+      <progress {...measured(progress)} aria-label="Reading" />
       <span>{progress?.label ?? "Reading …"}</span>
       <button type="button" class="button" onClick={cancel}>Cancel</button>
     </div>

@@ -1,6 +1,6 @@
 /** Numbers and names as people read them. */
 
-import type { Count, Facts, Kind, NodeType, Severity } from "./wire.ts";
+import type { Count, SetFacts, Kind, NodeType, Severity } from "./wire.ts";
 
 export const KINDS: Kind[] = ["inline", "base64", "url", "range"];
 export const KIND_NAMES: Record<Kind, string> = {
@@ -54,7 +54,7 @@ export function milliseconds(seconds: number): string {
 export const NOT_KNOWN = "not known";
 
 /** "57.3 kB and 2 whole files of unknown size"; null where the size is not known. */
-export function extent({ bytes: size, kinds }: Facts): string | null {
+export function extent({ bytes: size, kinds }: SetFacts): string | null {
   if (size === null) return null;
   return Number(kinds.url) === 0 ? bytes(size) : `${bytes(size)} and ${counted(kinds.url, "whole file")} of unknown size`;
 }

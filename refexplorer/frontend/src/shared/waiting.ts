@@ -2,7 +2,7 @@
 
 import type { Off } from "./host.ts";
 import { Store } from "./store.ts";
-import type { ExplorerOperations, ExplorerWire, Progress, Reply } from "./wire.ts";
+import type { ExplorerOperations, ExplorerWire, JobProgress, Reply } from "./wire.ts";
 
 /** Milliseconds before there is anything to see. */
 const MOMENT = 700;
@@ -10,17 +10,23 @@ const MOMENT = 700;
 /** Something that is read from a target: it may ask, wait, fail. */
 export interface Asked<T> {
   id: string | null;
-  progress: Progress | null;
+  progress: JobProgress | null;
   answer: T | null;
   error: string | null;
 }
 
 export interface WaitingState {
   /** Null while nothing is worked on, or only for a moment yet. */
-  progress: Progress | null;
+  progress: JobProgress | null;
 }
 
-const BEGUN: Progress = { ev: "progress", id: "", done: 0, of: 0, label: "Waiting for Python …" };
+const BEGUN: JobProgress = { ev: "progress", id: "", done: null, of: null, label: "Waiting for Python …" };
+
+/** What `<progress>` takes; without a value it shows that something goes on, not how far it is. */
+export function measured(progress: JobProgress | null): { max?: number; value?: number } {
+  if (progress === null || progress.of === null || progress.done === null) return {};
+  return { max: progress.of, value: progress.done };
+}
 
 /** One piece of work at a time; a new one takes the place of what was asked before. */
 export class Waiting extends Store<WaitingState> {
@@ -56,7 +62,7 @@ export class Waiting extends Store<WaitingState> {
   }
 
   cancel(): void {
-    if (this.id !== null) void this.wire.request("cancel", { job: this.id });
+    if (this.id !== null) this.wire.cancel(this.id);
   }
 
   private begin(id: string): void {
@@ -76,7 +82,7 @@ export class Waiting extends Store<WaitingState> {
     if (this.state.progress !== null) this.set({ progress: null });
   }
 
-  private heard(message: Progress): void {
+  private heard(message: JobProgress): void {
     if (this.id === null || message.id !== this.id) return;
     this.latest = message;
     if (this.seen) this.set({ progress: this.latest });

@@ -8,7 +8,7 @@ export type * from "../../generated/protocol.ts";
 /** What is asked with and answered, by the name of the operation. */
 type Table<O> = { [K in keyof O]: { asks: object; reply: object } };
 /** The fields of a request, left out where it needs none. */
-type Fields<A> = object extends A ? [fields?: A] : [fields: A];
+export type Fields<A> = object extends A ? [fields?: A] : [fields: A];
 type Heard<E> = E & { [OVERHEARD]: Message };
 
 export type ExplorerWire = Wire<ExplorerOperations, ExplorerEvents>;
@@ -56,13 +56,22 @@ export class Wire<O extends Table<O>, E extends object> {
     fields: O[K]["asks"],
     patient = false,
   ): { id: string; reply: Promise<Reply<O[K]["reply"]>> } {
+    return this.send(op, fields, patient);
+  }
+
+  private send<T>(op: string, fields: object, patient: boolean): { id: string; reply: Promise<Reply<T>> } {
     const id = `${this.view}:${++this.sequence}`;
-    const reply = new Promise<Reply<O[K]["reply"]>>((resolve, reject) => {
+    const reply = new Promise<Reply<T>>((resolve, reject) => {
       const timer = patient ? undefined : setTimeout(() => this.giveUp(id), this.patience);
       this.waiting.set(id, { resolve: resolve as Waiting["resolve"], reject, timer });
     });
     this.host.send({ id, op, ...fields });
     return { id, reply };
+  }
+
+  /** Stops a job. Nobody waits for the answer: where it fails, the job ends by itself. */
+  cancel(job: string): void {
+    this.send("cancel", { job }, false).reply.catch(() => undefined);
   }
 
   /** Listens to what Python says without being asked: `{"ev": name, …}`. */

@@ -32,7 +32,7 @@ import { tags } from "@lezer/highlight";
 import { assistance } from "./assistance.ts";
 import { tip } from "./tip.ts";
 import { tracing } from "./traces.ts";
-import type { Fix, Help, Mark } from "../shared/wire.ts";
+import type { Fix, Help, EditorDiagnostic } from "../shared/wire.ts";
 
 const highlight = HighlightStyle.define([
   { tag: tags.propertyName, color: "var(--syn-name)" },
@@ -130,7 +130,7 @@ export function replaceText(view: EditorView, text: string): void {
 }
 
 /** Shows the notes at their places, unless the text has moved on since they were made. */
-export function showMarks(view: EditorView, marks: Mark[], text: string): void {
+export function showMarks(view: EditorView, marks: EditorDiagnostic[], text: string): void {
   if (view.state.doc.toString() !== text) return;
   const { length } = view.state.doc;
   const diagnostics = marks.filter((mark) => mark.from >= 0).map((mark): Diagnostic => ({
@@ -144,7 +144,7 @@ export function showMarks(view: EditorView, marks: Mark[], text: string): void {
   view.dispatch(setDiagnostics(view.state, diagnostics));
 }
 
-function said({ message, hint }: Mark): string {
+function said({ message, hint }: EditorDiagnostic): string {
   return hint ? `${message} ${hint}` : message;
 }
 

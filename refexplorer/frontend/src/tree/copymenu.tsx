@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { toClipboard } from "../shared/parts.tsx";
-import type { Item } from "../shared/wire.ts";
+import type { PathItem } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 
 /** In px from the corner of the tree. */
@@ -12,7 +12,7 @@ export interface Place {
   top: number;
 }
 
-const CHOICES: { name: string; text(item: Item): string | null }[] = [
+const CHOICES: { name: string; text(item: PathItem): string | null }[] = [
   { name: "Copy key", text: ({ path }) => path },
   { name: "Copy reference", text: ({ raw }) => raw },
   { name: "Copy code", text: ({ code }) => code },
@@ -21,7 +21,7 @@ const CHOICES: { name: string; text(item: Item): string | null }[] = [
 /** Puts the key of the active row on the clipboard. */
 export async function copyKey(session: ExplorerSession): Promise<void> {
   const row = await session.activeRow();
-  if (row && !(await toClipboard(row.path))) throw new Error("The browser did not let it be copied.");
+  if (row && !(await toClipboard(row.path))) throw new Error("The browser refused to copy the text.");
 }
 
 interface Props {
@@ -32,7 +32,7 @@ interface Props {
 
 export function CopyMenu({ session, place, close }: Props) {
   const list = useRef<HTMLDivElement>(null);
-  const [item, setItem] = useState<Item | null>(null);
+  const [item, setItem] = useState<PathItem | null>(null);
   useEffect(() => {
     list.current!.querySelector("button")?.focus();
     session.run(session.activeRow().then(async (row) => {
@@ -41,7 +41,7 @@ export function CopyMenu({ session, place, close }: Props) {
   }, []);
   const copy = async (text: string) => {
     close();
-    if (!(await toClipboard(text))) throw new Error("The browser did not let it be copied.");
+    if (!(await toClipboard(text))) throw new Error("The browser refused to copy the text.");
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const buttons = [...list.current!.querySelectorAll("button")];

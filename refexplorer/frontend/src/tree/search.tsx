@@ -41,7 +41,7 @@ export function SearchBox({ session, kinds }: Props) {
           onInput={(event) => session.find({ text: event.currentTarget.value })}
         />
         <select
-          aria-label="How to read the search"
+          aria-label="Search syntax"
           value={search.mode}
           onChange={(event) => session.find({ mode: event.currentTarget.value as Mode })}
         >
@@ -68,7 +68,7 @@ export function SearchBox({ session, kinds }: Props) {
             type="button"
             class="filter plain"
             aria-pressed={absent}
-            title="Show also the chunks that have no reference, of arrays of up to a million chunks"
+            title="Also show chunks without a reference, of arrays of up to a million chunks"
             onClick={() => session.run(session.showAbsent(!absent))}
           >
             <span class="hatch small" aria-hidden="true" /> absent chunks

@@ -15,7 +15,7 @@ const TYPE_AHEAD_MS = 700;
 /** The origin of a chunk that has no reference. */
 const ABSENT = "absent";
 /** That of one whose reference cannot be used. */
-const LEFT_OUT = "left out";
+const REJECTED = "rejected";
 /** Stands for a row that is waited for, in the same elements. */
 const WAITING: Row = {
   path: "", name: "…", depth: 0, type: "key", kind: null, size: null, target: null, origin: null,
@@ -170,18 +170,18 @@ function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle
 /** What stands in place of a kind. */
 function unkinded(row: Row): string {
   if (row === WAITING) return "";
-  if (row.origin === LEFT_OUT) return "✕";
+  if (row.origin === REJECTED) return "✕";
   return row.origin === ABSENT ? "–" : TYPE_NAMES[row.type];
 }
 
 /** What stands in place of a size. */
 function unsized(row: Row): string {
-  return row === WAITING || row.origin === ABSENT || row.origin === LEFT_OUT ? "" : NOT_KNOWN;
+  return row === WAITING || row.origin === ABSENT || row.origin === REJECTED ? "" : NOT_KNOWN;
 }
 
 function inside(row: Row): string {
   if (row.origin === ABSENT) return "no reference";
-  if (row.origin === LEFT_OUT) return "failed: its reference cannot be used";
+  if (row.origin === REJECTED) return "rejected: its reference cannot be used";
   return row.type === "key" ? "" : `${count(row.children)} inside`;
 }
 

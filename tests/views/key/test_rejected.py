@@ -1,4 +1,4 @@
-"""What the explorer tells of keys that an error left out."""
+"""What the explorer tells of rejected keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def shown(host: Host, path: str) -> Any:
 def test_a_chunk_whose_reference_is_refused_shows_its_own_error() -> None:
     host = Host(raw_set(None, BAD, BAD))
     item = shown(host, "x/1")
-    assert (item["origin"], item["chunk"]["index"]) == ("left out", [1])
+    assert (item["origin"], item["chunk"]["index"]) == ("rejected", [1])
     assert (item["notes"][0]["code"], item["notes"][0]["pointer"]) == ("bad-offset", "/x~11")
     assert shown(host, "x/0")["origin"] == "absent"
     assert "bad-offset" not in [note["code"] for note in shown(host, "x/0")["notes"]]
@@ -43,7 +43,7 @@ def test_the_code_of_a_key_that_is_not_there_says_what_it_is() -> None:
 
 def test_counts_of_chunks_without_a_reference_agree_with_the_map() -> None:
     array = shown(Host(raw_set("text", BAD, BAD, shape=[8])), "x")["array"]
-    assert (array["chunk_count"], array["present"], array["left_out"]) == (4, 1, 2)
+    assert (array["chunk_count"], array["present"], array["rejected"]) == (4, 1, 2)
 
 
 def test_any_key_that_was_left_out_is_shown_with_its_error() -> None:
@@ -55,13 +55,13 @@ def test_any_key_that_was_left_out_is_shown_with_its_error() -> None:
         assert ask(host, "key.ladder", path=key)[0]["ladder"]["state"] == "failed"
 
 
-@pytest.mark.parametrize("bad", [BAD, {}], ids=["left out", "absent"])
+@pytest.mark.parametrize("bad", [BAD, {}], ids=["rejected", "absent"])
 def test_rows_of_chunks_that_are_not_there_say_why(bad: Any) -> None:
     host = Host(raw_set("text", bad))
     host.ask("tree.absent", show=True)
     host.ask("tree.toggle", path="x", open=True)
     rows = {row["path"]: row["origin"] for row in host.ask("tree.rows", start=0, n=99)["rows"]}
-    assert (rows["x/1"], rows["x/2"]) == ("left out" if bad else "absent", "absent")
+    assert (rows["x/1"], rows["x/2"]) == ("rejected" if bad else "absent", "absent")
 
 
 def test_the_map_counts_and_draws_what_was_left_out_as_failed() -> None:

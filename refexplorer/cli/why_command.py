@@ -1,0 +1,51 @@
+"""The command that tells why a value is what it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from refexplorer.cli import output
+from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
+from refexplorer.cli.nearby import no_array
+from refexplorer.cli.set_commands import Allow
+
+
+@app.command()
+def why(
+    source: SourceArgument,
+    array: Annotated[str, typer.Argument(help="The path of an array.")],
+    index: Annotated[str, typer.Argument(help="A place for each dimension, such as 0,10,20.")],
+    allow: Allow = None,
+    as_json: AsJson = False,
+) -> int:
+    """Tell why a value is what it is. Its chunk is read."""
+    try:
+        place = [int(part) for part in index.split(",") if part.strip()]
+    except ValueError:
+        raise typer.BadParameter(f"{index!r} is not a list of integers such as 0,10,20.") from None
+    refs = open_set(source)
+    try:
+        found = refs.why(array, place, allow=allow or ())
+    except KeyError:
+        raise no_array(refs, array) from None
+    if as_json:
+        values = {"raw": _plain(found.raw), "shown": _plain(found.shown)}
+        fields = {name: value for name, value in asdict(found).items() if name != "steps"}
+        output.write_json(fields | values, "steps", (asdict(step) for step in found.steps))
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return status_of(refs)
+
+
+def _plain(value: Any) -> object:
+    """Return a value of an array as JSON has it; texts of times, of bytes and of NaN."""
+    plain = getattr(value, "item", lambda: value)()
+    is_json = isinstance(plain, bool | int | str) or (
+        isinstance(plain, float) and math.isfinite(plain)
+    )
+    return plain if is_json or plain is None else str(value)

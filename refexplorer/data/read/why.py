@@ -1,0 +1,352 @@
+"""Why a value is what it is: from the reference over the raw value to what xarray shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.protocol import Opened
+from refexplorer.data.read.cf_values import decode_as_xarray, decoding_attributes
+from refexplorer.data.read.chunk_reader import ChunkState, Reading, read_chunk
+from refexplorer.errors import DecodeError
+from refexplorer.markup import escape
+from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
+
+if TYPE_CHECKING:
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+_SHOWN = 200
+
+
+class ValueCause(StrEnum):
+    """The reason for a value."""
+
+    NO_REFERENCE = "no reference"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    FILL_VALUE = "fill value"
+    MISSING_VALUE = "missing value"
+    NAN_IN_DATA = "NaN in the data"
+    NOT_DECODED = "not decoded"
+    SCALED = "scaled"
+    AS_STORED = "as stored"
+
+
+@dataclass(frozen=True, slots=True)
+class WhyStep:
+    """One step of the way to a value.
+
+    Attributes
+    ----------
+    name
+        ``"chunk"``, ``"reference"``, ``"raw value"``, ``"missing value"``, ``"valid range"``,
+        ``"scale"``, ``"time"`` or ``"xarray"``.
+    text
+        One sentence.
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The reason for a value of an array, and the way to it.
+
+    Attributes
+    ----------
+    array, index
+        The array, and the place in it.
+    cause
+        The reason in one word or two.
+    sentence
+        The reason in one sentence.
+    key, chunk
+        The key of the chunk that holds the value, and its index in the chunk grid.
+    url, offset, length
+        The byte range of the chunk; None where it is inline, a whole file, or not referenced.
+    raw
+        The value as Zarr alone shows it; None if there is none.
+    shown
+        The value as xarray shows it by default: masked, scaled, times decoded. None if there is
+        none, or if xarray cannot decode it.
+    steps
+        The way from the chunk to the value.
+    """
+
+    array: str
+    index: tuple[int, ...]
+    cause: ValueCause
+    sentence: str
+    key: str
+    chunk: tuple[int, ...]
+    url: str | None
+    offset: int | None
+    length: int | None
+    raw: Any
+    shown: Any
+    steps: tuple[WhyStep, ...]
+
+    def __str__(self) -> str:
+        place = ", ".join(map(str, self.index))
+        lines = [f"{escape(self.array, _SHOWN)}[{place}]: {self.sentence}"]
+        return "\n".join(lines + [f"  {step.name:<14} {step.text}" for step in self.steps])
+
+
+def why(refs: Opened, path: str, index: Sequence[int], targets: Targets) -> Why:
+    """Find the reason for one value; its chunk is read.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    path
+        The path of the array.
+    index
+        A place for each dimension; negative ones count from the end.
+    targets
+        Reads the chunk.
+
+    Raises
+    ------
+    KeyError
+        If there is no such array.
+    DecodeError
+        If the array has no such place.
+    AccessError
+        If the target may not be read yet.
+    """
+    array = refs.array(path)
+    place = _place(array, index)
+    steps = [n // size for n, size in zip(place, array.chunks, strict=True)]
+    chunk = tuple(steps)
+    found = _Explained(refs, array, place, chunk)
+    reading = read_chunk(refs, path, chunk, targets)
+    return found.why(reading)
+
+
+def _place(array: ArrayMeta, index: Sequence[int]) -> tuple[int, ...]:
+    """Return a place as numbers from 0."""
+    shape = array.shape
+    if len(index) != len(shape) or not all(
+        -length <= place < length for place, length in zip(index, shape, strict=True)
+    ):
+        raise DecodeError(
+            f"{array.path or 'The root array'} has no place {list(index)}; its shape is "
+            f"{list(shape)}."
+        )
+    return tuple(int(place) % length for place, length in zip(index, shape, strict=True))
+
+
+class _Explained:
+    """What is known of a value before its chunk is read, and what follows from it."""
+
+    def __init__(
+        self, refs: Opened, array: ArrayMeta, place: tuple[int, ...], chunk: tuple[int, ...]
+    ) -> None:
+        self.array, self.place, self.chunk = array, place, chunk
+        self.key = array.chunk_key(chunk)
+        self.reference = refs.get(self.key)
+        self.rejection = refs.left_out(self.key) if self.reference is None else None
+        grid = " x ".join(f"{size:,}" for size in array.grid) or "1"
+        said = f"`{self.key}` of the {grid} chunk grid holds it"
+        self.steps = [WhyStep("chunk", f"{said}, at {list(self._within())} of the chunk.")]
+        self.steps.append(WhyStep("reference", self._reference_text()))
+
+    def _within(self) -> tuple[int, ...]:
+        return tuple(n % size for n, size in zip(self.place, self.array.chunks, strict=True))
+
+    def _reference_text(self) -> str:
+        if self.reference is None:
+            if self.rejection is not None:
+                return f"Rejected: {self.rejection.message}"
+            return f"The set has no reference for `{self.key}`."
+        return _reference_text(self.reference)
+
+    def why(self, reading: Reading) -> Why:
+        """Return the reason, once the chunk was read."""
+        if reading.state is ChunkState.FAILED or reading.values is None:
+            cause = ValueCause.FAILED if self.rejection is None else ValueCause.REJECTED
+            words = "could not be read" if self.rejection is None else "has a rejected reference"
+            return self._result(cause, f"the chunk {words}: {reading.message}", None, None)
+        raw = reading.values[self._within()]
+        masks = _Masks(self.array, reading)
+        shown = self._shown(raw, reading)
+        fill = _written(reading.fill)
+        if reading.state is ChunkState.FILL:
+            self._say("raw value", f"Zarr fills the chunk with {fill}, the fill value.")
+            self._say_shown(shown)
+            said = f"no reference for the chunk, so Zarr shows the fill value {fill}"
+            return self._result(ValueCause.NO_REFERENCE, f"{said}{_and(shown)}", raw, shown)
+        self._say("raw value", f"The chunk holds {_written(raw)} ({self.array.dtype}).")
+        return self._of_value(raw, shown, masks)
+
+    def _of_value(self, raw: Any, shown: Any, masks: _Masks) -> Why:
+        name = masks.of(raw)
+        if name is not None:
+            self._say("missing value", f"{_written(raw)} equals {name}, which xarray masks.")
+        for said in _outside_valid_range(self.array.attributes, raw):
+            self._say("valid range", said)
+        if isinstance(shown, _Undecoded):
+            self._say("xarray", f"xarray cannot decode it: {shown}.")
+            said = f"the chunk holds {_written(raw)}, and xarray cannot decode it: {shown}"
+            return self._result(ValueCause.NOT_DECODED, said, raw, None)
+        if name is None:
+            self._say_scaling(raw, shown)
+        self._say_shown(shown)
+        if name is not None:
+            cause = ValueCause.FILL_VALUE if masks.is_fill(raw) else ValueCause.MISSING_VALUE
+            said = f"the data holds {_written(raw)}, which equals {name}{_and(shown)}"
+            return self._result(cause, said, raw, shown)
+        if _is_nan(raw):
+            said = "the data itself holds NaN here"
+            return self._result(ValueCause.NAN_IN_DATA, said, raw, shown)
+        if _is_same(raw, shown):
+            said = f"the data holds {_written(raw)}, and nothing changes it"
+            return self._result(ValueCause.AS_STORED, said, raw, shown)
+        said = f"the data holds {_written(raw)}, which its attributes turn into {_written(shown)}"
+        return self._result(ValueCause.SCALED, said, raw, shown)
+
+    def _shown(self, raw: Any, reading: Reading) -> Any:
+        """Return what xarray shows, or why it shows nothing."""
+        try:
+            return decode_as_xarray(self.array, np.asarray(raw), reading.fill)[()]
+        except Exception as error:  # xarray raises what it likes
+            return _Undecoded(str(error).strip().partition("\n")[0].rstrip("."))
+
+    def _say(self, name: str, text: str) -> None:
+        self.steps.append(WhyStep(name, text))
+
+    def _say_shown(self, shown: Any) -> None:
+        if isinstance(shown, _Undecoded):
+            self._say("xarray", f"xarray cannot decode it: {shown}.")
+        else:
+            self._say("xarray", f"xarray shows {_written(shown)}.")
+
+    def _say_scaling(self, raw: Any, shown: Any) -> None:
+        attributes = self.array.attributes
+        factor, offset = attributes.get("scale_factor"), attributes.get("add_offset")
+        if factor is not None or offset is not None:
+            times = f" x {factor}" if factor is not None else ""
+            plus = f" + {offset}" if offset is not None else ""
+            self._say("scale", f"{_written(raw)}{times}{plus} = {_written(shown)}.")
+        elif "since" in str(attributes.get("units", "")):
+            self._say("time", f"{_written(raw)} {attributes['units']} is {_written(shown)}.")
+
+    def _result(self, cause: ValueCause, sentence: str, raw: Any, shown: Any) -> Why:
+        url = self.reference.url if isinstance(self.reference, Url | Range) else None
+        at = self.reference if isinstance(self.reference, Range) else None
+        return Why(
+            self.array.path,
+            self.place,
+            cause,
+            f"{sentence[:1].upper()}{sentence[1:]}".rstrip(".") + ".",
+            self.key,
+            self.chunk,
+            url,
+            None if at is None else at.offset,
+            None if at is None else at.length,
+            raw,
+            None if isinstance(shown, _Undecoded) else shown,
+            tuple(self.steps),
+        )
+
+
+class _Undecoded(str):
+    """Why xarray cannot decode a value."""
+
+
+class _Masks:
+    """The values that xarray reads as missing, with their names."""
+
+    def __init__(self, array: ArrayMeta, reading: Reading) -> None:
+        assert reading.values is not None
+        self._fill = reading.fill if array.zarr_format == 2 else None
+        attributes = decoding_attributes(array, reading.values.dtype, reading.fill)
+        names = {name: f"`{name}`" for name in ("_FillValue", "missing_value")}
+        if self._fill is not None:
+            names["_FillValue"] = "the fill value of the array"
+        self._named = [
+            (said, attributes[name]) for name, said in names.items() if name in attributes
+        ]
+
+    def of(self, raw: Any) -> str | None:
+        """Return the name of what a raw value equals; None for NaN, which nothing has to mask."""
+        return next((name for name, value in self._named if _equals(raw, value)), None)
+
+    def is_fill(self, raw: Any) -> bool:
+        """Say whether a raw value is the fill value."""
+        return self._fill is not None and _equals(raw, self._fill)
+
+
+def _equals(raw: Any, value: Any) -> bool:
+    values = value if isinstance(value, list) else [value]
+    for each in values:
+        try:
+            if bool(np.asarray(raw) == np.asarray(each).astype(np.asarray(raw).dtype)):
+                return True
+        except (TypeError, ValueError, OverflowError):
+            continue
+    return False
+
+
+def _is_same(raw: Any, shown: Any) -> bool:
+    """Say whether values are the same, an integer and the equal float among them."""
+    try:
+        return bool(np.all(raw == shown))
+    except (TypeError, ValueError):
+        return False
+
+
+def _outside_valid_range(attributes: Mapping[str, Any], raw: Any) -> Iterator[str]:
+    """Say whether a raw value lies outside the valid range, which xarray does not look at."""
+    low, high = attributes.get("valid_min"), attributes.get("valid_max")
+    limits = attributes.get("valid_range")
+    if isinstance(limits, list) and len(limits) == 2:
+        low, high = limits
+    if _is_nan(raw):
+        return
+    if isinstance(low, int | float) and raw < low:
+        yield (
+            f"{_written(raw)} is below the least valid value, {low}: netCDF4 masks it, xarray "
+            "does not."
+        )
+    if isinstance(high, int | float) and raw > high:
+        yield (
+            f"{_written(raw)} is above the greatest valid value, {high}: netCDF4 masks it, xarray "
+            "does not."
+        )
+
+
+def _reference_text(reference: Reference) -> str:
+    if isinstance(reference, Range):
+        end = reference.offset + reference.length
+        return f"Bytes {reference.offset:,} to {end:,} of {escape(reference.url or '', _SHOWN)}."
+    if isinstance(reference, Url):
+        return f"All of {escape(reference.url or '', _SHOWN)}."
+    assert isinstance(reference, Inline | Base64)
+    return f"Inline: {reference.size:,} bytes in the set itself."
+
+
+def _and(shown: Any) -> str:
+    return "" if isinstance(shown, _Undecoded) else f"; xarray shows {_written(shown)}"
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return str(value)
+    if isinstance(value, bytes | np.bytes_):
+        return repr(bytes(value))
+    if isinstance(value, np.generic):
+        return "NaN" if _is_nan(value) else str(value)
+    return "NaN" if _is_nan(value) else repr(value) if isinstance(value, str) else str(value)

@@ -1,0 +1,175 @@
+"""From jinja2's syntax tree to the `syntax` that is read; jinja2 itself never runs it.
+
+This module alone knows jinja2's nodes, and it is the whitelist: text from a stranger is data, and
+what is not listed here is refused by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import jinja2
+from jinja2 import nodes
+
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.filters import FILTERS, TESTS, takes
+from refexplorer.spec.templates.operations import BINARY, TemplateProblem, refused
+
+_ENVIRONMENT = jinja2.Environment()
+_DEFAULT = {"default", "d"}
+_DEFAULTS: tuple[nodes.Expr, ...] = (nodes.Const(""), nodes.Const(False))
+_NONE = nodes.Const(None)
+BUILT_IN = {*_ENVIRONMENT.globals, "self"}
+"""Names that jinja2 defines by itself."""
+
+
+def lower(text: str) -> syntax.Body:
+    """Parse a jinja-str, inside `syntax_told`.
+
+    Raises
+    ------
+    TemplateProblem
+        For a construct that is not read here.
+    """
+    return _body(_ENVIRONMENT.parse(text).body)
+
+
+@contextmanager
+def syntax_told() -> Iterator[None]:
+    """Raise a `TemplateProblem` for a text that jinja2 or Python cannot parse."""
+    try:
+        yield
+    except jinja2.TemplateSyntaxError as error:
+        raise TemplateProblem(
+            "bad-template", f"The template cannot be parsed: {(error.message or '').rstrip('.')}."
+        ) from None
+    except (RecursionError, MemoryError, SyntaxError):
+        raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
+    except ValueError as error:  # a number literal with more digits than Python reads
+        raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None
+
+
+def unnamed_arguments(name: str) -> TemplateProblem:
+    """Describe a call of a template that does not name its arguments."""
+    return TemplateProblem(
+        "bad-template",
+        f"The arguments of `{name}` must be passed by name.",
+        f"Write {{{{{name}(c=…)}}}}.",
+    )
+
+
+def _body(statements: list[nodes.Node]) -> syntax.Body:
+    merged: list[str | syntax.Form] = []
+    for part in _parts(statements):
+        if isinstance(part, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += part
+        else:
+            merged.append(part)
+    return tuple(merged)
+
+
+def _parts(statements: list[nodes.Node]) -> Iterator[str | syntax.Form]:
+    for statement in statements:
+        if isinstance(statement, nodes.Output):
+            for node in statement.nodes:
+                yield node.data if isinstance(node, nodes.TemplateData) else _form(node)
+        elif isinstance(statement, nodes.If):
+            branches = (statement, *statement.elif_)
+            choices = tuple((_form(branch.test), _body(branch.body)) for branch in branches)
+            yield syntax.Branches(choices, _body(statement.else_))
+        else:
+            raise refused(f"statement {{% {type(statement).__name__.lower()} %}}")
+
+
+def _form(node: nodes.Node) -> syntax.Form:
+    match node:
+        case nodes.Const(value=value):
+            return syntax.Const(value)
+        case nodes.Name(name=name):
+            return syntax.Name(name)
+        case nodes.Getattr(node=nodes.Name(name=name), attr=attribute) if attribute[:1] != "_":
+            return syntax.Attribute(name, attribute)
+        case nodes.Getattr(attr=attribute):
+            raise refused(f"attribute `.{attribute}`")
+        case nodes.Call():
+            return _call(node)
+        case nodes.Getitem(node=value, arg=nodes.Slice() as cut):
+            bounds = (cut.start, cut.stop, cut.step)
+            return syntax.Slice(_form(value), _forms(bound or _NONE for bound in bounds))
+        case nodes.Getitem(node=value, arg=index):
+            return syntax.Item(_form(value), _form(index))
+        case nodes.Filter():
+            return _filter(node)
+        case nodes.Test():
+            return _test(node)
+        case _:
+            return _operation(node)
+
+
+def _forms(members: Iterable[nodes.Node]) -> tuple[syntax.Form, ...]:
+    return tuple(map(_form, members))
+
+
+def _operation(node: nodes.Node) -> syntax.Form:
+    match node:
+        case nodes.Neg() | nodes.Pos() | nodes.Not():
+            return syntax.Unary(node.operator, _form(node.node))
+        case nodes.And() | nodes.Or():
+            return syntax.Logic(node.operator, _form(node.left), _form(node.right))
+        case nodes.Mod(left=nodes.Const(value=str(pattern)), right=value):
+            return syntax.Printf(pattern, _form(value), is_filter=False)
+        case nodes.BinExpr() if node.operator in BINARY:
+            return syntax.Binary(node.operator, _form(node.left), _form(node.right))
+        case nodes.Compare(expr=first, ops=rest):
+            return syntax.Compare(_form(first), tuple((one.op, _form(one.expr)) for one in rest))
+        case nodes.CondExpr(test=test, expr1=then, expr2=other):
+            return syntax.Conditional(*_forms(filter(None, (test, then, other))))
+        case nodes.Concat():
+            return syntax.Concat(_forms(node.nodes))
+        case nodes.List() | nodes.Tuple():
+            kind = list if isinstance(node, nodes.List) else tuple
+            return syntax.Sequence(kind, _forms(node.items))
+        case nodes.Dict(items=pairs):
+            return syntax.Dictionary(tuple((_form(pair.key), _form(pair.value)) for pair in pairs))
+        case _:
+            raise refused(type(node).__name__)
+
+
+def _call(node: nodes.Call) -> syntax.Form:
+    if not isinstance(node.node, nodes.Name):
+        raise refused("a call of anything but a template")
+    name = node.node.name
+    if node.args or node.dyn_args or node.dyn_kwargs:
+        raise unnamed_arguments(name)
+    return syntax.Call(name, tuple((pair.key, _form(pair.value)) for pair in node.kwargs))
+
+
+def _filter(node: nodes.Filter) -> syntax.Form:
+    name, count = node.name, len(node.args)
+    if node.node is None or node.kwargs or node.dyn_args or node.dyn_kwargs:
+        raise refused(f"filter `{name}` with named arguments")
+    if name not in FILTERS and name not in _DEFAULT:
+        raise refused(f"filter `{name}`")
+    if count > 2 if name in _DEFAULT else not takes(FILTERS[name], count):
+        raise refused(f"filter `{name}` with {count} arguments")
+    if name in _DEFAULT:
+        fallback, falsy_too = [*node.args, *_DEFAULTS[count:]]
+        return syntax.Default(_form(node.node), _form(fallback), _form(falsy_too))
+    match name, node.node, node.args:
+        case "format", nodes.Const(value=str(pattern)), [value]:
+            return syntax.Printf(pattern, _form(value), is_filter=True)
+    return syntax.Filter(name, _form(node.node), _forms(node.args))
+
+
+def _test(node: nodes.Test) -> syntax.Form:
+    arguments = node.args or ()
+    if node.kwargs or node.dyn_args or node.dyn_kwargs:
+        raise refused(f"test `{node.name}` with named arguments")
+    if node.name in ("defined", "undefined") and not arguments:
+        return syntax.Defined(_form(node.node), node.name == "defined")
+    if node.name not in TESTS:
+        raise refused(f"test `{node.name}`")
+    if not takes(TESTS[node.name], len(arguments)):
+        raise refused(f"test `{node.name}` with {len(arguments)} arguments")
+    return syntax.Test(node.name, _form(node.node), _forms(arguments))

@@ -1,0 +1,24 @@
+"""The table of the benchmarks says what was run, how long it took and how much that varied."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.child
+def test_a_line_has_both_times_of_both_sides_with_their_ranges() -> None:
+    command = [sys.executable, "-m", "tests.benchmarks", "--only", "open V0, first level"]
+    ran = subprocess.run(
+        [*command, "--keys", "1000", "--runs", "2"], check=True, capture_output=True, text=True
+    )
+    where, _, head, _, line = ran.stdout.splitlines()
+    assert "ujson" in where
+    assert "load" in where
+    cells = dict(zip(head.split(" | "), line.split(" | "), strict=True))
+    assert cells["equal |"] == "yes |"
+    assert cells["peer: CPU"].startswith("open_fsspec ")
+    assert line.count(" to ") == 4, "a range for CPU and wall time of each side"
+    assert line.count(" times") >= 3

@@ -1,0 +1,117 @@
+"""Ctrl-C ends a program although a server says nothing: no thread keeps it waiting."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import start
+from tests.helpers.servers import RangeServer
+
+pytestmark = pytest.mark.child
+PATIENCE = 100
+"""Seconds, fewer than a server may say nothing before a read is given up: four times 30."""
+CHUNKS = 30
+PROGRAMS = {
+    "zarr": "refs.to_zarr(allow=[url])['x'][:]",
+    "xarray": "refs.to_xarray(allow=[url])['x'].values",
+    "dask": "refs.to_xarray(allow=[url], chunks={})['x'].values",
+    "a chunk": "refs.chunk('x', (0,), allow=[url])",
+    "files": "refs.filesystem(allow=[url]).cat(['x/0', 'x/1'])",
+    "targets": "refs.check_targets(allow=[url])",
+    "an audit": "refs.audit(allow=[url], decode='all')",
+    "inlining": "rx.convert(refs, 'a.json', rx.Conversion(inline=100, allow=[url]))",
+    "the set itself": "rx.open_references(f'{url}/0')",
+}
+COMMANDS = {
+    "audit": ["audit", "{path}", "--allow", "{url}"],
+    "check": ["check", "{path}", "--targets", "--allow", "{url}"],
+    "convert": ["convert", "{path}", "{path}.copy", "--inline", "100", "--allow", "{url}"],
+    "ls": ["ls", "{url}/0"],
+}
+
+
+@pytest.fixture
+def stalled(server: RangeServer, tmp_path: Path) -> Path:
+    """A set all of whose targets let their readers wait."""
+    array = {"zarr_format": 2, "shape": [CHUNKS], "chunks": [1], "dtype": "|u1", "order": "C"}
+    array |= {"compressor": None, "filters": None, "fill_value": 0}
+    refs: dict[str, object] = {".zgroup": '{"zarr_format": 2}', "x/.zarray": json.dumps(array)}
+    refs["x/.zattrs"] = '{"_ARRAY_DIMENSIONS": ["x"]}'
+    refs |= {f"x/{n}": [f"{server.url}/{n}", 0, 1] for n in range(CHUNKS)}
+    server.stalled = {f"/{n}" for n in range(CHUNKS)} | {"/0/.zmetadata"}
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(refs))
+    return path
+
+
+def interrupted(started: subprocess.Popen[str], server: RangeServer) -> tuple[str, str]:
+    """Interrupt a program when it waits for the server; return what it wrote until its end."""
+    with started:
+        try:
+            while started.poll() is None and not server.requests:
+                time.sleep(0.02)
+            started.send_signal(signal.SIGINT)
+            return started.communicate(timeout=PATIENCE)
+        finally:
+            started.kill()
+
+
+def program(path: Path, server: RangeServer, last: str) -> subprocess.Popen[str]:
+    lines = ["import refexplorer as rx", f"refs = rx.open_references({str(path)!r})"]
+    return subprocess.Popen(
+        [sys.executable, "-c", "\n".join([*lines, f"url = {server.url!r}", last])],
+        cwd=path.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+@pytest.mark.parametrize("last", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_script_ends(stalled: Path, server: RangeServer, last: str) -> None:
+    running = program(stalled, server, last)
+    _, err = interrupted(running, server)
+    assert running.returncode == -signal.SIGINT
+    assert "\nKeyboardInterrupt" in err
+
+
+def test_a_script_that_catches_the_interrupt_ends(stalled: Path, server: RangeServer) -> None:
+    last = f"try: {PROGRAMS['zarr']}\nexcept KeyboardInterrupt: print('stopped')"
+    running = program(stalled, server, last)
+    assert interrupted(running, server) == ("stopped\n", "")
+    assert running.returncode == 0
+
+
+@pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+def test_a_command_ends(stalled: Path, server: RangeServer, arguments: list[str]) -> None:
+    filled = [each.format(path=stalled, url=server.url) for each in arguments]
+    running = start(*filled)
+    assert interrupted(running, server) == ("", "")
+    assert running.returncode == 130
+    assert list(stalled.parent.iterdir()) == [stalled]
+
+
+def test_threads_that_outlive_the_program_go_on(server: RangeServer, tmp_path: Path) -> None:
+    server.files = {"/f": bytes(range(4))}
+    array = {"zarr_format": 2, "shape": [4], "chunks": [1], "dtype": "|u1", "order": "C"}
+    array |= {"compressor": None, "filters": None, "fill_value": 0}
+    refs = {".zarray": json.dumps(array)} | {f"{n}": [f"{server.url}/f", n, 1] for n in range(4)}
+    (tmp_path / "set.json").write_text(json.dumps(refs))
+    last = f"""
+import threading
+def later():
+    threading.main_thread().join()
+    print(refs.to_zarr(allow=[{server.url!r}])[:].tolist())
+threading.Thread(target=later).start()
+"""
+    with program(tmp_path / "set.json", server, last) as running:
+        out, err = running.communicate(timeout=PATIENCE)
+    assert (running.returncode, out) == (0, "[0, 1, 2, 3]\n"), err

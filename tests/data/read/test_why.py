@@ -1,0 +1,187 @@
+"""The reason for a value is the one that xarray, Zarr and the file give."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from kerchunk.hdf import SingleHdf5ToZarr
+from xarray.backends.zarr import FillValueCoder
+
+import refexplorer as rx
+from refexplorer.cli import main
+from refexplorer.data.read.why import ValueCause
+
+VALUES = np.array([0, 1, -999, 7, 40, 5], "<i4")
+
+
+def document(
+    path: Path, *, fill_value: Any = None, attributes: dict[str, Any] | None = None,
+    values: np.ndarray = VALUES, zarr_format: int = 2,
+) -> dict[str, Any]:  # fmt: skip
+    """Two chunks of three values in a file, and a third chunk without a reference."""
+    (path / "data.bin").write_bytes(values.tobytes())
+    size = 3 * values.itemsize
+    chunks = {str(n): [str(path / "data.bin"), n * size, size] for n in range(2)}
+    if zarr_format == 3:
+        metadata = {
+            "zarr_format": 3, "node_type": "array", "shape": [9], "data_type": values.dtype.name,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": fill_value,
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+            "attributes": attributes or {}, "dimension_names": ["t"],
+        }  # fmt: skip
+        group = {"zarr_format": 3, "node_type": "group"}
+        own: dict[str, Any] = {"zarr.json": group, "x/zarr.json": metadata}
+        return own | {f"x/c/{key}": value for key, value in chunks.items()}
+    metadata = {
+        "zarr_format": 2, "shape": [9], "chunks": [3], "dtype": values.dtype.str, "filters": None,
+        "compressor": None, "order": "C", "fill_value": fill_value,
+    }  # fmt: skip
+    named = {"_ARRAY_DIMENSIONS": ["t"]} | (attributes or {})
+    own = {".zgroup": {"zarr_format": 2}, "x/.zarray": metadata, "x/.zattrs": named}
+    return own | {f"x/{key}": value for key, value in chunks.items()}
+
+
+CASES: list[tuple[str, dict[str, Any], dict[int, ValueCause]]] = [
+    (
+        "a fill value of 0",
+        {"fill_value": 0},
+        {0: ValueCause.FILL_VALUE, 1: ValueCause.AS_STORED, 7: ValueCause.NO_REFERENCE},
+    ),
+    (
+        "booleans with a fill value of false",
+        {"fill_value": False, "values": np.array([0, 1, 0, 1, 0, 1], "?")},
+        {0: ValueCause.FILL_VALUE, 1: ValueCause.AS_STORED},
+    ),
+    (
+        "an attribute that xarray ignores",
+        {"fill_value": 0, "attributes": {"_FillValue": -999}},
+        {0: ValueCause.FILL_VALUE, 2: ValueCause.AS_STORED},
+    ),
+    (
+        "missing_value",
+        {"attributes": {"missing_value": -999, "scale_factor": 0.5, "add_offset": 10.0}},
+        {0: ValueCause.SCALED, 2: ValueCause.MISSING_VALUE, 4: ValueCause.SCALED},
+    ),
+    (
+        "NaN in the data",
+        {"values": np.array([np.nan, 1, 2, 3, 4, 5], "<f4"), "fill_value": -1.0},
+        {0: ValueCause.NAN_IN_DATA, 1: ValueCause.AS_STORED, 8: ValueCause.NO_REFERENCE},
+    ),
+    (
+        "times",
+        {"attributes": {"units": "days since 2000-01-01"}},
+        {1: ValueCause.SCALED},
+    ),
+    (
+        "Zarr v3: the fill value masks nothing",
+        {"zarr_format": 3, "fill_value": 0},
+        {0: ValueCause.AS_STORED, 8: ValueCause.NO_REFERENCE},
+    ),
+    (
+        "Zarr v3: _FillValue in base64",
+        {
+            "zarr_format": 3,
+            "fill_value": 0.0,
+            "values": VALUES.astype("<f4"),
+            "attributes": {"_FillValue": FillValueCoder.encode(-999.0, np.dtype("<f4"))},
+        },
+        {0: ValueCause.AS_STORED, 2: ValueCause.MISSING_VALUE},
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "causes"), [case[1:] for case in CASES],
+                         ids=[case[0] for case in CASES])  # fmt: skip
+def test_what_is_told_is_what_zarr_and_xarray_show(
+    settings: dict[str, Any], causes: dict[int, ValueCause], tmp_path: Path
+) -> None:
+    refs = rx.open_references(document(tmp_path, **settings))
+    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    zarr_array = opened["x"]
+    dataset = refs.to_xarray(allow=[str(tmp_path)], coordinates=True)
+    for place, cause in causes.items():
+        found = refs.why("x", [place], allow=[str(tmp_path)])
+        assert found.cause is cause, str(found)
+        np.testing.assert_array_equal(found.raw, zarr_array[place])
+        np.testing.assert_array_equal(found.shown, dataset["x"].values[place])
+
+
+def test_the_chunk_with_its_file_and_bytes(tmp_path: Path) -> None:
+    refs = rx.open_references(document(tmp_path))
+    found = refs.why("x", [-5], allow=[str(tmp_path)])
+    assert (found.index, found.key, found.chunk) == ((4,), "x/1", (1,))
+    assert (found.url, found.offset, found.length) == (str(tmp_path / "data.bin"), 12, 12)
+    assert "Bytes 12 to 24" in str(found)
+
+
+def test_a_chunk_that_fails_and_one_that_is_rejected(tmp_path: Path) -> None:
+    source = document(tmp_path)
+    source["x/1"] = [str(tmp_path / "gone.bin"), 0, 12]
+    source["x/2"] = [str(tmp_path / "data.bin"), -1, 12]
+    refs = rx.open_references(source)
+    failed = refs.why("x", [3], allow=[str(tmp_path)])
+    assert (failed.cause, failed.raw, failed.shown) == (ValueCause.FAILED, None, None)
+    assert "gone.bin" in failed.sentence
+    rejected = refs.why("x", [6], allow=[str(tmp_path)])
+    assert rejected.cause is ValueCause.REJECTED
+    assert "offset" in str(rejected)
+
+
+def test_a_value_outside_the_valid_range_is_told_and_stays(tmp_path: Path) -> None:
+    refs = rx.open_references(document(tmp_path, attributes={"valid_range": [0, 10]}))
+    found = refs.why("x", [4], allow=[str(tmp_path)])
+    assert (found.cause, found.shown) == (ValueCause.AS_STORED, 40)
+    assert "40 is above the greatest valid value, 10" in str(found)
+
+
+def test_attributes_that_xarray_cannot_decode(tmp_path: Path) -> None:
+    refs = rx.open_references(document(tmp_path, attributes={"units": "days since x"}))
+    found = refs.why("x", [1], allow=[str(tmp_path)])
+    assert (found.cause, found.raw, found.shown) == (ValueCause.NOT_DECODED, 1, None)
+
+
+def test_a_file_of_kerchunk(tmp_path: Path) -> None:
+    path = tmp_path / "packed.h5"
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("t", data=np.array([[0, 12], [-1, 3]], "<i2"), chunks=(1, 2),
+                                   compression="gzip", fillvalue=-1)  # fmt: skip
+        data.attrs.update({"scale_factor": 0.1, "add_offset": 273.15})
+    refs = rx.open_references(SingleHdf5ToZarr(str(path), inline_threshold=0).translate())
+    masked = refs.why("t", [1, 0], allow=[str(tmp_path)])
+    assert masked.cause is ValueCause.FILL_VALUE
+    assert np.isnan(masked.shown)
+    scaled = refs.why("t", [0, 1], allow=[str(tmp_path)])
+    assert scaled.shown == pytest.approx(12 * 0.1 + 273.15)
+    assert "12 x 0.1 + 273.15" in str(scaled)
+
+
+def test_a_place_that_the_array_does_not_have(tmp_path: Path) -> None:
+    refs = rx.open_references(document(tmp_path))
+    for index in ([9], [-10], [], [0, 0]):
+        with pytest.raises(rx.DecodeError, match="has no place"):
+            refs.why("x", index)
+    with pytest.raises(KeyError):
+        refs.why("y", [0])
+    with pytest.raises(rx.AccessError):
+        refs.why("x", [0])
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(document(tmp_path, fill_value=0)))
+    arguments = ["why", str(path), "x", "0", "--allow", str(tmp_path)]
+    assert main(arguments) == 0
+    assert "equals the fill value of the array; xarray shows NaN" in capsys.readouterr().out
+    assert main([*arguments, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["cause"], told["raw"], told["shown"]) == ("fill value", 0, "nan")
+    assert main(["why", str(path), "x", "one"]) == 2
+    assert "not a list of integers" in capsys.readouterr().err
+    assert main(["why", str(path), "y", "0"]) == 2
+    assert "nothing at 'y'" in capsys.readouterr().err

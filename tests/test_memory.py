@@ -1,0 +1,163 @@
+"""Little address space: small sets open in 1 GB of it, and too little is said in a sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zarr
+
+from tests.helpers.commands import run
+
+GIB = 2**30
+SENTENCE = r"There is not enough memory: this process may take .* [MG]B; raise its limit .*\."
+ZARRAY = {
+    "zarr_format": 2,
+    "shape": [3],
+    "chunks": [1],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "fill_value": 0,
+    "order": "C",
+}
+SMALL: dict[str, Any] = {
+    ".zgroup": '{"zarr_format": 2}',
+    "x/.zarray": json.dumps(ZARRAY),
+    "x/0": ["target.bin", 0, 4],
+    "x/1": ["target.bin", 4, 4],
+}
+"""Less than a kilobyte."""
+
+
+def within(space: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run Python in so many bytes of address space."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (space, space)),
+    )
+
+
+def written(folder: Path, form: str) -> Path:
+    (folder / "target.bin").write_bytes(bytes(12))
+    plain = folder / "set.json"
+    plain.write_text(json.dumps(SMALL))
+    if form == "icechunk":
+        return icechunk_repository(folder / "repository")
+    path = folder / f"set.{form}"
+    if form != "json":
+        assert run("convert", plain, path).status == 0
+    return path
+
+
+def icechunk_repository(folder: Path) -> Path:
+    """A chunk for each element: enough that the manifest is compressed."""
+    icechunk: Any = pytest.importorskip("icechunk", reason="the package icechunk is not installed")
+    made = icechunk.Repository.create(icechunk.local_filesystem_storage(str(folder)))
+    session = made.writable_session("main")
+    array = zarr.create_array(session.store, name="x", shape=(3,), chunks=(1,), dtype="i4")
+    array[:] = 7
+    session.commit("three chunks")
+    return folder
+
+
+@pytest.mark.child
+@pytest.mark.parametrize("form", ["json", "json.gz", "json.zst", "parq", "icechunk"])
+def test_a_small_set_opens_in_a_gibibyte(form: str, tmp_path: Path) -> None:
+    ran = within(GIB, "-m", "refexplorer", "info", written(tmp_path, form))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "x\t3\t1\t" in ran.stdout
+
+
+VERBS = {
+    "ls": ["ls", "{}", "--tree"],
+    "find": ["find", "{}", "x/*"],
+    "explain": ["explain", "{}", "x/0"],
+    "expand": ["expand", "{}"],
+    "check": ["check", "{}", "--targets", "--allow", "{folder}"],
+    "audit": ["audit", "{}", "--allow", "{folder}"],
+    "dialects": ["dialects", "{}", "--run"],
+    "infer": ["infer", "{}"],
+    "diff": ["diff", "{}", "{}"],
+    "convert": ["convert", "{}", "{folder}/out.parq"],
+}
+
+
+@pytest.mark.child
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_works_in_a_gibibyte(verb: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "json.gz")
+    words = [word.format(path, folder=tmp_path) for word in VERBS[verb]]
+    ran = within(GIB, "-m", "refexplorer", *words)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.child
+def test_a_set_of_ten_megabytes_opens_in_a_gibibyte(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    texts = {f"x/{n}": "a" * 100_000 for n in range(100)}
+    path.write_text(json.dumps(texts | {f"y/{n}": [f"s3://b/{n}", n, 4] for n in range(50_000)}))
+    ran = within(GIB, "-m", "refexplorer", "info", path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+TIGHT = """
+import re, resource, sys
+{load}
+taken = 1024 * int(re.search(r"VmSize:\\s+(\\d+)", open("/proc/self/status").read())[1])
+resource.setrlimit(resource.RLIMIT_AS, (taken + 2**25,) * 2)
+{work}
+"""
+"""32 MiB more than what was loaded takes."""
+
+
+def tight(load: str, work: str, path: Path) -> subprocess.CompletedProcess[str]:
+    code = TIGHT.format(load=load, work=work)
+    return within(resource.RLIM_INFINITY, "-c", code, path)
+
+
+def bulky(folder: Path) -> Path:
+    """A set that takes far more than 32 MiB."""
+    path = folder / "bulky.json"
+    path.write_text(json.dumps({f"x/{n}": f"{n:0400}" for n in range(100_000)}))
+    return path
+
+
+@pytest.mark.child
+def test_a_command_says_how_much_memory_there_was(tmp_path: Path) -> None:
+    load = "from refexplorer.cli import main; main(['check', '/dev/null'])"
+    ran = tight(load, "sys.exit(main(['check', sys.argv[1]]))", bulky(tmp_path))
+    assert ran.returncode == 2
+    said = ran.stderr.splitlines()[-1]
+    assert re.fullmatch(SENTENCE, said.removeprefix("refexplorer: ")), said
+
+
+@pytest.mark.child
+def test_opening_in_python_says_it_in_an_error_of_ours(tmp_path: Path) -> None:
+    load = "import refexplorer as rx; rx.open_references({'a': 'b'}).diagnostics"
+    work = "try: rx.open_references(sys.argv[1])\nexcept rx.LimitError as error: print(error)"
+    ran = tight(load, work, bulky(tmp_path))
+    assert re.fullmatch(SENTENCE, ran.stdout.strip()), ran.stderr
+
+
+@pytest.mark.child
+def test_a_confined_opening_names_the_limit_of_the_process(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom functools import partial\nfrom refexplorer.confining import *\n"
+        "from refexplorer.opening import open_references\n"
+        "opening = partial(open_references, sys.argv[1])\n"
+        "try: ConfinedOpening(Bounds()).open('it', partial(opening))\n"
+        "except LimitError as error: print(error)"
+    )
+    ran = within(400 * 2**20, "-c", code, bulky(tmp_path))
+    assert "419 MB" in ran.stdout, ran.stderr
+    assert "`ulimit -v`" in ran.stdout

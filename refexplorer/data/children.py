@@ -173,6 +173,7 @@ class Child:
         self._process.kill()
         with suppress(BrokenPipeError):
             self._process.communicate()
+        self._process.wait()
         self._folder.cleanup()
 
 

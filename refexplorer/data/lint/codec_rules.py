@@ -52,25 +52,18 @@ def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[s
     The paths of the arrays of which there is nothing to note.
     """
     problems: dict[str, tuple[str, str] | None] = {}  # many arrays have the same metadata
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
+    good: set[str] = set()
+    for array in opened.arrays.below(opened.tree.root):
         text = _text(array)
         if text not in problems:
             problems[text] = _problem(array, text)
         problem, key = problems[text], array.metadata_key
-        if problem is not None:
+        if problem is None:
+            good.add(array.path)
+        else:
             code, said = problem
-            findings.add(code, base + pointer(key), f"`{path}` {said}", key=key)
-    return frozenset(
-        path for path in opened.arrays.paths if problems[_text(_array(opened, path))] is None
-    )
-
-
-def _array(opened: OpenedSet, path: str) -> ArrayMeta:
-    array = opened.arrays.get(path)
-    assert array is not None
-    return array
+            findings.add(code, base + pointer(key), f"`{array.path}` {said}", key=key)
+    return frozenset(good)
 
 
 def _text(array: ArrayMeta) -> str:
@@ -115,11 +108,7 @@ def _codecs(array: ArrayMeta) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _is_known(name: str, settings: object) -> bool:
-    return (
-        isinstance(settings, Mapping)
-        and settings.keys() <= _KNOWN.get(name, set())
-        and (name in _KNOWN)
-    )
+    return name in _KNOWN and isinstance(settings, Mapping) and settings.keys() <= _KNOWN[name]
 
 
 def _is_plain(array: ArrayMeta) -> bool:

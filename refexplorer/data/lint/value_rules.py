@@ -83,11 +83,9 @@ def lint_values(
                 key=key,
                 count=len(found.failed),
             )
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
+    for array in opened.arrays.below(opened.tree.root):
         if may_be_a_value(array, attributes_of(opened.table, array)):
-            _note_masked(opened, seen.get(path, _Seen(array)), base, findings)
+            _note_masked(opened, seen.get(array.path, _Seen(array)), base, findings)
 
 
 def _look(opened: OpenedSet, limits: Limits, decodable: Collection[str]) -> dict[str, _Seen]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from refexplorer.refset.columns.table import Table
 from refexplorer.spec.core.paths import prefix
-from refexplorer.spec.core.references import Base64, Inline
 from refexplorer.spec.core.zarr_metadata import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.document.lint_rules import parse_metadata
 
@@ -39,18 +38,11 @@ class ArrayReader:
     def at(self, path: str) -> ArrayMeta | None:
         """Return the metadata of the array at a path; None if there is none that can be read."""
         names = (".zarray", ".zattrs", "zarr.json")
-        texts = tuple(self._text(prefix(path) + name) for name in names)
+        texts = tuple(self._table.text(prefix(path) + name) for name in names)
         if texts not in self._known:
             self._known[texts] = _read(path, *map(_object, texts))
         array = self._known[texts]
         return array if array is None or array.path == path else replace(array, path=path)
-
-    def _text(self, key: str) -> str | None:
-        row = self._table.find(key)
-        reference = None if row is None else self._table.reference_at(row)
-        if isinstance(reference, Inline):
-            return reference.text
-        return reference.data.decode(errors="replace") if isinstance(reference, Base64) else None
 
 
 def _read(

@@ -14,7 +14,7 @@ from refexplorer.formats.buffers.spans import BLOCK, WORD, spans_of
 from refexplorer.pickling import PickledByFields
 from refexplorer.refset.columns.key_index import KeyIndex
 from refexplorer.refset.columns.reference_columns import Columns, ColumnsBuilder
-from refexplorer.spec.core.references import Reference
+from refexplorer.spec.core.references import Base64, Inline, Reference
 from refexplorer.spec.core.zarr_metadata import METADATA_NAMES
 from refexplorer.spec.document.lint_rules import is_metadata
 
@@ -103,6 +103,13 @@ class Table(PickledByFields):
         """Return the reference of a key, or None."""
         row = self.find(key)
         return None if row is None else self.reference_at(row)
+
+    def text(self, key: str) -> str | None:
+        """Return the text that a key holds inline; None without the key, or if it is elsewhere."""
+        reference = self.get(key)
+        if isinstance(reference, Base64):
+            return reference.data.decode(errors="replace")
+        return reference.text if isinstance(reference, Inline) else None
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order."""

@@ -9,8 +9,8 @@ from refexplorer.refset.columns.table import Table
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.diagnostics import Findings, pointer
 from refexplorer.spec.core.paths import prefix
-from refexplorer.spec.core.references import Base64, Inline, Range, Url
-from refexplorer.spec.core.zarr_metadata import METADATA_NAMES, ArrayMeta
+from refexplorer.spec.core.references import Range, Url
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.spec.document.array_rules import remarks_on_metadata
 from refexplorer.spec.document.attribute_rules import (
     remark_on_ignored_fill_value,
@@ -27,9 +27,7 @@ def lint_metadata(opened: OpenedSet, base: str, findings: Findings) -> None:
     table = opened.table
     _lint_nodes(table, base, findings)
     _lint_texts(table, base, findings)
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
+    for array in opened.arrays.below(opened.tree.root):
         _lint_attributes(table, array, base, findings)
     _lint_dimensions(opened, base, findings)
     for key in table.metadata:
@@ -55,7 +53,7 @@ def _lint_nodes(table: Table, base: str, findings: Findings) -> None:
 def _lint_texts(table: Table, base: str, findings: Findings) -> None:
     good: set[tuple[str, str]] = set()  # many arrays have the same
     for key in table.metadata:
-        text, name = _text_at(table, key), key.rpartition("/")[2]
+        text, name = table.text(key), key.rpartition("/")[2]
         if text is None or (name, text) in good:
             continue
         remarks = list(remarks_on_metadata(key, text))
@@ -157,15 +155,5 @@ def _canonical(value: object) -> str:
 
 
 def _object_at(table: Table, key: str) -> Mapping[str, object] | None:
-    text = _text_at(table, key)
+    text = table.text(key)
     return None if text is None else parse_metadata(text)
-
-
-def _text_at(table: Table, key: str) -> str | None:
-    """Return the text of a metadata key; None where it is not inline."""
-    assert key.rpartition("/")[2] in METADATA_NAMES
-    row = table.find(key)
-    reference = None if row is None else table.reference_at(row)
-    if isinstance(reference, Base64):
-        return reference.data.decode(errors="replace")
-    return reference.text if isinstance(reference, Inline) else None

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from refexplorer.data.audit.auditing import AuditProgress
 
 
+UNCOMPARABLE = 2
+"""Nothing differs, but nothing was compared, or some files may not be read yet."""
+
+
 class ValuesCompared(StrEnum):
     """Chunks of each array whose values are compared."""
 
@@ -50,7 +54,7 @@ def verify(
 
     Reads the metadata of each file with the library of its format, and compares the place and
     length of chunks, data types, filters, packing, units, dimensions and coordinates. The last line
-    says what was not compared.
+    says what was not compared. Exit status 2 if that is all, or files may not be read yet.
     """
     if resume and results is None:
         raise typer.BadParameter("--resume requires --results.")
@@ -83,4 +87,6 @@ def verify(
     else:
         for line in str(found).splitlines():
             output.write_line(line)
-    return 0 if found.good else HAS_ERRORS
+    if found.good:
+        return 0
+    return HAS_ERRORS if found.has_errors else UNCOMPARABLE

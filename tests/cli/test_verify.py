@@ -49,6 +49,29 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     assert (ran.status, ran.out) == (2, "")
 
 
+def test_files_that_may_not_be_read(source: Path, tmp_path: Path) -> None:
+    """Nothing is wrong with the set; nobody said that all of it is right, either."""
+    place = tmp_path / "elsewhere" / "set.json"
+    place.parent.mkdir()
+    source.rename(place)
+    ran = run("verify", place)
+    assert ran.status == 2
+    assert ran.out.startswith("set.json: nothing was compared\n")
+    assert "  3 files: 3 not allowed yet.\n" in ran.out
+    assert " failed" not in ran.out
+    assert f'Pass allow=["{tmp_path}"] to verify the rest.' in ran.out
+    assert "(The file may not be read yet)" in ran.out.splitlines()[-1]
+    two: list[str | Path] = ["--allow", tmp_path / "o_0000.nc", "--allow", tmp_path / "o_0001.nc"]
+    ran = run("verify", place, *two)
+    assert ran.status == 2
+    assert ran.out.startswith("set.json: the same as those of its files that may be read\n")
+    assert run("verify", place, "--allow", tmp_path).status == 0
+    mine = Changed(json.loads(place.read_text()))
+    mine.metadata("foo/.zattrs", scale_factor=0.2)
+    place.write_text(json.dumps(mine.document))
+    assert run("verify", place, *two).status == 1
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.verify.report.verification import Verification
+from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.refset.queries.internals import internals
 
 STEPS = 6
 """Times of a file."""
@@ -122,6 +125,22 @@ def virtualised(paths: list[Path], target: Path, **options: Any) -> Path:
 def verified(source: Any, folder: Path, **options: Any) -> Verification:
     """Open a set and verify it; files below a folder may be read."""
     return rx.open_references(source).verify(allow=[f"file://{folder}"], **options)
+
+
+ONE_FILE = PlanSizes(part_cost=1_000, asking_cost=1_000)
+"""A part for each file."""
+
+
+def verified_in_parts(
+    source: Any, folder: Path, *, sizes: PlanSizes = ONE_FILE, **manner: Any
+) -> Verification:
+    """`verified`, of parts that are small."""
+    refs = rx.open_references(source)
+    inside = internals(refs)
+    base = "/refs" if refs.source.form == "V1" else ""
+    terms = VerifyTerms(refs.source.location, (f"file://{folder}",), refs.limits, {}, base)
+    how = VerifyManner(**manner, sizes=sizes)
+    return verify(refs.source.name, inside.opened, inside.findings, terms, how)
 
 
 def codes(found: Verification) -> set[tuple[str, str]]:

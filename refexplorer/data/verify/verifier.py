@@ -15,7 +15,8 @@ from refexplorer.data.audit.report.word_columns import coded
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.verify.causes import CAUSES
-from refexplorer.data.verify.compare.file_compared import FileComparison, FileReferences
+from refexplorer.data.verify.compare.file_compared import FileComparison
+from refexplorer.data.verify.compare.grouping import FileReferences
 from refexplorer.data.verify.compare.held_values import HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.compare.values_compared import compare_values
@@ -80,7 +81,7 @@ class Verifier:
         """
         policy = AccessPolicy(self.location, self.allow)
         targets = Targets(policy, self.storage_options, self.limits)
-        rows = _Rows(part.rows())
+        rows = _PartRows(part.rows())
         numbers = rows.columns["number"]
         bounds = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])).tolist()
         records: list[Record] = []
@@ -114,12 +115,12 @@ class Verifier:
         self, targets: Targets, file: NativeFile, rows: _OfTarget, base: Record
     ) -> list[Record]:
         """Return the rows of a file that is open; all or none."""
-        comparison = FileComparison(file, self.arrays, self.held, base)
         of_array = {path: places for path, places in rows.arrays if path is not None}
         references = {path: rows.references(places) for path, places in of_array.items()}
+        comparison = FileComparison(file, self.arrays, self.held, base, references)
         chosen = rows.column("chosen")
         found = []
-        for record, states in comparison.compare(references):
+        for record, states in comparison.compare():
             assert record.array is not None
             places = of_array.get(record.array)
             if record.native is None or not len(states):
@@ -144,7 +145,7 @@ class _OfTarget:
     number: int
     url: str | None
     arrays: tuple[tuple[str | None, np.ndarray], ...]
-    _rows: _Rows
+    _rows: _PartRows
     _place: slice
 
     def column(self, name: str) -> np.ndarray:
@@ -165,7 +166,7 @@ class _OfTarget:
         return self._rows.table.take(pa.array(places + self._place.start))
 
 
-class _Rows:
+class _PartRows:
     """The references of a part, as numpy has them: there are few of most targets."""
 
     def __init__(self, rows: pa.Table) -> None:
@@ -216,8 +217,8 @@ def _uncompared(
     for path, places in rows.arrays:
         found = Record(rows.number, rows.url, path, state=state, message=message, grant=grant)
         found.references = len(places)
-        if state in (FAILED, FORBIDDEN):
+        if state == FAILED:
             found.failed = len(places)
-        elif state == UNCOMPARED:
+        elif state in (UNCOMPARED, FORBIDDEN):
             found.uncompared = len(places)
         yield found

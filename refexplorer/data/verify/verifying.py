@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
@@ -60,7 +60,7 @@ class VerifyManner:
     ----------
     values
         Chunks of each array whose values are compared: ``"none"``, ``"sample"`` (ten), ``"all"``.
-    scheduler, workers, results, resume, watch
+    scheduler, workers, results, resume, watch, sizes
         As `refexplorer.data.audit.auditing.Manner` has them.
     """
 
@@ -70,6 +70,7 @@ class VerifyManner:
     results: str | os.PathLike[str] | None = None
     resume: bool = False
     watch: AuditWatch = lambda progress: True
+    sizes: PlanSizes = field(default_factory=lambda: PlanSizes(asking_cost=FILE_COST))
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,8 @@ def verify(
         terms.location, tuple(terms.allow), terms.limits, terms.storage_options, arrays, held
     )
     store = ResultStore(manner.results, manner.resume, encoding=PARQUET)
-    sizes = PlanSizes(asking_cost=FILE_COST)
-    sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), sizes)
-    work = Work(store, sorter, manner.watch, sizes)
+    sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes)
+    work = Work(store, sorter, manner.watch, manner.sizes)
     stopped = False
     try:
         lent = _Lent(ours)

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.verify import verifying
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from tests.helpers.audits import cluster_of
 from tests.helpers.servers import RangeServer, range_server
-from tests.helpers.verifying import Changed, joined, verified, write_files
+from tests.helpers.verifying import Changed, joined, verified, verified_in_parts, write_files
 
 
 @pytest.fixture(scope="module")
@@ -35,23 +35,16 @@ def server() -> Iterator[RangeServer]:
         yield running
 
 
-@pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part for each file."""
-    monkeypatch.setattr(verifying, "FILE_COST", 100_000)
-
-
 def said(found: rx.Verification) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(json.dumps(found.to_dict()))
     return told
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_a_cluster_finds_the_same(files: list[Path], document: dict[str, Any]) -> None:
-    here = verified(document, files[0].parent, values="all")
+    here = verified_in_parts(document, files[0].parent, values="all")
     assert len(list(here.tables())) >= len(files)
     with cluster_of(1) as cluster:
-        there = verified(
+        there = verified_in_parts(
             document, files[0].parent, values="all", scheduler=cluster.scheduler_address
         )
     assert said(there) == said(here)
@@ -59,16 +52,12 @@ def test_a_cluster_finds_the_same(files: list[Path], document: dict[str, Any]) -
     assert {each.code for each in here.findings} >= {"scale_factor", "misplaced", "values"}
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_parts_of_a_file_find_what_the_whole_file_does(
-    files: list[Path], document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    files: list[Path], document: dict[str, Any]
 ) -> None:
     """Very many references to a file are cut: no chunk is missing since another part has it."""
-    from refexplorer.data.audit.plan import audit_parts
-
-    whole = verified(document, files[0].parent)
-    monkeypatch.setattr(audit_parts, "PART_COST", 5)
-    cut = verified(document, files[0].parent)
+    whole = verified_in_parts(document, files[0].parent)
+    cut = verified_in_parts(document, files[0].parent, sizes=PlanSizes(part_cost=5))
     assert len(list(cut.tables())) > len(list(whole.tables()))
     assert {(f.code, f.array, f.files) for f in cut.findings} == {
         (f.code, f.array, f.files) for f in whole.findings
@@ -77,7 +66,6 @@ def test_parts_of_a_file_find_what_the_whole_file_does(
     assert cut.counts.targets == whole.counts.targets
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_it_is_stopped_and_resumed(
     files: list[Path], document: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -86,11 +74,11 @@ def test_it_is_stopped_and_resumed(
     def watch(progress: rx.AuditProgress) -> bool:
         return progress.audited < 20
 
-    stopped = verified(document, files[0].parent, results=kept, workers=1, watch=watch)
+    stopped = verified_in_parts(document, files[0].parent, results=kept, workers=1, watch=watch)
     assert not stopped.good
     assert stopped.verdict in ("not finished", "differs from its files")
     assert "It was stopped before all files were read." in stopped.summary
-    whole = verified(document, files[0].parent, results=kept, resume=True)
+    whole = verified_in_parts(document, files[0].parent, results=kept, resume=True)
     assert said(whole) == said(verified(document, files[0].parent))
 
 

@@ -1,5 +1,6 @@
 """Comparing one file with a set: which chunk a range is, where it belongs, what both say of it.
 
-`file_chunks` finds the chunk of a byte range, `placing` compares its place with the key's,
-`metadata_compared` and `held_values` the rest; `set_array` and `cf` bring both into one language.
+Begin with `file_compared`. `file_chunks` finds the chunk of a byte range, `grouping` the array of
+the file, `placing` and `origins` where both belong in the set; `metadata_compared`, `held_compared`
+and `values_compared` compare the rest; `set_array` and `cf` bring both sides into one language.
 """

@@ -14,7 +14,7 @@ import numpy as np
 
 from refexplorer.data.verify.native.native_file import NotComparableError
 
-Attribute = Callable[[str], Any]
+AttributeOf = Callable[[str], Any]
 """Returns an attribute of an array by its name, None without one."""
 _SECONDS = {
     "microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "sec": 1, "s": 1, "minute": 60,
@@ -35,13 +35,13 @@ def is_time(units: object) -> bool:
     return isinstance(units, str) and " since " in units
 
 
-def calendar_of(attribute: Attribute) -> str:
+def calendar_of(attribute: AttributeOf) -> str:
     """Return the calendar of a time coordinate; those that are equal today by the same name."""
     found = str(attribute("calendar") or "standard").lower()
     return "standard" if found in _GREGORIAN else {"365_day": "noleap"}.get(found, found)
 
 
-def same_times(one: Attribute, other: Attribute) -> bool:
+def same_times(one: AttributeOf, other: AttributeOf) -> bool:
     """Say whether the numbers of two time coordinates mean the same."""
     units = [" ".join(str(each("units")).lower().split()) for each in (one, other)]
     if calendar_of(one) != calendar_of(other):
@@ -52,7 +52,7 @@ def same_times(one: Attribute, other: Attribute) -> bool:
     return epochs[0] is not None and epochs[0] == epochs[1]
 
 
-def unpacked(values: np.ndarray, attribute: Attribute, missing: Any) -> np.ndarray:
+def unpacked(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
     """Return values as float64, scaled, NaN where they are missing; other kinds as they are.
 
     Parameters
@@ -80,7 +80,7 @@ def unpacked(values: np.ndarray, attribute: Attribute, missing: Any) -> np.ndarr
     return found if offset is None else found + offset
 
 
-def times(values: np.ndarray, attribute: Attribute, missing: Any) -> np.ndarray:
+def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
     """Return times as microseconds since 1970, float64, NaN where they are missing.
 
     Raises

@@ -1,7 +1,8 @@
 """The place of chunks: that in the file's array against that in the set's grid.
 
 When files are joined, the chunks of one file all move by the same number of elements along each
-dimension: its *block*. Dimensions that only the set has, since files are stacked, come with it.
+dimension: the file has its *origin* there. Dimensions that only the set has, since files are
+stacked, come with it.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ def file_starts(
     return starts
 
 
-def block_of(moves: np.ndarray, lie: Alignment, whole: Lengths) -> np.ndarray:
-    """Return by how much the chunks of a file are moved, as most of them are.
+def origin_of(moves: np.ndarray, lie: Alignment, whole: Lengths) -> np.ndarray:
+    """Return where a file's array begins in the set's, as most of its chunks say.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def block_of(moves: np.ndarray, lie: Alignment, whole: Lengths) -> np.ndarray:
 
 
 def expected(
-    chunks: NativeChunks, lie: Alignment, block: np.ndarray, ours: SetArray, cut: bool
+    chunks: NativeChunks, lie: Alignment, origin: np.ndarray, ours: SetArray, cut: bool
 ) -> np.ndarray:
     """Return the numbers of the chunks that the set should have of a file, those in its grid.
 
@@ -131,8 +132,8 @@ def expected(
     ----------
     chunks
         Those of the file.
-    block
-        Where the file's array starts in the set's.
+    origin
+        Where the file's array begins in the set's.
     cut
         Whether the set has pieces of chunks.
     """
@@ -148,7 +149,7 @@ def expected(
         starts = starts[(starts < np.array(lie.shape, np.int64)).all(axis=1)]
     else:
         size = np.array(lie.chunks, np.int64)
-    places, rest = np.divmod(starts + block, size)
+    places, rest = np.divmod(starts + origin, size)
     grid = np.array(meta.narrow_grid, np.int64)
     good = ((rest == 0) & (places >= 0) & (places < grid)).all(axis=1)
     if not meta.grid:

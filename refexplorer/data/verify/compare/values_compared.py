@@ -13,11 +13,12 @@ from refexplorer.data.decode.pipelines import VALUES, stages
 from refexplorer.data.fetch.fetch_many import fetch_many
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.verify.compare.file_compared import FileComparison
+from refexplorer.data.verify.compare.grouping import DIFFERS, FAILED, SAME
 from refexplorer.data.verify.compare.held_values import compared, marked
 from refexplorer.data.verify.compare.metadata_compared import said as text_of
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.native.native_file import NativeArray, NativeFile, NotComparableError
-from refexplorer.data.verify.results import NAMED_KEYS, STATES, Finding, Record
+from refexplorer.data.verify.results import NAMED_KEYS, Finding, Record
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
@@ -26,7 +27,6 @@ from refexplorer.spec.core.references import Range, Reference, Url
 
 FETCHED_CHUNKS = 64
 """Chunks that are fetched together."""
-_SAME, _DIFFERS, _UNCOMPARED, _FAILED = range(len(STATES))
 
 
 def compare_values(
@@ -56,7 +56,7 @@ def compare_values(
     if (missing := _missing_codec(ours)) is not None:
         record.unchecked.append(f"values, without the codec {missing}, which is not installed,")
         return
-    work = _Values(ours, record)
+    work = _ValueTally(ours, record)
     for start in range(0, rows.num_rows, FETCHED_CHUNKS):
         some = rows.slice(start, FETCHED_CHUNKS).to_pylist()
         fetched = _fetched(targets, {row["key"]: _reference(row) for row in some})
@@ -72,7 +72,7 @@ def compare_values(
                 values = np.asarray(values).reshape(ours.meta.chunks)
             except Exception as error:  # codecs raise what they like
                 work.fail(row["key"], said(error))
-                states[place] = _FAILED if states[place] == _SAME else states[place]
+                states[place] = FAILED if states[place] == SAME else states[place]
                 continue
             where = comparison.region(ours.meta.path, row["chunk"])
             if where is None:
@@ -84,13 +84,13 @@ def compare_values(
             try:
                 filed = np.asarray(file.values(native.name, region))
                 if work.add(row["key"], values[extra + inside], native, filed):
-                    states[place] = _DIFFERS
+                    states[place] = DIFFERS
             except NotComparableError as reason:
                 record.unchecked.append(f"values: {reason}")
     work.finish()
 
 
-class _Values:
+class _ValueTally:
     """What comparing the values of one array and file found."""
 
     def __init__(self, ours: SetArray, record: Record) -> None:

@@ -25,7 +25,7 @@ METADATA_BYTES = 2**26
 CHUNKS = 2**20
 """Chunks of a file that are told of with its arrays; an array with more is asked by itself."""
 
-Head = dict[str, Any]
+PassedHead = dict[str, Any]
 
 
 class FileMetadata:
@@ -64,7 +64,7 @@ def file_bytes(file: NativeFile) -> bytes:
     NotComparableError
         If it is too much.
     """
-    arrays, chunks, tables = dict[str, Head](), dict[str, Head](), list[bytes]()
+    arrays, chunks, tables = dict[str, PassedHead](), dict[str, PassedHead](), list[bytes]()
     left = CHUNKS
     for name in file.names():
         arrays[name] = _array_head(file, name)
@@ -84,7 +84,7 @@ def file_bytes(file: NativeFile) -> bytes:
     return b"".join([len(head).to_bytes(8, "little"), head, *tables])
 
 
-def chunk_bytes(file: NativeFile, name: str) -> tuple[Head, bytes]:
+def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
     """Write where the chunks of an array are, or why that cannot be told."""
     try:
         chunks = file.chunks(name)
@@ -98,7 +98,7 @@ def chunk_bytes(file: NativeFile, name: str) -> tuple[Head, bytes]:
     return {"count": shape[0], "rank": shape[1], "masked": masked, "size": len(table)}, table
 
 
-def chunks_of(said: Head, table: bytes) -> NativeChunks | NotComparableError:
+def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | NotComparableError:
     """Read what `chunk_bytes` wrote."""
     if "error" in said:
         return NotComparableError(said["error"])
@@ -109,7 +109,7 @@ def chunks_of(said: Head, table: bytes) -> NativeChunks | NotComparableError:
     return NativeChunks(indices.reshape(count, rank), offsets, lengths, masks)
 
 
-def value_bytes(values: np.ndarray) -> tuple[Head, bytes]:
+def value_bytes(values: np.ndarray) -> tuple[PassedHead, bytes]:
     """Write values: numbers as they are, texts and lists of varying length as JSON."""
     said = {"dtype": np.lib.format.dtype_to_descr(values.dtype), "shape": values.shape}
     if values.dtype.hasobject:
@@ -117,7 +117,7 @@ def value_bytes(values: np.ndarray) -> tuple[Head, bytes]:
     return said, values.tobytes()
 
 
-def values_of(said: Head, data: bytes) -> np.ndarray:
+def values_of(said: PassedHead, data: bytes) -> np.ndarray:
     """Read what `value_bytes` wrote."""
     dtype, shape = _dtype(said["dtype"]), tuple(said["shape"])
     if not dtype.hasobject:
@@ -133,7 +133,7 @@ def _plain(value: Any) -> Any:
     return value.tolist()
 
 
-def _array_head(file: NativeFile, name: str) -> Head:
+def _array_head(file: NativeFile, name: str) -> PassedHead:
     try:
         array = file.array(name)
         fill = None
@@ -157,7 +157,7 @@ def _array_head(file: NativeFile, name: str) -> Head:
     }
 
 
-def _array(name: str, said: Head) -> NativeArray | NotComparableError:
+def _array(name: str, said: PassedHead) -> NativeArray | NotComparableError:
     if "error" in said:
         return NotComparableError(said["error"])
     dtype = _dtype(said["dtype"])

@@ -49,12 +49,12 @@ _FOLDERS = 10_000
 """Folders whose metadata are kept, since a set has many chunks of an array."""
 
 Metadata = dict[str, Any]
-Found = tuple[Metadata, Metadata]
-_known: WeakKeyDictionary[Targets, dict[str, Found | None]] = WeakKeyDictionary()
+Documents = tuple[Metadata, Metadata]
+_known: WeakKeyDictionary[Targets, dict[str, Documents | None]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
-class _Shard:
+class _ShardLayout:
     """How a shard is divided: the chunks in it, and where its index is."""
 
     inner: ArrayMeta
@@ -92,7 +92,7 @@ class ZarrChunkFile:
         self._file, self._index = file, index
         self._limits = Limits(fetch_bytes=limit)
         self._metas = {array.path: array}
-        self._shard: _Shard | None = None
+        self._shard: _ShardLayout | None = None
         self._arrays = {array.path: _native(array)}
         try:
             self._shard = _shard_of(array)
@@ -131,7 +131,7 @@ class ZarrChunkFile:
             return NativeChunks(indices, np.zeros(1, np.int64), np.array([self._file.size]))
         return self._parts(self._shard)
 
-    def _parts(self, shard: _Shard) -> NativeChunks:
+    def _parts(self, shard: _ShardLayout) -> NativeChunks:
         start = 0 if shard.leads else self._file.size - shard.size
         data = self._file.read_at(max(start, 0), max(start, 0) + shard.size)
         if len(data) != shard.size:
@@ -208,7 +208,7 @@ def find_array(targets: Targets, file: TargetFile) -> ZarrChunkFile | None:
     return None
 
 
-def _metadata(targets: Targets, folder: str) -> Found | None:
+def _metadata(targets: Targets, folder: str) -> Documents | None:
     """Return the metadata and attributes of the array in a folder, if there is one."""
     known = _known.setdefault(targets, {})
     if folder not in known:
@@ -218,7 +218,7 @@ def _metadata(targets: Targets, folder: str) -> Found | None:
     return known[folder]
 
 
-def _documents(targets: Targets, folder: str) -> Found | None:
+def _documents(targets: Targets, folder: str) -> Documents | None:
     document = _document(targets, f"{folder}/zarr.json")
     if document is not None:
         return (document, {}) if document.get("node_type") == "array" else None
@@ -309,7 +309,7 @@ def _settings(name: str, given: Metadata) -> Metadata:
     return {key: value for key, value in given.items() if key not in _LEVELS}
 
 
-def _shard_of(array: ArrayMeta) -> _Shard | None:
+def _shard_of(array: ArrayMeta) -> _ShardLayout | None:
     """Return how a chunk is divided; None if it is not, or by an index of an unknown kind."""
     codecs = list(_codecs(dict(array.metadata))) if array.zarr_format == 3 else []
     if [name for name, _ in codecs] != ["sharding_indexed"]:
@@ -322,7 +322,7 @@ def _shard_of(array: ArrayMeta) -> _Shard | None:
     changed = {"chunk_grid": grid, "codecs": settings["codecs"]}
     inner = read_array(f"{array.path}{INNER}", dict(array.metadata) | changed)
     counts = tuple(n // c for n, c in zip(array.chunks, inner.chunks, strict=True))
-    return _Shard(
+    return _ShardLayout(
         inner,
         counts,
         ">" if index.get("bytes", {}).get("endian") == "big" else "<",

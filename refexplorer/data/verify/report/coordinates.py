@@ -21,7 +21,7 @@ _GAP = 1.7
 
 
 @dataclass(frozen=True)
-class Odd:
+class OddSteps:
     """What is odd in a coordinate.
 
     Attributes
@@ -69,7 +69,7 @@ class FileAxis:
             column.append(float(axis[name]))
 
 
-def of_held(ours: SetArray, held: HeldArray) -> Iterator[Odd]:
+def of_held(ours: SetArray, held: HeldArray) -> Iterator[OddSteps]:
     """Yield what is odd in a coordinate that the set holds as a whole."""
     if not _is_coordinate(ours) or not held.known.all() or held.values.dtype.kind not in "iuf":
         return
@@ -81,7 +81,7 @@ def of_held(ours: SetArray, held: HeldArray) -> Iterator[Odd]:
     yield from _odd(values[:-1], values[1:], np.arange(len(values) - 1), ours)
 
 
-def of_files(ours: SetArray, axis: FileAxis) -> Iterator[Odd]:
+def of_files(ours: SetArray, axis: FileAxis) -> Iterator[OddSteps]:
     """Yield what is odd between files, and inside them."""
     order = np.argsort(axis.starts, kind="stable")
     starts, counts, firsts, lasts, least, most = (
@@ -102,7 +102,9 @@ def _is_coordinate(ours: SetArray) -> bool:
     return ours.meta.dimensions == (ours.name,) and len(ours.meta.shape) == 1
 
 
-def _odd(before: np.ndarray, after: np.ndarray, index: np.ndarray, ours: SetArray) -> Iterator[Odd]:
+def _odd(
+    before: np.ndarray, after: np.ndarray, index: np.ndarray, ours: SetArray
+) -> Iterator[OddSteps]:
     steps = after - before
     known = ~np.isnan(steps)
     if not known.any():
@@ -124,7 +126,7 @@ def _odd(before: np.ndarray, after: np.ndarray, index: np.ndarray, ours: SetArra
         if where.any():
             first = int(np.flatnonzero(where)[0])
             both = _text(before[first], ours), _text(after[first], ours)
-            yield Odd(cause, int(np.count_nonzero(where)), int(index[first]), both)
+            yield OddSteps(cause, int(np.count_nonzero(where)), int(index[first]), both)
 
 
 def _text(value: float, ours: SetArray) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from refexplorer.data.verify.causes import CAUSES
 from refexplorer.data.verify.compare.held_values import HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.report.coordinates import FileAxis, Odd, of_files, of_held
+from refexplorer.data.verify.report.coordinates import FileAxis, OddSteps, of_files, of_held
 from refexplorer.data.verify.report.finding import NAMED_FILES, VerifyFinding, named, sentence
 from refexplorer.data.verify.results import (
     DIFFERS,
@@ -147,7 +147,9 @@ class VerifyTally:
             return
         counts += [row["same"], row["differs"], row["uncompared"], row["failed"]]
         self._count_target(row)
-        if state in (FAILED, FORBIDDEN):
+        if state == FORBIDDEN:
+            self._forbid(row)
+        elif state == FAILED:
             self._fail(row)
         elif row["uncompared"] and row["message"]:
             self._reason(path, row["message"], row["uncompared"])
@@ -189,8 +191,14 @@ class VerifyTally:
     def _fail(self, row: dict[str, Any]) -> None:
         if row["target"] is not None and len(self.failures) < KEPT_REASONS:
             self.failures.setdefault(row["target"], row["message"] or "")
-        if row["grant"] and len(self.grants) < NAMED_FILES:
-            self.grants[row["grant"]] = None
+
+    def _forbid(self, row: dict[str, Any]) -> None:
+        if row["grant"]:
+            if len(self.grants) < NAMED_FILES:
+                self.grants[row["grant"]] = None
+            self._reason(row["array"], "The file may not be read yet.", row["references"])
+        else:
+            self._reason(row["array"], row["message"], row["references"])
 
     def _reason(self, path: str | None, reason: str, count: int) -> None:
         if len(self.reasons) >= KEPT_REASONS and (path, reason) not in self.reasons:
@@ -314,7 +322,7 @@ class VerifyTally:
                     ]
                     yield self._of_coordinate(ours, odd, urls[:NAMED_FILES])
 
-    def _of_coordinate(self, ours: SetArray, odd: Odd, files: Any) -> VerifyFinding:
+    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> VerifyFinding:
         meta = ours.meta
         what = {
             "duplicates": "the same value stands at two places",

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from refexplorer.data.audit.plan.record_files import LostFiles
 from refexplorer.data.audit.report.result_store import ResultStore
 from refexplorer.data.verify.report.finding import VerifyFinding, named, short
-from refexplorer.data.verify.results import DIFFERS, FAILED, RESULTS, SAME, UNCOMPARED
+from refexplorer.data.verify.results import DIFFERS, FAILED, FORBIDDEN, RESULTS, SAME, UNCOMPARED
 from refexplorer.formats.files.atomic import write_blocks, writing
 from refexplorer.markup import code, counted, escape, items, shown, table
 from refexplorer.spec.core.catalogue import Severity
@@ -146,13 +146,23 @@ class Verification:
     def good(self) -> bool:
         """Whether references were compared, none differs, and all files could be read.
 
-        Warnings, such as gaps in time, are as the files have them. What is not compared is neither
-        right nor wrong: see `not_compared`.
+        Warnings, such as gaps in time, are as the files have them. What cannot be compared is
+        neither right nor wrong: see `not_compared`. Files that may not be read yet are not good.
         """
+        return bool(self.counts.of(SAME)) and not (self.has_errors or self._is_partial)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the set has errors, differs from its files, or some could not be read."""
         counts = self.counts
         wrong = counts.of(DIFFERS) + counts.of(FAILED) + counts.left_out + counts.lost.unreadable
-        unfinished = bool(counts.unfinished) or counts.stopped
-        return bool(counts.of(SAME)) and not (wrong or unfinished or self.error_count)
+        return bool(wrong or self.error_count)
+
+    @property
+    def _is_partial(self) -> bool:
+        """Whether something was left that could have been compared."""
+        counts = self.counts
+        return bool(counts.unfinished or counts.stopped or counts.targets.get(FORBIDDEN))
 
     @property
     def error_count(self) -> int:
@@ -176,6 +186,8 @@ class Verification:
             return "not finished"
         if not counts.of(SAME):
             return "nothing was compared"
+        if counts.targets.get(FORBIDDEN):
+            return "the same as those of its files that may be read"
         if counts.left_out or counts.lost.unreadable:
             return "has errors; the rest is as its files"
         return "the same as its files" + (" where they were compared" if self.not_compared else "")
@@ -269,7 +281,7 @@ class Verification:
 
     def _sentences(self) -> Iterator[str]:
         counts = self.counts
-        words = {SAME: "the same", UNCOMPARED: "not compared", "not allowed": "not allowed yet"}
+        words = {SAME: "the same", UNCOMPARED: "not compared", FORBIDDEN: "not allowed yet"}
         parts = [f"{n:,} {words.get(state, state)}" for state, n in counts.targets.items() if n]
         of = counted(sum(counts.targets.values()), "file")
         forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
@@ -280,7 +292,8 @@ class Verification:
         if counts.left_out:
             yield f"{counted(counts.left_out, 'key')} rejected by errors; see `diagnostics`."
         yield from counts.lost.sentences()
-        yield self._values_sentence()
+        if counts.of(SAME) + counts.of(DIFFERS):
+            yield self._values_sentence()
         for url, why in list(counts.failures.items())[:_FEW]:
             yield f"{escape(short(url), _CHARS)}: {escape(why, 2 * _CHARS)}"
         yield from counts.unfinished[:_SHOWN]

@@ -158,15 +158,18 @@ class Child:
 
         watcher = threading.Thread(target=watch, name="refexplorer-child", daemon=True)
         watcher.start()
+        lost: LostError | None = None
         try:
             yield
-        except LostError:
-            done.set()
-            watcher.join()
-            raise (why[0] if why else LostError()) from None
+        except LostError as error:
+            lost = error
         finally:
             done.set()
             watcher.join()
+        if why:  # also of one that answered just before it was ended
+            raise why[0] from None
+        if lost is not None:
+            raise lost
 
     def end(self) -> None:
         """End the process, and remove what it left."""

@@ -66,7 +66,7 @@ class Crew:
     do
         What is run for a part.
     patience
-        Seconds after which one of the last parts is given to a second worker, too; None: never.
+        Seconds after which one of the last parts is given away once more; None: never.
     check
         Raises `RefexplorerError` if nothing that was handed out will ever come back.
     """
@@ -207,18 +207,20 @@ class _HandedOut:
         self._crew = crew
         self._finished = finished
         self._tries: dict[Future[Any], _Attempt] = {}
-        self._repeated: set[int] = set()
         self._longest = 0.0
 
     def hand_out(self, parts: Iterator[Part]) -> bool:
         """Give away more parts; say whether anything is left to wait for."""
         room = WAITING_PARTS * self._crew.threads
-        while len(self._tries) < room:
+        is_last = False
+        while len({mine.part.number for mine in self._tries.values()}) < room and not is_last:
             part = next(parts, None)
             if part is None:
-                self._repeat_stragglers()
-                break
-            self._give(part)
+                is_last = True
+            else:
+                self._give(part)
+        if is_last or self._longest:
+            self._repeat_stragglers()
         return bool(self._tries)
 
     def take_in(self) -> None:
@@ -249,14 +251,20 @@ class _HandedOut:
             future.cancel()
 
     def _repeat_stragglers(self) -> None:
-        """Give parts that take very long to a second worker, each once."""
+        """Give parts that take very long away once more, each time after a longer wait.
+
+        More than once: Dask may give it to the same worker, which stands still, if others are busy.
+        """
         if self._crew.patience is None:
             return
-        latest = monotonic() - max(self._crew.patience, _SLOWER * self._longest)
-        for mine in list(self._tries.values()):
-            if mine.begun < latest and mine.part.number not in self._repeated:
-                self._repeated.add(mine.part.number)
-                self._give(mine.part)
+        wait = max(self._crew.patience, _SLOWER * self._longest)
+        tries: dict[int, list[_Attempt]] = {}
+        for mine in self._tries.values():
+            tries.setdefault(mine.part.number, []).append(mine)
+        now = monotonic()
+        for given in tries.values():
+            if now - max(mine.begun for mine in given) > len(given) * wait:
+                self._give(given[0].part)
 
 
 def _outcome(future: Future[Any]) -> pa.Table | Exception:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from refexplorer.errors import LimitError
-from refexplorer.markup import size_text
 
 
 def is_lacking(error: BaseException | None) -> bool:
@@ -34,8 +33,21 @@ def limit() -> int | None:
     return min((one for one in set_limits if one != resource.RLIM_INFINITY), default=None)
 
 
+def reserve_nothing() -> None:
+    """Keep Arrow, in this process and its children, from reserving where the system sets a limit.
+
+    Call it before Arrow takes memory. Its own allocator (mimalloc) takes 1 GiB
+    of address space at once where there is so much: with 1.6 GB the rest was too little for a set
+    that opens with 1.2 GB.
+    """
+    if limit() is not None:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+
 def too_little() -> str:
     """Say how much there was, and what to do."""
+    from refexplorer.markup import size_text  # takes numpy, and each command asks for the limit
+
     most = limit()
     if most is not None:
         return (
@@ -49,6 +61,8 @@ def too_little() -> str:
 
 
 def _free() -> str:
+    from refexplorer.markup import size_text
+
     try:
         pages = os.sysconf("SC_AVPHYS_PAGES"), os.sysconf("SC_PHYS_PAGES")
         free, whole = (size_text(count * os.sysconf("SC_PAGE_SIZE")) for count in pages)

@@ -110,6 +110,17 @@ def test_a_set_of_ten_megabytes_opens_in_a_gibibyte(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.child
+@pytest.mark.parametrize("verb", ["info", "check"])
+@pytest.mark.parametrize("space", [GIB + 2**25, 3 * GIB // 2], ids=["little", "more"])
+def test_many_whole_files_are_read_in_a_gibibyte(tmp_path: Path, verb: str, space: int) -> None:
+    """With more than a gibibyte Arrow's own allocator reserved one, and the rest was too little."""
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps({f"x/{n}": [f"s3://bucket/file-{n}.bin"] for n in range(600_000)}))
+    ran = within(space, "-m", "refexplorer", verb, path)
+    assert (ran.returncode, ran.stderr.count("memory")) == (0, 0)
+
+
 TIGHT = """
 import re, resource, sys
 {load}

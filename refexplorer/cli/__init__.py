@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from refexplorer import memory
 from refexplorer.cli.ending import INTERRUPTED, ended_by_signals
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  as long as this runs
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    memory.reserve_nothing()
     try:
         return _interruptible(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
     except (BrokenPipeError, SystemExit) as ended:

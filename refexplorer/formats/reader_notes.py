@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.arrow import number_column
-from refexplorer.formats.buffers.entries import Entries
+from refexplorer.formats.buffers.arrow import number_column, numbers_of
+from refexplorer.formats.buffers.entries import WHOLE, Entries
 from refexplorer.formats.documents import read_long, read_whole
 from refexplorer.formats.json.block_reader import DocumentEntries
 from refexplorer.formats.source import Source
@@ -19,11 +21,14 @@ from refexplorer.limits import Limits
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings
 from refexplorer.spec.dialects import READERS
 from refexplorer.spec.dialects.differences import note_differences, note_forms
-from refexplorer.spec.dialects.survey import Survey
+from refexplorer.spec.dialects.survey import EXACT, LONGEST_UINT32, Survey
 from refexplorer.spec.document.model import Document
 
 COMPARED_KEYS = 3_000_000
 """Explicit references up to which a set is read once more: 10^7 of them take 480 MB."""
+_START_AND_REST = r"(?s)^([A-Za-z][A-Za-z0-9+.\-]*:|.?).*$"
+_TEMPLATE_MARKS = r"[{\r\n]"
+_SHAPE_BITS = 5
 _HEAD = 4
 """Bytes that tell the encoding."""
 
@@ -52,10 +57,10 @@ def reader_notes(
     if not source.is_document or (source.content is None and source.value is None):
         return Findings()
     try:
-        written, document = _document(source, templates, limits, trusted)
+        survey = _survey(source, templates, limits, trusted)
     except (OSError, RefexplorerError):
         return Findings()
-    findings = document_notes(written, document, noted)
+    findings = _notes(survey, noted)
     note_encoding(source, findings)
     return findings
 
@@ -91,44 +96,51 @@ def document_notes(
     written: Mapping[str, Any], document: Document, noted: Collection[Diagnostic]
 ) -> Findings:
     """Return such notes of a document that is at hand."""
-    survey = Survey(document, written)
+    return _notes(Survey(document, written), noted)
+
+
+def _notes(survey: Survey, noted: Collection[Diagnostic]) -> Findings:
     findings = Findings()
     note_forms(survey, findings)
     known = [*noted, *findings]
     verdicts = (reader.judge(survey) for reader in READERS)
-    findings.extend(note_differences(verdicts, document, known))
+    findings.extend(note_differences(verdicts, survey.document, known))
     return findings
 
 
-def _document(
-    source: Source, templates: Mapping[str, str], limits: Limits, trusted: bool
-) -> tuple[Mapping[str, Any], Document]:
+def _survey(source: Source, templates: Mapping[str, str], limits: Limits, trusted: bool) -> Survey:
     long = read_long(source, templates, limits, Findings(), trusted, None)
     if long is None:
-        return read_whole(source, templates, limits, Findings(), trusted)
+        written, document = read_whole(source, templates, limits, Findings(), trusted)
+        return Survey(document, written)
     document, entries = long
     assert isinstance(entries, DocumentEntries)
-    refs = _one_of_each(entries)
+    rows, counts = _one_of_each(entries)
+    refs = entries.as_v0(rows)
     written = {**entries.outer, "refs": refs} if entries.is_v1 else refs
-    return written, replace(document, refs=refs)
+    keys = entries.keys.take(number_column(rows)).to_pylist()
+    return Survey(replace(document, refs=refs), written, dict(zip(keys, counts, strict=True)))
 
 
-def _one_of_each(entries: Entries) -> dict[str, Any]:
-    """Return the references that are no byte ranges, the first range of each URL, and the last."""
-    rows = np.fromiter(entries.values, np.int64, len(entries.values))
-    codes, firsts = np.unique(entries.codes, return_index=True)
-    chosen = [rows, firsts[codes >= 0]]
-    if len(entries.codes):
-        odd = [entries.offsets.argmax(), entries.lengths.argmax()]
-        empty = np.flatnonzero((entries.codes >= 0) & (entries.lengths == 0))[:1]
-        chosen += [np.array(odd), empty]
-    places = np.unique(np.concatenate(chosen)).astype(np.int64)
-    urls = entries.urls.to_pylist()
-    refs: dict[str, Any] = {}
-    for key, row in zip(
-        entries.keys.take(number_column(places)).to_pylist(), places.tolist(), strict=True
-    ):
-        code = int(entries.codes[row])
-        numbers = int(entries.offsets[row]), int(entries.lengths[row])
-        refs[key] = entries.values[row] if code < 0 else [urls[code], *numbers]
-    return refs
+def _one_of_each(entries: Entries) -> tuple[np.ndarray, list[int]]:
+    """Return rows, and how many references each stands for, as finely as a reader tells them.
+
+    All `values` are among them, and of byte ranges and whole files the first of each form.
+    """
+    lengths, rows = entries.lengths, np.flatnonzero(entries.codes >= 0)
+    shapes = (entries.offsets > EXACT).astype(np.int64)
+    for bound in (WHOLE, 0, LONGEST_UINT32, EXACT):
+        shapes = 2 * shapes + (lengths > bound)
+    forms = (_forms(entries.urls)[entries.codes[rows]] << _SHAPE_BITS) + shapes[rows]
+    _, firsts, counts = np.unique(forms, return_index=True, return_counts=True)
+    others = np.fromiter(entries.values, np.int64, len(entries.values))
+    chosen = np.append(rows[firsts], others)
+    order = np.argsort(chosen)
+    return chosen[order], np.append(counts, np.ones_like(others))[order].tolist()
+
+
+def _forms(urls: pa.LargeStringArray) -> np.ndarray:
+    """Return a number for each URL: equal for one scheme, another for each template."""
+    starts = pc.replace_substring_regex(urls, _START_AND_REST, r"\1")
+    forms = pc.if_else(pc.match_substring_regex(urls, _TEMPLATE_MARKS), urls, starts)
+    return numbers_of(forms.dictionary_encode().indices).astype(np.int64)

@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.formats.buffers.append_buffers import GrowingNumbers, GrowingTexts
-from refexplorer.formats.buffers.arrow import numbers_of, text_column
+from refexplorer.formats.buffers.arrow import number_column, numbers_of, text_column
 
 LARGEST = 2**63 - 1
 _TOO_LARGE = 2**64
+WHOLE = -1
+"""The length in these columns of what refers to a whole file."""
 Texts: TypeAlias = "pa.Array | Sequence[str]"
 Numbers: TypeAlias = "np.ndarray | Sequence[int]"
 
@@ -29,11 +31,11 @@ class Entries:
     urls
         Column of the distinct URLs as they are written.
     codes
-        Positions in `urls` for byte ranges, -1 for the rows of `values`, int32, shape ``(n,)``.
+        Positions in `urls`, -1 for the rows of `values`, int32, shape ``(n,)``.
     offsets, lengths
-        Bytes, int64, shape ``(n,)``; 0 for the rows of `values`.
+        Bytes, int64, shape ``(n,)``; 0 and `WHOLE` for whole files, 0 for the rows of `values`.
     values
-        The V0 values of the rows that are no byte range.
+        The V0 values of the other rows; a whole file may be among them.
     """
 
     keys: pa.LargeStringArray
@@ -43,15 +45,19 @@ class Entries:
     lengths: np.ndarray
     values: dict[int, Any]
 
-    def as_v0(self) -> dict[str, Any]:
-        """Return a V0 document; of equal keys the last one counts."""
-        urls = [*self.urls.to_pylist(), None]
-        columns = (column.tolist() for column in (self.codes, self.offsets, self.lengths))
-        rows = enumerate(zip(self.keys.to_pylist(), *columns, strict=True))
-        return {
-            key: [urls[code], offset, length] if code >= 0 else self.values[row]
-            for row, (key, code, offset, length) in rows
-        }
+    def as_v0(self, rows: np.ndarray | None = None) -> dict[str, Any]:
+        """Return some rows, or all, as a V0 document; of equal keys the last one counts."""
+        rows = np.arange(len(self.keys)) if rows is None else rows
+        urls = self.urls.to_pylist()
+        columns = (column[rows].tolist() for column in (self.codes, self.offsets, self.lengths))
+        keys = self.keys.take(number_column(rows)).to_pylist()
+        found: dict[str, Any] = {}
+        for row, key, code, offset, length in zip(rows.tolist(), keys, *columns, strict=True):
+            if code < 0:
+                found[key] = self.values[row]
+            else:
+                found[key] = [urls[code]] if length == WHOLE else [urls[code], offset, length]
+        return found
 
 
 class EntriesBuilder:

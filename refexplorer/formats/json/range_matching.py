@@ -1,8 +1,8 @@
-"""Pieces of JSON text that are one byte range each, matched by the block.
+"""Pieces of JSON text that are one reference to a target each, matched by the block.
 
-The form is ``"key": ["url", offset, length`` with any blanks between the marks. Four quotes part
-a piece in five, of which the second and fourth are texts without escapes other than an escaped
-slash, and the others are held against what may stand there.
+The forms are ``"key": ["url", offset, length`` and ``"key": ["url"`` with any blanks between the
+marks. Four quotes part a piece in five, of which the second and fourth are texts without escapes
+other than an escaped slash, and the others are held against what may stand there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.formats.buffers.entries import WHOLE
 from refexplorer.formats.buffers.spans import Spans
 
 _Rows: TypeAlias = "np.ndarray | slice"
@@ -20,18 +21,18 @@ _QUOTE, _COMMA, _CLOSING, _BACKSLASH = b'",]\\'
 
 
 class Ranges(NamedTuple):
-    """The byte ranges among n pieces of a block.
+    """The byte ranges and whole files among n pieces of a block.
 
     Attributes
     ----------
     pieces
         All pieces; a comma after a closing bracket parts them.
     matched
-        Which pieces are a byte range, shape ``(n,)``; m of them are.
+        Which pieces are one of them, shape ``(n,)``; m are.
     keys, urls
         Columns of their texts, m rows; the URLs as a dictionary.
     offsets, lengths
-        Bytes, int64, shape ``(m,)``.
+        Bytes, int64, shape ``(m,)``; `WHOLE` is the length of a whole file.
     """
 
     pieces: Spans
@@ -54,13 +55,19 @@ class _Marks(NamedTuple):
 
 
 def match_ranges(block: bytes) -> Ranges:
-    """Match each piece of a block against the form of one byte range."""
+    """Match each piece of a block against the forms of one reference."""
     data = np.frombuffer(block or b" ", np.uint8)
     marks = _find_marks(data, block)
     starts = np.append(0, marks.cuts + 2)
     pieces = Spans(data, starts, np.append(marks.cuts, len(data)))
     rows, quotes = _four_quotes(pieces, marks.quotes)
-    numbers, good = _two_numbers(Spans(data, quotes[3] + 1, pieces.ends[rows]), marks.commas)
+    rest = Spans(data, quotes[3] + 1, pieces.ends[rows])
+    numbers, good = _two_numbers(rest, marks.commas)
+    if not good.all():
+        is_whole = rest.is_blank()
+        pairs = zip(numbers, (0, WHOLE), strict=True)
+        numbers = [np.where(is_whole, none, column) for column, none in pairs]
+        good |= is_whole
     key, url = (Spans(data, quotes[n] + 1, quotes[n + 1]) for n in (0, 2))
     good &= Spans(data, pieces.starts[rows], quotes[0]).tested(Spans.is_blank)
     good &= Spans(data, quotes[1] + 1, quotes[2]).tested(_is_between)

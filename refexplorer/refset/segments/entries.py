@@ -8,9 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.formats.buffers.arrow import number_column, numbers_of, text_column
-from refexplorer.formats.buffers.entries import Entries
+from refexplorer.formats.buffers.entries import WHOLE, Entries
 from refexplorer.formats.buffers.spans import spans_of
-from refexplorer.refset.columns.reference_columns import RANGE, Columns, ColumnsBuilder, UrlColumn
+from refexplorer.refset.columns.reference_columns import (
+    RANGE,
+    URL,
+    Columns,
+    ColumnsBuilder,
+    UrlColumn,
+)
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.segments.rejected import Rejected
 from refexplorer.spec.core.diagnostics import Reason
@@ -76,14 +82,14 @@ def _refuse_long(entries: Entries, document: Document, errors: _Errors) -> None:
 
 
 def _ranges(entries: Entries, document: Document, urls: UrlReader, errors: _Errors) -> Columns:
-    """Return the columns with the byte ranges in their rows; the other rows are left out yet."""
+    """Return the columns with byte ranges and whole files in their rows, nothing in the others."""
     texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
     if document.version and _is_any_rendered(texts):
         texts, codes[:-1] = _rendered(entries, document, urls, errors)
     codes[-1] = _REJECTED
-    kinds = np.full(len(entries.keys), RANGE, np.uint8)
-    targets = codes[entries.codes]
-    return Columns(kinds, targets, UrlColumn(texts), entries.offsets, entries.lengths, [])
+    kinds = np.where(entries.lengths == WHOLE, np.uint8(URL), np.uint8(RANGE))
+    targets, lengths = codes[entries.codes], np.maximum(entries.lengths, 0)
+    return Columns(kinds, targets, UrlColumn(texts), entries.offsets, lengths, [])
 
 
 def _is_any_rendered(texts: pa.LargeStringArray) -> bool:

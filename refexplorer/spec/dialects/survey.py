@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 from refexplorer.spec.core.reference_parsing import BadReference, read_reference
@@ -118,10 +119,13 @@ class Survey:
         As the specification reads it.
     written
         The JSON object as it is written.
+    counts
+        For keys that stand for several references of one form: how many.
     """
 
     document: Document
     written: Mapping[str, object]
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def templates(self) -> dict[str, object]:
@@ -145,7 +149,8 @@ class Survey:
     def groups(self) -> tuple[EntryGroup, ...]:
         """The explicit references, those of one form together."""
         version = self.document.version
-        return group_entries((form_of(k, v, version), k, v) for k, v in self.document.refs.items())
+        refs = self.document.refs.items()
+        return group_entries(((form_of(k, v, version), k, v) for k, v in refs), self.counts)
 
     @cached_property
     def _urls(self) -> UrlReader:
@@ -171,16 +176,19 @@ def _ignore(code: str, message: str, hint: str) -> None:
     """Take a note on a reference, which the document has already."""
 
 
-def group_entries(entries: Iterable[tuple[EntryForm, str, object]]) -> tuple[EntryGroup, ...]:
-    """Gather entries of one form."""
+def group_entries(
+    entries: Iterable[tuple[EntryForm, str, object]],
+    counts: Mapping[str, int] = MappingProxyType({}),
+) -> tuple[EntryGroup, ...]:
+    """Gather entries of one form; `counts` as of `Survey`."""
     groups: dict[EntryForm, EntryGroup] = {}
     for form, key, value in entries:
         group = groups.get(form)
         if group is None:
             form = form if len(groups) < FORMS else form._replace(text="")
             group = groups.setdefault(form, EntryGroup(form))
-        group.count += 1
-        if group.count <= SAMPLES:
+        group.count += counts.get(key, 1)
+        if len(group.samples) < SAMPLES:
             group.samples.append((key, value))
     return tuple(groups.values())
 

@@ -49,18 +49,6 @@ def in_blocks(text: str, block: int) -> block_reader.DocumentEntries | None:
             return None
 
 
-def values_of(entries: block_reader.DocumentEntries) -> dict[str, Any]:
-    texts = entries.keys.to_pylist()
-    found: dict[str, Any] = {}
-    for row, key in enumerate(texts):
-        if row in entries.values:
-            found[key] = entries.values[row]
-        else:
-            url = entries.urls[entries.codes[row]].as_py()
-            found[key] = [url, int(entries.offsets[row]), int(entries.lengths[row])]
-    return found
-
-
 @given(refs, styles, st.booleans(), st.booleans(), st.integers(1, 200))
 def test_references_are_the_same_in_every_style(
     refs: dict[str, Any], style: dict[str, Any], escape: bool, is_v1: bool, block: int
@@ -71,7 +59,7 @@ def test_references_are_the_same_in_every_style(
     if entries is not None:
         assert entries.is_v1 is is_v1 or "refs" in refs
         if entries.is_v1 == is_v1:
-            assert values_of(entries) == refs
+            assert entries.as_v0() == refs
             assert entries.outer.get("templates", {}) == ({"u": "x"} if is_v1 else {})
 
 
@@ -84,7 +72,7 @@ def test_the_usual_document_is_read_in_blocks() -> None:
             for block in (7, 100, 10_000):
                 entries = in_blocks(as_text(document, style, escape=True), block)
                 assert entries is not None
-                assert values_of(entries) == refs
+                assert entries.as_v0() == refs
 
 
 @given(refs, st.integers(0, 300), st.sampled_from(list('{}[],:"\\ 1x\n\t')), st.integers(1, 90))
@@ -97,7 +85,7 @@ def test_what_is_read_in_blocks_is_json(
         entries = in_blocks(broken, block)
         if entries is not None:
             document = json.loads(broken)
-            assert values_of(entries) == (document["refs"] if entries.is_v1 else document)
+            assert entries.as_v0() == (document["refs"] if entries.is_v1 else document)
 
 
 @given(refs, styles, st.booleans())

@@ -247,6 +247,19 @@ def test_a_long_document_is_judged_by_one_key_of_each_kind() -> None:
     assert [one.pointer for one in plain.diagnostics] == ["/refs/z"]
 
 
+def test_references_of_a_long_document_are_counted_by_form() -> None:
+    refs: dict[str, Any] = {"x/.zarray": json.dumps(ARRAY | {"shape": [90_000]})}
+    refs |= {f"x/{n}": [f"unheard://b/{n}", n, n % 3] for n in range(40_000)}
+    refs |= {f"x/{n}": [f"s3://b/{n}.bin"] for n in range(40_000, 60_000)}
+    refs |= {f"x/{n}": [f"unheard://b/{n}.bin"] for n in range(60_000, 90_000)}
+    short = {key: value for row, (key, value) in enumerate(refs.items()) if row % 10_000 < 4}
+    for document in (refs, short):
+        found = rx.open_references(json.dumps(document).encode()).diagnostics
+        unread = [one for one in found if "No reader is known" in one.message]
+        count = sum("unheard" in str(value) for value in document.values())
+        assert [(one.count, one.key) for one in unread] == [(count, "x/0")]
+
+
 def test_templates_that_were_replaced_are_judged_as_replaced() -> None:
     document = {"version": 1, "templates": {"u": "h"}, "refs": {"a": ["http://{{u}}/f"]}}
     assert rx.open_references(json.dumps(document)).diagnostics == ()

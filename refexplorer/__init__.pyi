@@ -11,6 +11,11 @@ from .data.read.chunk_reader import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate
 from .data.read.ladder import Ladder as Ladder, Rung as Rung
 from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyStep
+from .data.verify.report.finding import VerifyFinding as VerifyFinding
+from .data.verify.report.verification import (
+    ArrayVerification as ArrayVerification,
+    Verification as Verification,
+)
 from .differing import Difference as Difference, diff as diff
 from .errors import (
     AccessError as AccessError,

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from refexplorer.data.read.estimates import Estimate
     from refexplorer.data.read.ladder import Ladder
     from refexplorer.data.read.why import Why
+    from refexplorer.data.verify.report.verification import Verification
     from refexplorer.spec.core.diagnostics import Locator
 
 
@@ -515,6 +516,51 @@ class ReferenceSet(Mapping[str, Reference]):
         found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
         self.audited = found
         return found
+
+    def verify(
+        self,
+        *,
+        values: str = "none",
+        scheduler: object = None,
+        workers: int | None = None,
+        results: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+        watch: AuditWatch = lambda progress: True,
+    ) -> Verification:
+        """Compare the set with what its files say of themselves.
+
+        The metadata of each file are read with the library of its format: where its chunks are,
+        data types, filters, packing, units, names of dimensions, coordinates.
+
+        Parameters
+        ----------
+        values
+            Chunks of each array whose values are read through the set and with the library of the
+            format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
+        scheduler, workers, results, resume, allow, storage_options, watch
+            As `audit` has them.
+
+        Returns
+        -------
+        Verification
+            ``good``, ``findings``, ``summary`` (which `print` shows), ``files()``, ``to_json``,
+            ``to_parquet``.
+
+        Raises
+        ------
+        SourceError
+            If the folder has results and they are not to be used, or it cannot be written.
+        RefexplorerError
+            If there is no such cluster, or it goes away.
+        """
+        from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
+
+        options = self._options(storage_options)
+        terms = VerifyTerms(self.source.location, tuple(allow), self.limits, options, self._base)
+        manner = VerifyManner(values, scheduler, workers, results, resume, watch)
+        return verify(self.source.name, self._opened, self._internals.findings, terms, manner)
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

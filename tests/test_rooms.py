@@ -66,8 +66,15 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"check", "lint", "open", "sources"},
         {"read"},
         {"audit"},
+        {"verify"},
     ),
     "data.audit": ({"plan"}, {"work"}, {"report"}, {"auditing"}),
+    "data.verify": (
+        {"causes", "native", "results"},
+        {"compare"},
+        {"report", "verifier"},
+        {"verifying"},
+    ),
     "views": (
         {"wire"},
         {"maps", "preview", "text"},

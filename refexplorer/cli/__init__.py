@@ -90,6 +90,7 @@ def load_app() -> Typer:
     import refexplorer.cli.page_commands
     import refexplorer.cli.set_commands
     import refexplorer.cli.spec_commands
+    import refexplorer.cli.verify_command
     import refexplorer.cli.why_command  # noqa: F401  its commands join the others
     from refexplorer.cli.commands import app
     from refexplorer.cli.examples import EXAMPLES, epilog

@@ -37,6 +37,10 @@ EXAMPLES = {
         "refexplorer audit combined.json": "sizes, ranges, ten chunks of each array",
         "refexplorer audit combined.json --decode all --results audited": "kept, to resume later",
     },
+    "verify": {
+        "refexplorer verify combined.json": "places, packing, units, coordinates of all files",
+        "refexplorer verify combined.json --values sample": "and values of ten chunks each",
+    },
     "dialects": {
         "refexplorer dialects combined.json": "what each reader makes of it, and why",
         "refexplorer dialects combined.json --run": "fsspec itself; only for sets you trust",

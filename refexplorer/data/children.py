@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
 import subprocess
 import sys
@@ -40,6 +41,10 @@ class LostError(Exception):
 
 def _nothing(*_: object) -> None:
     """Do nothing."""
+
+
+Hear = Callable[[Head], "bytes | None"]
+"""Is given what a child says before its answer, and returns what it waits for, if it does."""
 
 
 class Child:
@@ -75,7 +80,7 @@ class Child:
         head: Head,
         data: bytes,
         seconds: float,
-        hear: Callable[[Head], None] = _nothing,
+        hear: Hear = _nothing,
         check: Callable[[], None] = _nothing,
     ) -> tuple[Head, bytes]:
         """Return its answer.
@@ -85,9 +90,9 @@ class Child:
         head, data
             What it is asked.
         seconds
-            How long it may take, once it has started.
+            How long it may take, once it has started; what `hear` takes does not count.
         hear
-            Is given what it says before its answer.
+            Is given what it says before its answer, and answers its questions.
         check
             Called now and then, in another thread; what it raises ends the child.
 
@@ -106,7 +111,7 @@ class Child:
                 _write(given, head, data)
             while "size" not in (said := self._heard(answers)):
                 if self._is_ready:
-                    hear(said)
+                    self._tell(given, hear, said)
                 else:
                     self._is_ready, self._until = True, time.monotonic() + seconds
             found = answers.read(said["size"])
@@ -114,6 +119,16 @@ class Child:
                 raise LostError
         self.is_spent = bool(said.get("spent"))
         return said, found
+
+    def _tell(self, given: IO[bytes], hear: Hear, said: Head) -> None:
+        """Pass on what the child says, and what it waits for to the child."""
+        left = self._until - time.monotonic()
+        self._until = math.inf
+        reply = hear(said)
+        self._until = time.monotonic() + left
+        if reply is not None:
+            with suppress(BrokenPipeError):
+                _write(given, {}, reply)
 
     def _heard(self, answers: IO[bytes]) -> Head:
         """Return the next line of the child."""
@@ -143,15 +158,18 @@ class Child:
 
         watcher = threading.Thread(target=watch, name="refexplorer-child", daemon=True)
         watcher.start()
+        lost: LostError | None = None
         try:
             yield
-        except LostError:
-            done.set()
-            watcher.join()
-            raise (why[0] if why else LostError()) from None
+        except LostError as error:
+            lost = error
         finally:
             done.set()
             watcher.join()
+        if why:  # also of one that answered just before it was ended
+            raise why[0] from None
+        if lost is not None:
+            raise lost
 
     def end(self) -> None:
         """End the process, and remove what it left."""
@@ -224,6 +242,12 @@ class Answering:
         """Say something before the answer."""
         self._answers.write(json.dumps(said).encode() + b"\n")
         self._answers.flush()
+
+    def ask(self, said: Head) -> bytes:
+        """Say something to which there is a reply, and return that."""
+        self.tell(said)
+        size: int = json.loads(sys.stdin.buffer.readline())["size"]
+        return sys.stdin.buffer.read(size)
 
     def answer(self, said: Head, data: bytes) -> None:
         """Give the answer."""

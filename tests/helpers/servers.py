@@ -61,6 +61,8 @@ class RangeServer:
         When they came, in seconds.
     seen_headers
         All headers of all requests, in order.
+    ports
+        The port of the client that asked for a path last.
     hung_up
         Set when a client went away before all was sent.
     """
@@ -84,6 +86,7 @@ class RangeServer:
     spans: list[str | None] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     seen_headers: list[dict[str, str]] = field(default_factory=list)
+    ports: dict[str, int] = field(default_factory=dict)
     hung_up: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
 
@@ -139,6 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         state.times.append(time.monotonic())
         state.spans.append(self.headers.get("Range"))
         state.seen_headers.append(dict(self.headers))
+        state.ports[self.path] = self.client_address[1]
         asked = f"{self.path} {self.headers.get('Range')}"
         if self.path in state.stalled:
             state.closing.wait(600)

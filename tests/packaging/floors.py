@@ -26,6 +26,8 @@ NEEDED = (
     "pytest-playwright",
     "h5py",
     "h5netcdf",
+    "imagecodecs",
+    "scipy",
     "fastparquet",
     "moto[server]",
     "trustme",

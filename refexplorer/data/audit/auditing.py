@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from refexplorer.data.audit.plan.audit_parts import Part, parts
-from refexplorer.data.audit.plan.audited_references import blocks
+from refexplorer.data.audit.plan.audited_references import AuditedBlock, blocks
 from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.audit.plan.record_files import LostFiles
 from refexplorer.data.audit.plan.sampling import Decode, Sample, wanted_of
@@ -18,7 +18,14 @@ from refexplorer.data.audit.plan.sorting import Sorter
 from refexplorer.data.audit.report.audit_report import Audit, report
 from refexplorer.data.audit.report.result_store import ResultStore
 from refexplorer.data.audit.work.auditor import Auditor
-from refexplorer.data.audit.work.running import ClusterTerms, Crew, run, threads_of, workers_of
+from refexplorer.data.audit.work.running import (
+    ClusterTerms,
+    Crew,
+    Doing,
+    run,
+    threads_of,
+    workers_of,
+)
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
@@ -116,25 +123,26 @@ def audit(
         If the set has more references than `Limits.audited_references`.
     """
     wanted = wanted_of(manner.decode)
-    _check_count(opened, auditor.limits)
+    check_count(opened, auditor.limits)
     store = ResultStore(manner.results, manner.resume)
     arrays = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     grids = {array.path: array.grid for array in arrays}
     sorter = Sorter(store.sorting(), Sample(arrays, wanted), manner.sizes)
-    work = _Work(store, sorter, manner)
+    work = Work(store, sorter, manner.watch, manner.sizes)
     try:
-        with _crew(auditor, manner) as crew:
+        with crew_of(auditor.audit, manner.scheduler, manner.workers, manner.terms) as crew:
             work.gather(opened)
             work.do(crew, arrays)
     except Stopped:
         pass
     finally:
         store.clear()
-    rejected = _rejected(opened, findings) + sorter.rejected
+    rejected = rejected_count(opened, findings) + sorter.rejected
     return report(source, store, sorter.count, rejected, grids, tuple(work.given_up), work.lost)
 
 
-def _check_count(opened: OpenedSet, limits: Limits) -> None:
+def check_count(opened: OpenedSet, limits: Limits) -> None:
+    """Refuse a set of more references than `Limits.audited_references`."""
     if opened.count > limits.audited_references:
         raise LimitError(
             f"The set has {opened.count:,} references, more than the "
@@ -142,7 +150,7 @@ def _check_count(opened: OpenedSet, limits: Limits) -> None:
         )
 
 
-def _rejected(opened: OpenedSet, findings: Findings) -> int:
+def rejected_count(opened: OpenedSet, findings: Findings) -> int:
     """Count keys that opening rejected; record files are read anew, and counted then."""
     stores = [part.store for part in opened.parts if isinstance(part, Records)]
     later = frozenset[str]().union(*(store.files for store in stores))
@@ -150,28 +158,48 @@ def _rejected(opened: OpenedSet, findings: Findings) -> int:
     return sum(found.count for found in errors if found.pointer not in later)
 
 
-def _crew(auditor: Auditor, manner: Manner) -> AbstractContextManager[Crew]:
-    if manner.scheduler is not None:
-        return workers_of(auditor, manner.scheduler, manner.terms)
-    return threads_of(auditor, max(1, manner.workers or os.cpu_count() or 1))
+def crew_of(
+    doing: Doing, scheduler: object, workers: int | None, terms: ClusterTerms
+) -> AbstractContextManager[Crew]:
+    """Return who does the parts: the workers of a cluster, or threads of this process."""
+    if scheduler is not None:
+        return workers_of(doing, scheduler, terms)
+    return threads_of(doing, max(1, workers or os.cpu_count() or 1))
 
 
-class _Work:
-    """One audit: what is finished, what was given up, and which record files are lost."""
+class Work:
+    """One audit or verification: what is finished, what was given up, which record files are lost.
 
-    def __init__(self, store: ResultStore, sorter: Sorter, manner: Manner) -> None:
+    Parameters
+    ----------
+    store
+        Keeps the results.
+    sorter
+        Orders the references.
+    watch
+        Is told how far it is.
+    sizes
+        How large the parts are.
+    """
+
+    def __init__(
+        self, store: ResultStore, sorter: Sorter, watch: AuditWatch, sizes: PlanSizes
+    ) -> None:
         self.given_up: list[str] = []
         self.lost = LostFiles()
         self._store = store
         self._sorter = sorter
-        self._watch = manner.watch
-        self._part_cost = manner.sizes.part_cost
+        self._watch = watch
+        self._sizes = sizes
         self._audited = 0
         self._parts = 0
 
-    def gather(self, opened: OpenedSet) -> None:
-        """Put all references in the order of their targets."""
+    def gather(
+        self, opened: OpenedSet, look: Callable[[AuditedBlock], None] = lambda block: None
+    ) -> None:
+        """Put all references in the order of their targets; `look` is shown them before."""
         for block in blocks(opened, self.lost):
+            look(block)
             self._sorter.put(block.used())
             if not self._watch(AuditProgress(self._sorter.count)):
                 raise Stopped
@@ -179,7 +207,7 @@ class _Work:
     def do(self, crew: Crew, arrays: list[ArrayMeta]) -> None:
         """Do what is not finished."""
         intervals = self._sorter.intervals()
-        planned = parts(intervals, self._sorter.urls, arrays, self._part_cost)
+        planned = parts(intervals, self._sorter.urls, arrays, self._sizes)
         run(crew, self._left(planned), self._take, self._goes_on)
         self._store.drop_others(self._parts)
 
@@ -198,7 +226,7 @@ class _Work:
             said = str(results).strip().splitlines() or [type(results).__name__]
             self.given_up.append(
                 f"Part {part.number} with {counted(part.count, 'reference')} could not be "
-                f"audited: {said[0].rstrip('.')}."
+                f"done: {said[0].rstrip('.')}."
             )
         else:
             self._store.write(part, results)

@@ -249,7 +249,9 @@ def piped(data: bytes, *words: Path | str) -> subprocess.CompletedProcess[bytes]
     return subprocess.run(command, input=data, capture_output=True)
 
 
-@pytest.mark.parametrize("verb", sorted({*VERBS} - {"serve", "diff", "explain", "audit", "why"}))
+@pytest.mark.parametrize(
+    "verb", sorted({*VERBS} - {"serve", "diff", "explain", "audit", "verify", "why"})
+)
 def test_every_verb_reads_standard_input(verb: str, demo: Path, tmp_path: Path) -> None:
     data = (demo / "sst.v1.json").read_bytes()
     ran = piped(data, *arguments(verb, "-", tmp_path))

@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 
 from refexplorer.data.audit.plan.merging import Interval
 from refexplorer.data.audit.plan.overlaps import Meetings
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.formats.buffers.arrow import text_column
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
-ASKING_COST = 100
 DECODING_COST = 100
-"""As so many references count a target to be asked, and a chunk to be decoded."""
+"""As so many references counts a chunk to be decoded."""
 _FORM = 2
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 
@@ -69,7 +69,7 @@ def parts(
     intervals: Iterable[Interval],
     urls: Sequence[str | None],
     arrays: Sequence[ArrayMeta],
-    part_cost: int,
+    sizes: PlanSizes,
 ) -> Iterator[Part]:
     """Yield the parts of an audit, in order, made as they are taken.
 
@@ -79,23 +79,23 @@ def parts(
         All references, in order.
     urls, arrays
         The targets and the arrays of the set, as the references number them.
-    part_cost
-        As `PlanSizes` says.
+    sizes
+        How large the parts are.
     """
     meetings, number = Meetings(), 0
     for rows, ranges, following in intervals:
         whole = rows.append_column("overlap", pa.array(meetings.of(ranges, following)))
-        for start, stop in _cuts(rows, part_cost):
+        for start, stop in _cuts(rows, sizes):
             yield _part(number, whole.slice(start, stop - start), urls, arrays)
             number += 1
 
 
-def _cuts(rows: pa.Table, part_cost: int) -> Iterator[tuple[int, int]]:
+def _cuts(rows: pa.Table, sizes: PlanSizes) -> Iterator[tuple[int, int]]:
     """Yield where parts of about the same cost start and stop."""
     numbers = rows["number"].to_numpy()
     is_new = np.append(True, numbers[1:] != numbers[:-1])
     chosen = rows["chosen"].to_numpy()
-    cost = np.cumsum(1 + ASKING_COST * is_new + DECODING_COST * chosen) // part_cost
+    cost = np.cumsum(1 + sizes.asking_cost * is_new + DECODING_COST * chosen) // sizes.part_cost
     bounds = np.flatnonzero(np.append(True, cost[1:] != cost[:-1])).tolist()
     yield from zip(bounds, [*bounds[1:], len(numbers)], strict=True)
 

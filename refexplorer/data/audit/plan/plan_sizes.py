@@ -13,6 +13,8 @@ class PlanSizes:
     ----------
     part_cost
         How much a part has to do: each reference counts one, what is asked or decoded more.
+    asking_cost
+        What a target takes beside its references, in references.
     sorted_rows
         References that are sorted together, and written.
     batch_rows
@@ -22,6 +24,7 @@ class PlanSizes:
     """
 
     part_cost: int = 100_000
+    asking_cost: int = 100
     sorted_rows: int = 1_000_000
     batch_rows: int = 2048
     interval_batches: int = 200

@@ -1,4 +1,4 @@
-"""The store of an audit's results: a folder with a parquet file for each part.
+"""The store of the results of an audit or a verification: a parquet file for each part.
 
 A file appears when all of it is written, and says in its metadata what part it is of, so that an
 audit goes on after the last finished part, and never with results of another set.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -33,7 +33,8 @@ PARQUET: dict[str, Any] = {
 """How results are written: what grows from row to row takes next to nothing."""
 _FINGERPRINT = b"refexplorer.part"
 _SORTING = "_sorting"
-_REDONE = STATES[-1]
+REDONE = STATES[-1]
+"""What has this state is done once more: it was not allowed."""
 
 
 class ResultStore:
@@ -45,6 +46,15 @@ class ResultStore:
         Made if it is not there; None takes one that goes away with this object.
     resume
         Use what is there; otherwise the folder must have no results.
+    encoding
+        How the tables are written.
+
+    Attributes
+    ----------
+    finished
+        The parts that have results.
+    manner
+        What else results depend on, besides their part; those of another manner are not used.
 
     Raises
     ------
@@ -52,10 +62,17 @@ class ResultStore:
         If there are results and they are not to be used, or the folder cannot be written.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None, resume: bool) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None,
+        resume: bool,
+        encoding: Mapping[str, Any] = PARQUET,
+    ) -> None:
+        self.manner = ""
+        self._encoding = encoding
         self.finished: set[int] = set()
         if folder is None:
-            self.folder = Path(mkdtemp(prefix="refexplorer-audit-"))
+            self.folder = Path(mkdtemp(prefix="refexplorer-results-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
             return
         self.folder = Path(folder)
@@ -92,8 +109,8 @@ class ResultStore:
         try:
             with pq.ParquetFile(path) as file:
                 written = (file.schema_arrow.metadata or {}).get(_FINGERPRINT)
-                has = written == part.fingerprint.encode()
-                has = has and _REDONE not in file.read(["state"])["state"].unique().to_pylist()
+                has = written == self._fingerprint(part)
+                has = has and REDONE not in file.read(["state"])["state"].unique().to_pylist()
         except (OSError, pa.ArrowException):
             has = False
         if has:
@@ -104,9 +121,9 @@ class ResultStore:
 
     def write(self, part: Part, results: pa.Table) -> None:
         """Keep the results of a part."""
-        metadata = {_FINGERPRINT: part.fingerprint.encode()}
+        metadata = {_FINGERPRINT: self._fingerprint(part)}
         with writing(self._path(part.number), as_it_is=True) as file:
-            pq.write_table(results.replace_schema_metadata(metadata), file, **PARQUET)
+            pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
         self.finished.add(part.number)
 
     def drop_others(self, count: int) -> None:
@@ -125,6 +142,9 @@ class ResultStore:
     def _refusal(self, error: OSError) -> SourceError:
         said = (error.strerror or str(error)).lower()
         return SourceError(f"Results cannot be kept in {str(self.folder)!r}: {said}.")
+
+    def _fingerprint(self, part: Part) -> bytes:
+        return (part.fingerprint + self.manner).encode()
 
     def _path(self, number: int) -> Path:
         return self.folder / f"part-{number:06d}.parquet"

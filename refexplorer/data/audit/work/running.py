@@ -1,4 +1,4 @@
-"""Doing the parts of an audit: in threads of this process, or by the workers of a Dask cluster."""
+"""Doing the parts of a work: in threads of this process, or by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from typing import Any
 import pyarrow as pa
 
 from refexplorer.data.audit.plan.audit_parts import Part
-from refexplorer.data.audit.work.auditor import Auditor
 from refexplorer.data.fetch.background import POLL, Stopped
 from refexplorer.errors import RefexplorerError
 
@@ -47,6 +46,9 @@ class ClusterTerms:
     patience: float = 30
 
 
+Doing = Callable[..., pa.Table]
+"""Does a part: takes it, and optionally what says whether to go on. Goes along with each part to
+the workers of a cluster, so it is a method of something small."""
 Finished = Callable[[Part, pa.Table | Exception], None]
 """Called with each part, in the order in which they end: its results, or why there are none."""
 
@@ -64,7 +66,7 @@ class Crew:
     do
         What is run for a part.
     patience
-        Seconds after which one of the last parts is given to a second worker, too; None: never.
+        Seconds after which one of the last parts is given away once more; None: never.
     check
         Raises `RefexplorerError` if nothing that was handed out will ever come back.
     """
@@ -77,14 +79,14 @@ class Crew:
 
 
 @contextmanager
-def threads_of(auditor: Auditor, count: int) -> Iterator[Crew]:
+def threads_of(doing: Doing, count: int) -> Iterator[Crew]:
     """Do the parts here; at the end of the block what still runs is stopped and waited for."""
     ended = threading.Event()
 
     def do(part: Part) -> pa.Table:
-        return auditor.audit(part, lambda: not ended.is_set())
+        return doing(part, lambda: not ended.is_set())
 
-    with ThreadPoolExecutor(count, "audit") as executor:
+    with ThreadPoolExecutor(count, "parts") as executor:
         try:
             yield Crew(executor, count, do)
         finally:
@@ -93,12 +95,12 @@ def threads_of(auditor: Auditor, count: int) -> Iterator[Crew]:
 
 
 @contextmanager
-def workers_of(auditor: Auditor, scheduler: object, terms: ClusterTerms) -> Iterator[Crew]:
+def workers_of(doing: Doing, scheduler: object, terms: ClusterTerms) -> Iterator[Crew]:
     """Have the workers of a cluster do the parts.
 
     Parameters
     ----------
-    auditor
+    doing
         Goes with each part, so that it does not matter which workers come and go.
     scheduler
         The address of the scheduler, or a client, which is left open.
@@ -128,7 +130,7 @@ def workers_of(auditor: Auditor, scheduler: object, terms: ClusterTerms) -> Iter
 
         executor = client.get_executor(pure=False)
         try:
-            yield Crew(executor, max(threads, 1), auditor.audit, terms.patience, check)
+            yield Crew(executor, max(threads, 1), doing, terms.patience, check)
         finally:
             with suppress(Exception):  # of a cluster that is gone nothing can be taken back
                 executor.shutdown(wait=False)
@@ -144,7 +146,7 @@ def _client(scheduler: object, seconds: float) -> Iterator[Any]:
         import distributed
     except ImportError:
         raise RefexplorerError(
-            "Auditing on a cluster requires Dask: `pip install 'refexplorer[dask]'`."
+            "Working on a cluster requires Dask: `pip install 'refexplorer[dask]'`."
         ) from None
     try:
         connect: Any = distributed.Client
@@ -205,18 +207,20 @@ class _HandedOut:
         self._crew = crew
         self._finished = finished
         self._tries: dict[Future[Any], _Attempt] = {}
-        self._repeated: set[int] = set()
         self._longest = 0.0
 
     def hand_out(self, parts: Iterator[Part]) -> bool:
         """Give away more parts; say whether anything is left to wait for."""
         room = WAITING_PARTS * self._crew.threads
-        while len(self._tries) < room:
+        is_last = False
+        while len({mine.part.number for mine in self._tries.values()}) < room and not is_last:
             part = next(parts, None)
             if part is None:
-                self._repeat_stragglers()
-                break
-            self._give(part)
+                is_last = True
+            else:
+                self._give(part)
+        if is_last or self._longest:
+            self._repeat_stragglers()
         return bool(self._tries)
 
     def take_in(self) -> None:
@@ -236,7 +240,7 @@ class _HandedOut:
         except Exception as error:
             self._crew.check()
             raise RefexplorerError(
-                f"The audit cannot continue: {_first_line(error)}; finished parts are kept."
+                f"The work cannot continue: {_first_line(error)}; finished parts are kept."
             ) from error
         self._tries[future] = _Attempt(part, monotonic())
 
@@ -247,14 +251,20 @@ class _HandedOut:
             future.cancel()
 
     def _repeat_stragglers(self) -> None:
-        """Give parts that take very long to a second worker, each once."""
+        """Give parts that take very long away once more, each time after a longer wait.
+
+        More than once: Dask may give it to the same worker, which stands still, if others are busy.
+        """
         if self._crew.patience is None:
             return
-        latest = monotonic() - max(self._crew.patience, _SLOWER * self._longest)
-        for mine in list(self._tries.values()):
-            if mine.begun < latest and mine.part.number not in self._repeated:
-                self._repeated.add(mine.part.number)
-                self._give(mine.part)
+        wait = max(self._crew.patience, _SLOWER * self._longest)
+        tries: dict[int, list[_Attempt]] = {}
+        for mine in self._tries.values():
+            tries.setdefault(mine.part.number, []).append(mine)
+        now = monotonic()
+        for given in tries.values():
+            if now - max(mine.begun for mine in given) > len(given) * wait:
+                self._give(given[0].part)
 
 
 def _outcome(future: Future[Any]) -> pa.Table | Exception:

@@ -1,0 +1,125 @@
+"""Values as CF has them: unmasked, unscaled numbers; times as microseconds.
+
+Only what comparing needs: two encodings of the same values become the same numbers. Times of
+calendars other than the Gregorian are compared as they are written, if both have the same units.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from refexplorer.data.verify.native.native_file import NotComparableError
+
+AttributeOf = Callable[[str], Any]
+"""Returns an attribute of an array by its name, None without one."""
+_SECONDS = {
+    "microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "sec": 1, "s": 1, "minute": 60,
+    "min": 60, "hour": 3600, "hr": 3600, "h": 3600, "day": 86400, "d": 86400,
+}  # fmt: skip
+_GREGORIAN = {"standard", "gregorian", "proleptic_gregorian"}
+_REFORM = np.datetime64("1582-10-15", "us")
+"""Before it the standard and the proleptic calendar differ."""
+_SINCE = re.compile(
+    r"\s*(\w+?)s?\s+since\s+(-?\d{1,4}-\d{1,2}-\d{1,2})(?:[T\s]+(\d{1,2}:\d{1,2}(?::[\d.]+)?))?"
+    r"\s*(?:Z|UTC|\+?0{1,2}:?0{0,2})?\s*",
+    re.IGNORECASE,
+)
+
+
+def is_time(units: object) -> bool:
+    """Say whether units are those of a time coordinate, such as ``"days since 2000-01-01"``."""
+    return isinstance(units, str) and " since " in units
+
+
+def calendar_of(attribute: AttributeOf) -> str:
+    """Return the calendar of a time coordinate; those that are equal today by the same name."""
+    found = str(attribute("calendar") or "standard").lower()
+    return "standard" if found in _GREGORIAN else {"365_day": "noleap"}.get(found, found)
+
+
+def same_times(one: AttributeOf, other: AttributeOf) -> bool:
+    """Say whether the numbers of two time coordinates mean the same."""
+    units = [" ".join(str(each("units")).lower().split()) for each in (one, other)]
+    if calendar_of(one) != calendar_of(other):
+        return False
+    if units[0] == units[1]:
+        return True
+    epochs = [_epoch(each) for each in units]
+    return epochs[0] is not None and epochs[0] == epochs[1]
+
+
+def unpacked(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
+    """Return values as float64, scaled, NaN where they are missing; other kinds as they are.
+
+    Parameters
+    ----------
+    values
+        As they are stored.
+    attribute
+        Of their array.
+    missing
+        What stands for missing values besides ``missing_value``, or None.
+    """
+    if values.dtype.kind not in "iuf":
+        return values
+    if values.dtype.kind in "iu" and str(attribute("_Unsigned")).lower() == "true":
+        values = values.view(values.dtype.str.replace("i", "u"))
+    found: np.ndarray = values.astype(np.float64)
+    for marks in (missing, attribute("missing_value")):
+        for mark in np.ravel([] if marks is None else marks).tolist():
+            if isinstance(mark, int | float) and mark == mark:
+                cast = np.asarray(mark).astype(values.dtype) if values.dtype.kind == "f" else mark
+                found[values == cast] = np.nan
+    scale, offset = number(attribute("scale_factor")), number(attribute("add_offset"))
+    if scale is not None:
+        found = found * scale
+    return found if offset is None else found + offset
+
+
+def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
+    """Return times as microseconds since 1970, float64, NaN where they are missing.
+
+    Raises
+    ------
+    NotComparableError
+        If the calendar or the units are not known here.
+    """
+    found = _epoch(str(attribute("units")))
+    if found is None or calendar_of(attribute) != "standard":
+        raise NotComparableError(
+            f"Times in {attribute('units')!r}, calendar {calendar_of(attribute)!r}, are compared "
+            "with the same units and calendar only."
+        )
+    step, start = found
+    return unpacked(values, attribute, missing) * (step * 1e6) + start
+
+
+def _epoch(units: str) -> tuple[float, float] | None:
+    """Return the seconds of a step, and the microseconds since 1970 of the start."""
+    match = _SINCE.fullmatch(units)
+    if match is None or match[1].lower() not in _SECONDS:
+        return None
+    year, month, day = match[2].rsplit("-", 2)
+    clock = [f"{float(part):09.6f}" if part else "00" for part in (match[3] or "0:0:0").split(":")]
+    clock = [*(f"{int(float(part)):02d}" for part in clock[:2]), *(clock[2:] or ["00"])]
+    try:
+        text = f"{int(year):04d}-{int(month):02d}-{int(day):02d}T{':'.join(clock)}"
+        start = np.datetime64(text, "us")
+    except ValueError:
+        return None
+    if start < _REFORM:
+        return None
+    return _SECONDS[match[1].lower()], float(start.astype(np.int64))
+
+
+def number(value: object) -> float | None:
+    """Return a number, also of a list of one; None for anything else."""
+    if isinstance(value, list | tuple | np.ndarray) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return None
+    return float(value)

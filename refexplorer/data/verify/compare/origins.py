@@ -1,0 +1,129 @@
+"""Where a file begins along each dimension of a set, as all of its arrays agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from refexplorer.data.verify.compare.grouping import NativeReferences
+from refexplorer.data.verify.compare.held_values import compared, marked
+from refexplorer.data.verify.compare.matched_file import MatchedFile
+from refexplorer.data.verify.compare.placing import Alignment
+from refexplorer.data.verify.compare.set_array import SetArray
+from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.spec.core.paths import prefix
+
+_CANDIDATES = 8
+"""Places of a coordinate that have the first value of a file's, which are looked at."""
+SetDimension = tuple[str, str, int]
+"""A dimension of the set: the folder of its arrays, its name, its length."""
+
+
+class Origins:
+    """Where a file begins along the dimensions of a set.
+
+    Parameters
+    ----------
+    matched
+        The file.
+    groups
+        All references to it.
+    """
+
+    def __init__(self, matched: MatchedFile, groups: Sequence[NativeReferences]) -> None:
+        self._matched = matched
+        known = self._agreed(groups)
+        self._starts = known | self._found_by_values(known)
+
+    def of(self, ours: SetArray, lie: Alignment) -> np.ndarray | None:
+        """Return where a file's array begins in the set's; None if no dimension tells."""
+        known = {axis: self._starts.get(dim) for axis, dim in _dimensions(ours)}
+        found = []
+        for axis, (whole, length) in enumerate(zip(ours.meta.shape, lie.shape, strict=True)):
+            start = 0 if whole == length else known.get(axis)
+            if start is None:
+                return None
+            found.append(start)
+        return np.array(found, np.int64)
+
+    def agreed(self, group: NativeReferences) -> np.ndarray:
+        """Return where the array of a group should begin: as the others say, else as it says."""
+        found = group.origin.copy()
+        for axis, dimension in _dimensions(group.ours):
+            found[axis] = self._starts.get(dimension, found[axis])
+        return found
+
+    def _agreed(self, groups: Sequence[NativeReferences]) -> dict[SetDimension, int]:
+        """Return where the file begins along each dimension, as its arrays agree.
+
+        Where they do not, values of the coordinate that the set holds decide, then the coordinate
+        itself, then how many say so.
+        """
+        votes: dict[SetDimension, Counter[int]] = {}
+        own: dict[SetDimension, int] = {}
+        for group in groups:
+            if not group.is_placed:
+                continue
+            for axis, dimension in _dimensions(group.ours):
+                start = int(group.origin[axis])
+                votes.setdefault(dimension, Counter())[start] += 1
+                if group.ours.name == dimension[1] and len(group.origin) == 1:
+                    own[dimension] = start
+        found: dict[SetDimension, int] = {}
+        for dimension, counts in votes.items():
+            first = own.get(dimension, counts.most_common(1)[0][0])
+            (_, most), *others = counts.most_common()
+            if others and others[0][1] < most:
+                first = counts.most_common(1)[0][0]
+            held = [s for s in counts if self._holds(dimension, s)] if len(counts) > 1 else []
+            found[dimension] = held[0] if len(held) == 1 else first
+        return found
+
+    def _found_by_values(self, known: Mapping[SetDimension, int]) -> dict[SetDimension, int]:
+        """Return where the file begins along dimensions that no reference tells, by coordinates."""
+        found: dict[SetDimension, int] = {}
+        matched = self._matched
+        for path, held in matched.held.arrays.items():
+            ours, native = matched.arrays[path], matched.native(path)
+            dimension = path.rpartition("/")[0], ours.name, held.values.size
+            if ours.meta.dimensions != (ours.name,) or dimension in known or native is None:
+                continue
+            filed = matched.whole(native) if len(native.shape) == 1 else None
+            if filed is None or not 0 < filed.size < held.values.size:
+                continue
+            first = np.full(held.values.shape, filed[0])
+            try:
+                same = ~compared(ours, held.values, native, first, marked(ours, native)).differs
+            except NotComparableError:
+                continue
+            starts = np.flatnonzero(same)[:_CANDIDATES].tolist()
+            starts = [start for start in starts if self._holds(dimension, start)]
+            if len(starts) == 1:
+                found[dimension] = starts[0]
+        return found
+
+    def _holds(self, dimension: SetDimension, start: int) -> bool:
+        """Say whether the coordinate that the set holds begins there as in the file."""
+        matched = self._matched
+        path = prefix(dimension[0]) + dimension[1]
+        held, native = matched.held.arrays.get(path), matched.native(path)
+        if held is None or native is None or len(native.shape) != 1 or held.values.ndim != 1:
+            return False
+        mine = held.values[start : start + native.shape[0]]
+        filed = matched.whole(native)
+        if filed is None or mine.shape != filed.shape:
+            return False
+        ours = matched.arrays[path]
+        try:
+            return not compared(ours, mine, native, filed, marked(ours, native)).differs.any()
+        except NotComparableError:
+            return False
+
+
+def _dimensions(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:
+    folder = ours.meta.path.rpartition("/")[0]
+    for axis, name in enumerate(ours.meta.dimensions or ()):
+        if name:
+            yield axis, (folder, name, ours.meta.shape[axis])

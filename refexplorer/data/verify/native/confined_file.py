@@ -1,0 +1,257 @@
+"""Files that a library reads in a process of its own, under limits of memory and time.
+
+Libraries of file formats are made for files that one trusts: bytes of a stranger can make them
+crash, loop, or take all memory. Here that ends the child, and is the reason why the file is not
+compared. `python -m refexplorer.data.verify.native.confined_file` is the child. It opens local
+files by the path that was checked, and asks for the bytes of all others, so it has no access to the
+network. What remains: the child may do what its user may, and on Windows its memory is not limited.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import lru_cache
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from refexplorer.data.children import (
+    OWN_MEMORY,
+    Answering,
+    Children,
+    LateError,
+    LostError,
+    limit_memory,
+    serve,
+)
+from refexplorer.data.fetch.local import open_resolved
+from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.data.verify.native.passing import (
+    FileMetadata,
+    chunk_bytes,
+    chunks_of,
+    file_bytes,
+    value_bytes,
+    values_of,
+)
+from refexplorer.data.verify.native.target_file import BLOCK
+from refexplorer.errors import RefexplorerError
+from refexplorer.markup import size_text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from refexplorer.data.fetch.target_reader import Targets
+    from refexplorer.data.verify.native.native_file import NativeArray, NativeChunks, NativeFile
+    from refexplorer.data.verify.native.target_file import TargetFile
+
+SECONDS = 60
+"""Time for one question; waiting for a server does not count."""
+CHILDREN = 8
+"""Processes at a time, as many as are needed: each waits for the server of its file."""
+READERS = {
+    "HDF5": ("hdf5", "Hdf5File"),
+    "TIFF": ("tiff", "TiffFile"),
+    "FITS": ("fits", "FitsFile"),
+}
+"""Modules of this package that read a format, and their classes."""
+_BLOCKS = 64
+"""Blocks that the child keeps of what it asks for; the one that it asks has all."""
+_NAME = __spec__.name if __spec__ else __name__
+_HERE = _NAME.rpartition(".")[0]
+
+
+class ConfinedFile:
+    """A file that is read in a child process; its metadata are read at once.
+
+    Parameters
+    ----------
+    form
+        The format, one of `READERS`.
+    targets
+        Say whether a local file changes meanwhile.
+    file
+        The file; it is closed with this.
+
+    Raises
+    ------
+    NotComparableError
+        If the library cannot read it, or takes too much time or memory.
+    FetchError
+        If its bytes cannot be read; also later.
+    """
+
+    def __init__(self, form: str, targets: Targets, file: TargetFile) -> None:
+        self.form = form
+        self._targets, self._file = targets, file
+        self._metadata = FileMetadata(self._ask({"do": "describe"})[1])
+
+    def names(self) -> tuple[str, ...]:
+        """Return the paths of all arrays."""
+        return tuple(self._metadata.arrays)
+
+    def other_names(self) -> Mapping[str, str]:
+        """Return other names of arrays, and that which `names` has."""
+        return self._metadata.others
+
+    def array(self, name: str) -> NativeArray:
+        """Return the metadata of an array; KeyError, or `NotComparableError`, if there are none."""
+        found = self._metadata.arrays[self._metadata.others.get(name, name)]
+        if isinstance(found, NotComparableError):
+            raise found
+        return found
+
+    def chunks(self, name: str) -> NativeChunks:
+        """Return the stored chunks of an array; errors as of `array`."""
+        name = self.array(name).name
+        found = self._metadata.chunks.get(name)
+        if found is None:
+            found = chunks_of(*self._ask({"do": "chunks", "name": name}))
+        if isinstance(found, NotComparableError):
+            raise found
+        return found
+
+    def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
+        """Read values with the library of the format, neither masked nor scaled."""
+        array = self.array(name)
+        slices = [each.indices(n) for each, n in zip(selection, array.shape, strict=True)]
+        size = math.prod(len(range(*each)) for each in slices) * array.dtype.itemsize
+        if size > self._targets.limit:
+            raise NotComparableError(
+                f"The values would take {size_text(size)}, more than the limit of "
+                f"{size_text(self._targets.limit)} (limits: fetch_bytes)."
+            )
+        return values_of(*self._ask({"do": "values", "name": array.name, "selection": slices}))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _ask(self, head: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        failures: list[Exception] = []
+
+        def hear(said: dict[str, Any]) -> bytes:
+            try:
+                return self._file.read_at(*said["read"])
+            except (RefexplorerError, NotComparableError) as error:
+                failures.append(error)
+                return b""  # the child is told so by what is missing
+
+        place = self._file.place
+        path = place.path if place.protocol == "file" else None
+        limits = {"limit": self._targets.limit, "path": path, "bytes": self._file.size}
+        try:
+            with _children.lend() as child:
+                said, data = child.ask(head | limits | {"form": self.form}, b"", SECONDS, hear)
+        except LateError:
+            raise NotComparableError(
+                f"Reading the metadata of this {self.form} file took longer than {SECONDS} s and "
+                "was stopped."
+            ) from None
+        except LostError:
+            raise NotComparableError(
+                f"Reading the metadata of this {self.form} file took more memory than it may, or "
+                "crashed, and was stopped."
+            ) from None
+        if failures:
+            raise failures[0]
+        if path is not None:
+            self._file.check_unchanged()
+        if "failed" in said:
+            raise NotComparableError(said["failed"])
+        return said, data
+
+
+_children = Children(_NAME, CHILDREN)
+
+
+class _AskedFile(io.RawIOBase):
+    """A file whose bytes the process is asked for that started this one."""
+
+    def __init__(self, ask: Callable[[int, int], bytes], size: int) -> None:
+        self._ask, self._size = ask, size
+        self._position = 0
+        self._block = lru_cache(_BLOCKS)(self._asked_block)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._position = (0, self._position, self._size)[whence] + offset
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        start = self._position
+        end = min(start + len(view), self._size)
+        if end <= start:
+            return 0
+        number = start // BLOCK
+        if end <= (number + 1) * BLOCK:
+            data = self._block(number)[start - number * BLOCK : end - number * BLOCK]
+        else:
+            data = self._asked(start, end)
+        view[: len(data)] = data
+        self._position = end
+        return len(data)
+
+    def _asked_block(self, number: int) -> bytes:
+        return self._asked(number * BLOCK, min((number + 1) * BLOCK, self._size))
+
+    def _asked(self, start: int, end: int) -> bytes:
+        data = self._ask(start, end)
+        if len(data) != end - start:
+            raise OSError("the bytes could not be fetched")
+        return data
+
+
+def _work(head: dict[str, Any], data: bytes, answering: Answering) -> None:
+    limit_memory(OWN_MEMORY + 3 * head["limit"])
+    try:
+        with ExitStack() as stack:
+            answering.answer(*_answer(head, _opened(head, answering, stack)))
+    except MemoryError:
+        raise
+    except NotComparableError as error:
+        answering.answer({"failed": str(error)}, b"")
+    except Exception as error:  # libraries raise what they like
+        words = f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(". :")
+        answering.answer({"failed": f"The file cannot be read: {words}."}, b"")
+
+
+def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> NativeFile:
+    file: IO[bytes]
+    if head["path"] is not None:
+        file = stack.enter_context(open_resolved(head["path"]))
+    else:
+
+        def ask(start: int, end: int) -> bytes:
+            return answering.ask({"read": [start, end]})
+
+        file = cast("IO[bytes]", stack.enter_context(_AskedFile(ask, head["bytes"])))
+    module, name = READERS[head["form"]]
+    native: NativeFile = getattr(import_module(f"{_HERE}.{module}"), name)(file)
+    stack.callback(native.close)
+    return native
+
+
+def _answer(head: dict[str, Any], file: NativeFile) -> tuple[dict[str, Any], bytes]:
+    if head["do"] == "describe":
+        return {}, file_bytes(file)
+    if head["do"] == "chunks":
+        return chunk_bytes(file, head["name"])
+    selection = tuple(slice(*each) for each in head["selection"])
+    return value_bytes(file.values(head["name"], selection))
+
+
+if __name__ == "__main__":
+    serve(_work)

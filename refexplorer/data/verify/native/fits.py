@@ -1,0 +1,166 @@
+"""FITS files, read with astropy.
+
+Images and binary tables are arrays with the names that kerchunk gives them: that of the extension,
+or its number. Images that are compressed in tables, and columns of varying length, have no byte
+range that one array can stand for.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import IO, Any
+
+import numpy as np
+from astropy.io import fits
+
+from refexplorer.data.verify.native.native_file import (
+    NativeArray,
+    NativeChunks,
+    NotComparableError,
+)
+from refexplorer.markup import escape
+
+EXTENSIONS = 10_000
+_TYPES = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
+_VARYING = re.compile(r"\d*[PQ]")
+_COMMENTS = frozenset({"COMMENT", "HISTORY", ""})
+
+
+class FitsFile:
+    """A FITS file.
+
+    Parameters
+    ----------
+    file
+        Its bytes; it has to be seekable.
+
+    Raises
+    ------
+    NotComparableError
+        If astropy cannot read it.
+    """
+
+    form = "FITS"
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._bytes = file
+        self._parts: dict[str, Any] = {}
+        self._numbers: dict[str, str] = {}
+        try:
+            self._file = fits.open(
+                file,
+                memmap=False,
+                do_not_scale_image_data=True,
+                disable_image_compression=True,
+                lazy_load_hdus=True,
+            )
+            self._list()
+        except Exception as error:  # astropy raises what it meets in broken headers
+            if isinstance(error, NotComparableError):
+                raise
+            raise NotComparableError(f"astropy cannot open the file: {_said(error)}.") from error
+
+    def _list(self) -> None:
+        for number, part in enumerate(self._file):
+            if number >= EXTENSIONS:
+                raise NotComparableError(f"The file has more than {EXTENSIONS:,} extensions.")
+            if not part.header.get("NAXIS"):
+                continue
+            name = part.name or str(number)
+            name = str(number) if name in self._parts else name
+            self._parts[name] = part
+            if name != str(number):
+                self._numbers[str(number)] = name
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all extensions with data."""
+        return tuple(self._parts)
+
+    def other_names(self) -> Mapping[str, str]:
+        """Return the numbers of extensions that have a name."""
+        return self._numbers
+
+    def array(self, name: str) -> NativeArray:
+        """Return the metadata of an image or a table of numbers.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        NotComparableError
+            If it is something else, or its columns vary in length.
+        """
+        name = self._numbers.get(name, name)
+        part = self._parts[name]
+        try:
+            dtype, shape = _values(name, part)
+            header = {key: part.header[key] for key in part.header if key not in _COMMENTS}
+        except NotComparableError:
+            raise
+        except Exception as error:
+            raise NotComparableError(
+                f"astropy cannot read {escape(name)}: {_said(error)}."
+            ) from error
+        scaled = "BSCALE" in header or "BZERO" in header
+        attributes = {
+            key: value if isinstance(value, str | bool | int | float) else str(value)
+            for key, value in header.items()
+        }
+        filters = None if scaled else ()
+        return NativeArray(name, shape, shape, dtype, filters, None, None, attributes)
+
+    def chunks(self, name: str) -> NativeChunks:
+        """Return the one block of an image or a table; errors as of `array`."""
+        array = self.array(name)
+        offset = self._parts[array.name].fileinfo()["datLoc"]
+        size = math.prod(array.shape) * array.dtype.itemsize
+        count = 1 if size else 0
+        return NativeChunks(
+            np.zeros((count, len(array.shape)), np.int64),
+            np.full(count, offset, np.int64),
+            np.full(count, size, np.int64),
+        )
+
+    def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
+        """Read values, not scaled; errors as of `array`."""
+        array = self.array(name)
+        part = self._parts[array.name]
+        try:
+            if not isinstance(part, fits.BinTableHDU):
+                return np.asarray(part.section[selection]).astype(array.dtype, copy=False)
+            start, stop, step = selection[0].indices(array.shape[0])
+            self._bytes.seek(part.fileinfo()["datLoc"] + start * array.dtype.itemsize)
+            data = self._bytes.read(max(stop - start, 0) * array.dtype.itemsize)
+            return np.frombuffer(data, array.dtype)[::step]
+        except (OSError, ValueError, TypeError, LookupError) as error:
+            raise NotComparableError(
+                f"astropy cannot read the values of {escape(name)}: {_said(error)}."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Return type and shape of the data of an extension."""
+    header = part.header
+    if part.is_image and not isinstance(part, fits.BinTableHDU):
+        rank = int(header["NAXIS"])
+        shape = tuple(int(header[f"NAXIS{axis}"]) for axis in range(rank, 0, -1))
+        return np.dtype(_TYPES[header["BITPIX"]]), shape
+    if not isinstance(part, fits.BinTableHDU):
+        raise NotComparableError(f"{escape(name)} is neither an image nor a binary table.")
+    if any(_VARYING.match(column.format) for column in part.columns):
+        raise NotComparableError(f"{escape(name)} has columns of varying length.")
+    dtype = np.dtype(part.columns.dtype).newbyteorder(">")
+    if dtype.itemsize != header["NAXIS1"]:
+        raise NotComparableError(f"The rows of {escape(name)} have a type that NumPy has not.")
+    return dtype, (int(header["NAXIS2"]),)
+
+
+def _said(error: BaseException) -> str:
+    words = str(error).strip().partition("\n")[0] or type(error).__name__
+    return escape(words.rstrip("."), 300)

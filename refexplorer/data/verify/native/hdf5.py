@@ -1,0 +1,492 @@
+"""HDF5 and NetCDF4 files, read with h5py.
+
+Soft links within the file are other names of what they lead to. External links, datasets whose
+values lie in other files and virtual datasets, which are views of others, are never followed: they
+would have HDF5 open files by names that a stranger's file gives.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from array import array
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import IO, Any
+
+import h5py
+import numpy as np
+from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t
+
+from refexplorer.data.verify.native.native_file import (
+    NativeArray,
+    NativeChunks,
+    NativeFilter,
+    NotComparableError,
+)
+from refexplorer.markup import counted, escape, size_text
+
+OBJECTS = 100_000
+"""Links of a file that are followed."""
+ATTRIBUTES = 10_000
+"""Attributes of a dataset that are read."""
+ATTRIBUTE_BYTES = 2**20
+"""Of one attribute; texts of varying length take more than is counted here."""
+_STRUCTURE = frozenset(
+    {
+        "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid",
+        "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties",
+    }
+)  # fmt: skip
+"""Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
+_NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
+_NAMES = {
+    h5py.h5z.FILTER_DEFLATE: "zlib",
+    h5py.h5z.FILTER_SHUFFLE: "shuffle",
+    h5py.h5z.FILTER_FLETCHER32: "fletcher32",
+    h5py.h5z.FILTER_SZIP: "imagecodecs_szip",
+    h5py.h5z.FILTER_NBIT: "nbit",
+    h5py.h5z.FILTER_SCALEOFFSET: "scaleoffset",
+    307: "bz2",
+    32000: "imagecodecs_lzf",
+    32001: "blosc",
+    32004: "imagecodecs_lz4h5",
+    32008: "bitshuffle",
+    32015: "zstd",
+    32026: "imagecodecs_blosc2",
+}
+_SZIP = ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline")
+_INT64 = 2**63 - 1
+_ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
+"""What h5py raises of a broken file; it has no error of its own."""
+_WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
+"""Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
+and those of contiguous data from the start of the file."""
+
+
+class Hdf5File:
+    """An HDF5 file.
+
+    Parameters
+    ----------
+    file
+        Its bytes; it has to be seekable.
+
+    Raises
+    ------
+    NotComparableError
+        If it is none, or has too many objects.
+    """
+
+    form = "HDF5"
+
+    def __init__(self, file: IO[bytes]) -> None:
+        access = h5p.create(h5p.FILE_ACCESS)
+        access.set_fileobj_driver(h5py.h5fd.fileobj_driver, file)
+        try:
+            self._file = h5f.open(repr(file).encode(), h5f.ACC_RDONLY, access)
+            self._userblock = self._file.get_create_plist().get_userblock()
+            self._list()
+        except _ERRORS as error:
+            raise NotComparableError(f"HDF5 cannot open the file: {_said(error)}.") from error
+
+    def _list(self) -> None:
+        """Find all links, and open what they lead to."""
+        self._datasets: dict[str, h5d.DatasetID | NotComparableError] = {}
+        self._same: dict[str, str] = {}
+        self._by_address: dict[int, str] = {}
+        self._scales: dict[int, str] | None = None
+        self._soft: dict[str, str] = {}
+        self._count = 0
+        root = h5g.open(self._file, b"/")
+        waiting = [(b"", root)]
+        self._by_address[h5o.get_info(root).addr] = ""
+        while waiting:
+            waiting += reversed(self._listed(*waiting.pop()))
+        for name, target in self._soft.items():
+            path = posixpath.normpath(target).strip("/")
+            if (led := self._same.get(path, path)) in self._datasets:
+                self._same[name] = led
+
+    def _listed(self, folder: bytes, group: h5g.GroupID) -> list[tuple[bytes, h5g.GroupID]]:
+        """Go through the links of a group, and return the groups among them that are new.
+
+        HDF5 could go through all groups by itself, but would stop at the first that is broken.
+        """
+        links: list[tuple[bytes, int, int]] = []
+        try:
+            group.links.iterate(partial(self._take, links), info=True)
+        except _ERRORS as error:
+            if not folder:
+                raise
+            path = _text(folder[:-1])
+            words = f"HDF5 cannot list the group {escape(path)}: {_said(error)}."
+            self._datasets[path] = NotComparableError(words)
+        self._count += len(links)
+        if self._count > OBJECTS:
+            raise NotComparableError(f"The file has more than {OBJECTS:,} groups and datasets.")
+        groups = []
+        for name, kind, address in links:
+            path = _text(folder + name)
+            if kind == h5l.TYPE_SOFT:
+                target = _text(group.links.get_val(name))
+                self._soft[path] = posixpath.join(f"/{_text(folder)}", target)
+            elif kind != h5l.TYPE_HARD:
+                continue
+            elif address in self._by_address:
+                self._same[path] = self._by_address[address]
+            else:
+                self._by_address[address] = path
+                found = self._object(group, name, path)
+                if isinstance(found, h5g.GroupID):
+                    groups.append((folder + name + b"/", found))
+                elif isinstance(found, h5d.DatasetID | NotComparableError):
+                    self._datasets[path] = found
+        return groups
+
+    def _take(self, links: list[tuple[bytes, int, int]], name: bytes, link: Any) -> bool:
+        """Note a link, and tell whether that is enough; h5py cannot bear that this raises."""
+        links.append((name, link.type, link.u))
+        return self._count + len(links) > OBJECTS
+
+    def _object(self, group: h5g.GroupID, name: bytes, path: str) -> Any:
+        """Open what has a name, or return why it cannot be opened."""
+        try:
+            return h5o.open(group, name)
+        except _ERRORS as error:
+            return NotComparableError(f"HDF5 cannot open {escape(path)}: {_said(error)}.")
+
+    def _dataset(self, name: str) -> tuple[str, h5d.DatasetID]:
+        """Return the path in `names` and what is there."""
+        path = self._same.get(name, name)
+        found = self._datasets[path]
+        if isinstance(found, NotComparableError):
+            raise found
+        return path, found
+
+    def names(self) -> tuple[str, ...]:
+        """Return the paths of all datasets; what has several links is named once."""
+        return tuple(self._datasets)
+
+    def other_names(self) -> Mapping[str, str]:
+        """Return the paths of further links, and the path in `names` of what they lead to."""
+        return {name: led for name, led in self._same.items() if led in self._datasets}
+
+    def array(self, name: str) -> NativeArray:
+        """Return the metadata of a dataset.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        NotComparableError
+            If it has no values of its own, or they are of a type that NumPy has not.
+        """
+        path, dataset = self._dataset(name)
+        try:
+            return self._described(path, dataset)
+        except _ERRORS as error:
+            raise NotComparableError(f"HDF5 cannot read {escape(path)}: {_said(error)}.") from error
+
+    def _described(self, path: str, dataset: h5d.DatasetID) -> NativeArray:
+        plist = dataset.get_create_plist()
+        _require_own_values(path, plist)
+        dtype = _dtype(path, dataset.get_type())
+        space = dataset.get_space()
+        if space.get_simple_extent_type() == h5s.NULL:
+            raise NotComparableError(f"{escape(path)} is empty: it has no values.")
+        shape = space.get_simple_extent_dims()
+        structure, attributes, unread = self._attributes(dataset)
+        chunked = plist.get_layout() == h5d.CHUNKED
+        return NativeArray(
+            path,
+            shape,
+            plist.get_chunk() if chunked else shape,
+            dtype,
+            tuple(_filters(plist)),
+            _fill(plist, dtype),
+            self._dimensions(path, len(shape), structure),
+            attributes,
+            unread,
+            is_dimension=_first(structure.get("NAME")).startswith(_NO_VARIABLE),
+        )
+
+    def _attributes(
+        self, dataset: h5d.DatasetID
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+        """Return the attributes of the structure, all others, and those that cannot be read."""
+        structure, attributes, unread = dict[str, Any](), dict[str, Any](), dict[str, str]()
+        count = h5a.get_num_attrs(dataset)
+        for index in range(min(count, ATTRIBUTES)):
+            attribute = h5a.open(dataset, index=index)
+            name = _text(attribute.name)
+            if name == "REFERENCE_LIST":
+                continue
+            try:
+                if name in _STRUCTURE:
+                    structure[name] = _value(attribute)
+                else:
+                    attributes[name] = plain(_value(attribute))
+            except _ERRORS as error:
+                unread[name] = f"HDF5 cannot read it: {_said(error)}."
+            except NotComparableError as error:
+                unread[name] = str(error)
+        if count > ATTRIBUTES:
+            unread["…"] = f"It has {count:,} attributes, and {ATTRIBUTES:,} are read."
+        return structure, attributes, unread
+
+    def _dimensions(
+        self, path: str, rank: int, structure: Mapping[str, Any]
+    ) -> tuple[str, ...] | None:
+        """Return the names of dimensions; those without a scale as netCDF names them."""
+        found: list[str | None] = [None] * rank
+        lists = structure.get("DIMENSION_LIST")
+        if lists is not None:
+            for axis, scales in enumerate(lists[:rank]):
+                found[axis] = next(map(self._led_to, scales), None)
+        elif _first(structure.get("CLASS")) == b"DIMENSION_SCALE":
+            found = self._own_dimensions(path, rank, structure)
+        if not any(found) and rank:
+            return None
+        return tuple(name or f"phony_dim_{axis}" for axis, name in enumerate(found))
+
+    def _own_dimensions(
+        self, path: str, rank: int, structure: Mapping[str, Any]
+    ) -> list[str | None]:
+        """Return the dimensions of a scale, the first of which is the one that it stands for."""
+        numbers = structure.get("_Netcdf4Coordinates")
+        if rank == 1 or numbers is None:
+            own: list[str | None] = [posixpath.basename(path)]
+            return own[:rank] + [None] * (rank - 1)
+        if self._scales is None:
+            self._scales = dict(self._numbered())
+        return [self._scales.get(int(number)) for number in numbers[:rank]]
+
+    def _numbered(self) -> Iterator[tuple[int, str]]:
+        """Yield the dimensions of a netCDF file by number."""
+        for path, dataset in self._datasets.items():
+            if isinstance(dataset, h5d.DatasetID) and h5a.exists(dataset, b"_Netcdf4Dimid"):
+                number = np.ravel(_value(h5a.open(dataset, b"_Netcdf4Dimid")))
+                yield int(number[0]), posixpath.basename(path)
+
+    def _led_to(self, reference: h5r.Reference) -> str | None:
+        """Return the name of a scale; None if the reference is empty or leads to nothing."""
+        try:
+            found = h5r.dereference(reference, self._file)
+        except _ERRORS:
+            return None
+        if not isinstance(found, h5d.DatasetID):
+            return None
+        path = self._by_address.get(h5o.get_info(found).addr)
+        return None if path is None else posixpath.basename(path)
+
+    def chunks(self, name: str) -> NativeChunks:
+        """Return the stored chunks of a dataset: none of what was never written.
+
+        Raises
+        ------
+        KeyError
+            If there is no dataset of this name.
+        NotComparableError
+            If its values have no byte ranges of their own.
+        """
+        path, dataset = self._dataset(name)
+        try:
+            return self._located(path, dataset)
+        except _ERRORS as error:
+            raise NotComparableError(
+                f"HDF5 cannot read where the chunks of {escape(path)} are: {_said(error)}."
+            ) from error
+
+    def _located(self, path: str, dataset: h5d.DatasetID) -> NativeChunks:
+        plist = dataset.get_create_plist()
+        _require_own_values(path, plist)
+        if dataset.get_type().detect_class(h5t.VLEN) or _is_text(dataset.get_type()):
+            raise NotComparableError(
+                f"The values of {escape(path)} vary in length, so that its chunks have only "
+                "the places where they are."
+            )
+        layout = plist.get_layout()
+        if layout == h5d.COMPACT:
+            raise NotComparableError(
+                f"The values of {escape(path)} are part of its metadata (compact), without a "
+                "byte range of their own."
+            )
+        rank = dataset.rank
+        if layout == h5d.CHUNKED:
+            return self._table(dataset, plist.get_chunk())
+        offset, size = dataset.get_offset(), dataset.get_storage_size()
+        found = [] if offset is None or not size else [(offset, size)]
+        return NativeChunks(
+            np.zeros((len(found), rank), np.int64),
+            np.array([place for place, _ in found], np.int64),
+            np.array([length for _, length in found], np.int64),
+            np.zeros(len(found), np.uint32),
+        )
+
+    def _table(self, dataset: h5d.DatasetID, chunk: tuple[int, ...]) -> NativeChunks:
+        """Return the table of chunks; numbers by the eight bytes, as there may be millions."""
+        starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
+
+        def take(chunk: Any) -> None:
+            starts.extend(chunk[0])
+            masks.append(chunk[1])
+            offsets.append(chunk[2])
+            lengths.append(chunk[3])
+
+        dataset.chunk_iter(take)
+        before = self._userblock if _WITHOUT_USERBLOCK else 0
+        return NativeChunks(
+            _int64(starts).reshape(-1, len(chunk)) // np.array(chunk, np.int64),
+            _int64(offsets) + before,
+            _int64(lengths),
+            np.array(masks, np.uint32),
+        )
+
+    def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
+        """Read values, neither masked nor scaled.
+
+        Raises
+        ------
+        KeyError
+            If there is no dataset of this name.
+        NotComparableError
+            If HDF5 cannot read them.
+        """
+        path, dataset = self._dataset(name)
+        try:
+            _require_own_values(path, dataset.get_create_plist())
+            opened = h5py.Dataset(dataset)
+            strings = h5py.check_string_dtype(opened.dtype)
+            is_text = strings is not None and strings.length is None
+            return np.asarray((opened.asstr("utf-8", "replace") if is_text else opened)[selection])
+        except _ERRORS as error:
+            raise NotComparableError(
+                f"HDF5 cannot read the values of {escape(path)}: {_said(error)}."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._datasets.clear()
+        self._file.close()
+
+
+def _int64(numbers: array[int]) -> np.ndarray:
+    found = np.frombuffer(numbers, np.uint64)
+    if len(found) and found.max() > _INT64:
+        raise ValueError("some are beyond the end of any file")
+    return found.astype(np.int64)
+
+
+def plain(value: Any) -> Any:
+    """Return an attribute as numbers, texts and lists of these; what has one value is no list."""
+    if isinstance(value, np.ndarray):
+        return plain(value.flat[0]) if value.size == 1 else [plain(each) for each in value]
+    if isinstance(value, np.void):
+        return [plain(each) for each in value.item()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, complex):
+        return [value.real, value.imag]
+    if isinstance(value, str | bool | int | float):
+        return value
+    raise NotComparableError(f"It is of a type without a plain form, {type(value).__name__}.")
+
+
+def _value(attribute: h5a.AttrID) -> Any:
+    """Read an attribute."""
+    space = attribute.get_space()
+    if space.get_simple_extent_type() == h5s.NULL:
+        return ""
+    if (size := attribute.get_storage_size()) > ATTRIBUTE_BYTES:
+        raise NotComparableError(
+            f"It has {size_text(size)}, more than the {size_text(ATTRIBUTE_BYTES)} that are read."
+        )
+    dtype = attribute.dtype
+    if dtype.subdtype is not None:
+        base, inner = dtype.subdtype
+        value = np.zeros(attribute.shape + inner, base)
+        kind = h5t.py_create(base, logical=True)
+        attribute.read(value, mtype=h5t.array_create(kind, inner))
+        return value
+    value = np.zeros(attribute.shape, dtype)
+    attribute.read(value)
+    return value
+
+
+def _require_own_values(path: str, plist: h5p.PropDCID) -> None:
+    """Refuse what would open other files as soon as its shape or its values are asked for."""
+    if plist.get_layout() == h5d.VIRTUAL:
+        raise NotComparableError(
+            f"{escape(path)} is a virtual dataset: its values are in other datasets or files."
+        )
+    if plist.get_external_count():
+        raise NotComparableError(f"The values of {escape(path)} are in other files.")
+
+
+def _dtype(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
+    """Return the type of the values as they lie in the file."""
+    try:
+        dtype: np.dtype[Any] = kind.dtype
+    except TypeError:  # an integer of three bytes
+        dtype = np.dtype("V0")
+    # NumPy is given a wider or a whole number where the file has, say, 12 bits of two bytes.
+    is_same = kind.get_size() == dtype.itemsize or dtype.hasobject
+    if kind.get_class() in (h5t.INTEGER, h5t.FLOAT):
+        is_same = is_same and kind.equal(h5t.py_create(dtype))
+    if not is_same:
+        raise NotComparableError(
+            f"The values of {escape(path)} are of {counted(kind.get_size(), 'byte')} that NumPy "
+            "has no type for."
+        )
+    return np.lib.format.drop_metadata(dtype)
+
+
+def _is_text(kind: h5t.TypeID) -> bool:
+    return isinstance(kind, h5t.TypeStringID) and kind.is_variable_str()
+
+
+def _filters(plist: h5p.PropDCID) -> Iterator[NativeFilter]:
+    for number in range(plist.get_nfilters()):
+        code, _, numbers, _ = plist.get_filter(number)
+        name = _NAMES.get(code, f"hdf5-{code}")
+        settings: dict[str, Any] = {}
+        if name == "shuffle" and numbers:
+            settings = {"elementsize": numbers[0]}
+        elif name == "imagecodecs_szip":
+            settings = dict(zip(_SZIP, numbers, strict=False))
+        elif name == "imagecodecs_lzf":
+            settings = {"header": False}
+        elif name in ("scaleoffset", "nbit", "bitshuffle") or name.startswith("hdf5-"):
+            settings = {"parameters": list(numbers)}
+        yield NativeFilter(name, settings)
+
+
+def _fill(plist: h5p.PropDCID, dtype: np.dtype[Any]) -> Any:
+    """Return the fill value: zero by default, None where HDF5 is told to have none."""
+    defined = plist.fill_value_defined()
+    if defined == h5d.FILL_VALUE_UNDEFINED:
+        return None
+    value = np.zeros((), dtype)
+    if dtype.hasobject:
+        return None
+    if defined == h5d.FILL_VALUE_USER_DEFINED:
+        plist.get_fill_value(value)
+    return value.item()
+
+
+def _first(value: Any) -> bytes:
+    """Return a text of the structure."""
+    found = np.ravel(value)[0] if value is not None and np.size(value) else b""
+    return found if isinstance(found, bytes) else str(found).encode("utf-8", "replace")
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")
+
+
+def _said(error: BaseException) -> str:
+    """Return the first line of an error of h5py, without a full stop."""
+    text = str(error.args[0]) if error.args else type(error).__name__
+    return escape(text.strip().partition("\n")[0].rstrip("."), 300)

@@ -1,0 +1,109 @@
+"""Opening a target by what its first bytes say that it is."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from refexplorer.data.verify.native.confined_file import ConfinedFile
+from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.data.verify.native.netcdf3 import NetCdf3File
+from refexplorer.data.verify.native.target_file import MOST_BYTES, TargetFile
+from refexplorer.data.verify.native.zarr_native import find_array
+
+if TYPE_CHECKING:
+    from refexplorer.data.fetch.target_reader import Targets
+    from refexplorer.data.verify.native.native_file import NativeFile
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_USERBLOCKS = 7
+"""Places after the start where HDF5 may begin: 512 bytes, and twice as many each time. Those beyond
+the first block of the file are not looked at: nobody writes so much before it."""
+_STARTS = {
+    b"II*\x00": "TIFF",
+    b"MM\x00*": "TIFF",
+    b"II+\x00": "TIFF",
+    b"MM\x00+": "TIFF",
+    b"GRIB": "GRIB",
+    b"SIMPLE  =": "FITS",
+    b"CDF\x01": "NetCDF3",
+    b"CDF\x02": "NetCDF3",
+    b"CDF\x05": "NetCDF3",
+}
+_PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile", "FITS": "astropy"}
+
+
+def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> NativeFile:
+    """Open a target to ask what it says of itself.
+
+    What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
+    objects, attributes and bytes that each reader goes through, and, where a library reads it, by
+    the memory and time of a child process. No link to another file is followed. What remains is
+    that time and memory of the child, for each file; `confined_file` says more.
+
+    Parameters
+    ----------
+    targets
+        Reads it, as far as the access policy of the set allows.
+    url
+        The target, as in the set.
+    most
+        Bytes that may be read of it over the network; None if the whole file may, which reading
+        values takes.
+
+    Raises
+    ------
+    AccessError
+        If it may not be read.
+    FetchError
+        If it cannot be read.
+    NotComparableError
+        If it is of a format that is not compared, or that its library cannot read within the
+        limits, or if that is not installed.
+    """
+    file = TargetFile(targets, url, most)
+    try:
+        return _opened(targets, file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _opened(targets: Targets, file: TargetFile) -> NativeFile:
+    form = _form(file)
+    if form is None:
+        chunk = find_array(targets, file)
+        if chunk is not None:
+            return chunk
+        raise NotComparableError(
+            "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, FITS, "
+            "and chunks of Zarr arrays."
+        )
+    if form == "NetCDF3":
+        return NetCdf3File(file)
+    package = _PACKAGES.get(form)
+    if package is None:
+        raise NotComparableError(f"{form} files are not compared.")
+    if not _is_installed(package):
+        wanted = package if form == "FITS" else '"refexplorer[verify]"'
+        raise NotComparableError(
+            f"{form} files are read with {package}, which is not installed: `pip install {wanted}`."
+        )
+    return ConfinedFile(form, targets, file)
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    """Look for a package; that takes as long as h5py takes to open a file, so it is done once."""
+    return find_spec(package) is not None
+
+
+def _form(file: TargetFile) -> str | None:
+    head = file.read_at(0, 16)
+    for start, form in _STARTS.items():
+        if head.startswith(start):
+            return form
+    places = [0, *(512 << power for power in range(_USERBLOCKS))]
+    begins = (file.read_at(place, place + len(_HDF5)) == _HDF5 for place in places)
+    return "HDF5" if any(begins) else None

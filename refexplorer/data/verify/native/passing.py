@@ -1,0 +1,188 @@
+"""What a file says of itself as bytes, from one process to another.
+
+JSON and columns: nothing that is read can be more than numbers and texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from refexplorer.data.verify.native.native_file import (
+    NativeArray,
+    NativeChunks,
+    NativeFile,
+    NativeFilter,
+    NotComparableError,
+)
+from refexplorer.markup import size_text
+
+METADATA_BYTES = 2**26
+"""All that is said of the arrays of a file, beside the byte ranges of their chunks."""
+CHUNKS = 2**20
+"""Chunks of a file that are told of with its arrays; an array with more is asked by itself."""
+
+PassedHead = dict[str, Any]
+
+
+class FileMetadata:
+    """What a file says of itself, as another process has read it.
+
+    Parameters
+    ----------
+    data
+        As `file_bytes` writes it.
+
+    Attributes
+    ----------
+    arrays, chunks
+        By name: the metadata, or why there are none; and of few chunks their places.
+    others
+        Other names of arrays.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        size = int.from_bytes(data[:8], "little")
+        told = json.loads(data[8 : 8 + size])
+        self.others: Mapping[str, str] = told["others"]
+        self.arrays = {name: _array(name, each) for name, each in told["arrays"].items()}
+        self.chunks: dict[str, NativeChunks | NotComparableError] = {}
+        at = 8 + size
+        for name, said in told["chunks"].items():
+            self.chunks[name] = chunks_of(said, data[at : at + said.get("size", 0)])
+            at += said.get("size", 0)
+
+
+def file_bytes(file: NativeFile) -> bytes:
+    """Write all that a file says of itself.
+
+    Raises
+    ------
+    NotComparableError
+        If it is too much.
+    """
+    arrays, chunks, tables = dict[str, PassedHead](), dict[str, PassedHead](), list[bytes]()
+    left = CHUNKS
+    for name in file.names():
+        arrays[name] = _array_head(file, name)
+        if left > 0 and "error" not in arrays[name]:
+            said, table = chunk_bytes(file, name)
+            left -= said.get("count", 0)
+            if left > 0:
+                chunks[name] = said
+                tables.append(table)
+    told = {"arrays": arrays, "chunks": chunks, "others": dict(file.other_names())}
+    head = json.dumps(told).encode()
+    if len(head) > METADATA_BYTES:
+        raise NotComparableError(
+            f"The file has {size_text(len(head))} of metadata, more than the "
+            f"{size_text(METADATA_BYTES)} that are compared."
+        )
+    return b"".join([len(head).to_bytes(8, "little"), head, *tables])
+
+
+def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
+    """Write where the chunks of an array are, or why that cannot be told."""
+    try:
+        chunks = file.chunks(name)
+    except NotComparableError as error:
+        return {"error": str(error)}, b""
+    columns = [chunks.indices, chunks.offsets, chunks.lengths]
+    table = b"".join(column.astype("<i8").tobytes() for column in columns)
+    if chunks.masks is not None:
+        table += chunks.masks.astype("<u4").tobytes()
+    shape, masked = chunks.indices.shape, chunks.masks is not None
+    return {"count": shape[0], "rank": shape[1], "masked": masked, "size": len(table)}, table
+
+
+def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | NotComparableError:
+    """Read what `chunk_bytes` wrote."""
+    if "error" in said:
+        return NotComparableError(said["error"])
+    count, rank = said["count"], said["rank"]
+    numbers = np.frombuffer(table, "<i8", count * (rank + 2))
+    indices, offsets, lengths = np.split(numbers, [count * rank, count * (rank + 1)])
+    masks = np.frombuffer(table, "<u4", offset=numbers.nbytes) if said["masked"] else None
+    return NativeChunks(indices.reshape(count, rank), offsets, lengths, masks)
+
+
+def value_bytes(values: np.ndarray) -> tuple[PassedHead, bytes]:
+    """Write values: numbers as they are, texts and lists of varying length as JSON."""
+    said = {"dtype": np.lib.format.dtype_to_descr(values.dtype), "shape": values.shape}
+    if values.dtype.hasobject:
+        return said, json.dumps(values.ravel().tolist(), default=_plain).encode()
+    return said, values.tobytes()
+
+
+def values_of(said: PassedHead, data: bytes) -> np.ndarray:
+    """Read what `value_bytes` wrote."""
+    dtype, shape = _dtype(said["dtype"]), tuple(said["shape"])
+    if not dtype.hasobject:
+        return np.frombuffer(data, dtype).reshape(shape)
+    values = np.empty(shape, object)
+    values.ravel()[:] = json.loads(data)
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value.tolist()
+
+
+def _array_head(file: NativeFile, name: str) -> PassedHead:
+    try:
+        array = file.array(name)
+        fill = None
+        if array.fill_value is not None:
+            fill = np.array(array.fill_value, array.dtype).tobytes().hex()
+    except NotComparableError as error:
+        return {"error": str(error)}
+    except (ValueError, TypeError, OverflowError) as error:
+        return {"error": f"Its fill value is none of its type: {error}."}
+    filters = array.filters
+    return {
+        "shape": array.shape,
+        "chunks": array.chunks,
+        "dtype": np.lib.format.dtype_to_descr(array.dtype),
+        "filters": None if filters is None else [[each.name, each.settings] for each in filters],
+        "fill": fill,
+        "dimensions": array.dimensions,
+        "attributes": array.attributes,
+        "unread": array.unread,
+        "is_dimension": array.is_dimension,
+    }
+
+
+def _array(name: str, said: PassedHead) -> NativeArray | NotComparableError:
+    if "error" in said:
+        return NotComparableError(said["error"])
+    dtype = _dtype(said["dtype"])
+    filters = said["filters"]
+    fill = said["fill"]
+    return NativeArray(
+        name,
+        tuple(said["shape"]),
+        tuple(said["chunks"]),
+        dtype,
+        None if filters is None else tuple(NativeFilter(*each) for each in filters),
+        None if fill is None else np.frombuffer(bytes.fromhex(fill), dtype)[0].item(),
+        None if said["dimensions"] is None else tuple(said["dimensions"]),
+        said["attributes"],
+        said["unread"],
+        said["is_dimension"],
+    )
+
+
+def _dtype(descr: Any) -> np.dtype[Any]:
+    """Read what JSON has made lists of."""
+
+    def fields(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        return [(name, fields(kind), *map(tuple, shape)) for name, kind, *shape in value]
+
+    return np.lib.format.descr_to_dtype(fields(descr))

@@ -1,0 +1,254 @@
+"""TIFF files, read with tifffile.
+
+Arrays have the names that tifffile's Zarr store gives them: the levels of the first series are
+``"0"``, ``"1"``, …, those of the others ``"1/0"``, ``"1/1"``, …; a single image is ``""``, too.
+Files that the OME-XML of a file names are not opened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+import numpy as np
+import tifffile
+
+from refexplorer.data.verify.native.native_file import (
+    NativeArray,
+    NativeChunks,
+    NativeFilter,
+    NotComparableError,
+)
+from refexplorer.markup import counted, escape
+
+PAGES = 100_000
+"""Pages of a series that are read."""
+_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What tifffile meets in tags that are broken."""
+_COMPRESSORS = {
+    5: "imagecodecs_lzw",
+    8: "zlib",
+    32773: "imagecodecs_packbits",
+    32946: "zlib",
+    33003: "imagecodecs_jpeg2k",
+    33004: "imagecodecs_jpeg2k",
+    33005: "imagecodecs_jpeg2k",
+    34712: "imagecodecs_jpeg2k",
+    34887: "imagecodecs_lerc",
+    34925: "lzma",
+    34933: "imagecodecs_png",
+    50000: "imagecodecs_zstd",
+    50002: "imagecodecs_jpegxl",
+    50013: "zlib",
+    52546: "imagecodecs_jpegxl",
+}
+"""As tifffile names them in reference sets; those are left out that need settings of the page."""
+_DELTA = {2: 1, 34892: 2, 34893: 4}
+_FLOAT = {3: 1, 34894: 2, 34895: 4}
+"""Predictors, and the distance of the values that they subtract."""
+
+
+class TiffFile:
+    """A TIFF file.
+
+    Parameters
+    ----------
+    file
+        Its bytes; it has to be seekable.
+
+    Raises
+    ------
+    NotComparableError
+        If tifffile cannot read it.
+    """
+
+    form = "TIFF"
+
+    def __init__(self, file: IO[bytes]) -> None:
+        try:
+            self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
+            self._levels = dict(_named(self._file.series))
+        except Exception as error:  # tifffile raises what it meets in broken tags
+            raise NotComparableError(f"tifffile cannot open the file: {_said(error)}.") from error
+        if not self._levels:
+            raise NotComparableError("tifffile finds no image in the file.")
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all levels of all series."""
+        return tuple(self._levels)
+
+    def other_names(self) -> Mapping[str, str]:
+        """Return the root as another name of a single image."""
+        return {"": "0"} if self._levels and "1" not in self._levels else {}
+
+    def array(self, name: str) -> NativeArray:
+        """Return the metadata of a level of a series.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        NotComparableError
+            If its values have no type of NumPy.
+        """
+        name = self.other_names().get(name, name)
+        series = self._levels[name]
+        try:
+            return self._described(name, series)
+        except _ERRORS as error:
+            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+
+    def _described(self, name: str, series: Any) -> NativeArray:
+        page = series.keyframe
+        if series.dtype is None or page.dtype is None:
+            raise NotComparableError(f"The values of {name} have no type of NumPy.")
+        dtype = np.dtype(series.dtype).newbyteorder(page.parent.byteorder)
+        shape = tuple(series.shape)
+        chunks = _chunks(shape, page)
+        return NativeArray(
+            name,
+            shape,
+            chunks,
+            dtype,
+            _filters(page, chunks, dtype),
+            page.nodata or self._first(name).keyframe.nodata,
+            self._dimensions(name, series),
+            {},
+        )
+
+    def _dimensions(self, name: str, series: Any) -> tuple[str, ...]:
+        """Return the letters of the axes; lengths that are not those of the first level differ."""
+        level, first = name.rpartition("/")[2], self._first(name)
+        return tuple(
+            axis if size == whole else f"{axis}{level}"
+            for axis, size, whole in zip(series.axes, series.shape, first.shape, strict=True)
+        )
+
+    def _first(self, name: str) -> Any:
+        """Return the first level of a series."""
+        return self._levels[f"{name.rpartition('/')[0]}/0".removeprefix("/")]
+
+    def chunks(self, name: str) -> NativeChunks:
+        """Return the tiles or strips that are stored.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        NotComparableError
+            If they are not a regular grid.
+        """
+        array = self.array(name)
+        try:
+            return _located(array, self._levels[array.name])
+        except _ERRORS as error:
+            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+
+    def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
+        """Read values; errors as of `array`."""
+        import zarr
+
+        array = self.array(name)
+        first, _, level = array.name.rpartition("/")
+        series = self._file.series[int(first or 0)]
+        try:
+            with series.aszarr(level=int(level)) as store:
+                opened: Any = zarr.open_array(store, mode="r")
+                return np.asarray(opened[selection])
+        except Exception as error:  # codecs raise what they like
+            raise NotComparableError(
+                f"tifffile cannot read the values of {name}: {_said(error)}."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _located(array: NativeArray, series: Any) -> NativeChunks:
+    places = np.array(list(_segments(series)), np.int64).reshape(-1, 3)
+    numbers, offsets, lengths = places[(places[:, 1] > 0) & (places[:, 2] > 0)].T
+    indices = np.stack(np.unravel_index(numbers, _grid(array.shape, array.chunks)), axis=1)
+    return NativeChunks(indices.astype(np.int64), offsets, lengths)
+
+
+def _named(series: list[Any]) -> Iterator[tuple[str, Any]]:
+    for number, each in enumerate(series):
+        for level, found in enumerate(each.levels):
+            yield f"{number}/{level}" if number else f"{level}", found
+
+
+def _grid(shape: tuple[int, ...], chunks: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(-(-size // chunk) for size, chunk in zip(shape, chunks, strict=True))
+
+
+def _chunks(shape: tuple[int, ...], page: Any) -> tuple[int, ...]:
+    """Return the shape of a tile or strip with as many dimensions as its series."""
+    own = tuple(page.chunks)
+    if 0 in shape:
+        return (1,) * len(shape)
+    per_page = math.prod(page.chunked)
+    pages = math.prod(shape) // max(math.prod(page.shape), 1)
+    for last in ((), (1,)):  # the samples of a pixel have an axis even if there is one
+        found = ((1,) * len(shape) + own + last)[-len(shape) :] if shape else ()
+        grid = _grid(shape, found)
+        if math.prod(grid) == pages * per_page and math.prod(found) == math.prod(own):
+            return found
+    raise NotComparableError("Its tiles or strips are no regular grid.")
+
+
+def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
+    """Yield the number of each tile or strip, in C order of the grid, its offset and length."""
+    keyframe = series.keyframe
+    per_page = math.prod(keyframe.chunked)
+    count = math.prod(series.shape) // max(math.prod(keyframe.shape), 1)
+    if count > PAGES:
+        raise NotComparableError(f"It has {count:,} pages, and {PAGES:,} are read.")
+    is_one_block = series.dataoffset is not None
+    for number in range(count):
+        page = series[0 if is_one_block else number]
+        if page is None or page.keyframe is None:
+            continue
+        before = number * page.size * page.dtype.itemsize if is_one_block else 0
+        listed = min(len(page.dataoffsets), len(page.databytecounts))
+        if listed < per_page:
+            raise NotComparableError(
+                f"Page {number} lists the places of {listed:,} of {counted(per_page, 'tile')} or "
+                "strips."
+            )
+        places = zip(page.dataoffsets[:per_page], page.databytecounts[:per_page], strict=True)
+        for at, (offset, length) in enumerate(places, number * per_page):
+            yield at, offset + before if offset else 0, length
+
+
+def _filters(
+    page: Any, chunks: tuple[int, ...], dtype: np.dtype[Any]
+) -> tuple[NativeFilter, ...] | None:
+    """Return predictor and compressor as tifffile writes them into reference sets."""
+    whole = page.bitspersample in (8, 16, 32, 64, 128) and page.sampleformat in (1, 2, 3, 6)
+    if page.fillorder != 1 or not whole:
+        return None
+    found = []
+    if page.predictor > 1:
+        known = page.predictor in _DELTA
+        distance = (_DELTA if known else _FLOAT).get(page.predictor)
+        if distance is None:
+            return None
+        samples_last = page.planarconfig == 1 and page.samplesperpixel > 1
+        settings = {
+            "axis": -2 if samples_last else -1,
+            "dist": distance,
+            "shape": list(chunks),
+            "dtype": dtype.str,
+        }
+        found.append(NativeFilter(f"imagecodecs_{'delta' if known else 'floatpred'}", settings))
+    if page.compression == 1:
+        return tuple(found)
+    name = _COMPRESSORS.get(int(page.compression))
+    return None if name is None else (*found, NativeFilter(name))
+
+
+def _said(error: BaseException) -> str:
+    words = str(error).strip().partition("\n")[0] or type(error).__name__
+    return escape(words.rstrip("."), 300)

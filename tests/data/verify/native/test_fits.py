@@ -1,0 +1,64 @@
+"""Compared with the values that astropy reads, where it is installed."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.data.verify.native.opening import open_native
+from refexplorer.limits import Limits
+from tests.helpers.servers import RangeServer
+
+fits: Any = pytest.importorskip("astropy.io.fits")
+IMAGE = np.arange(40 * 30, dtype=">i2").reshape(40, 30)
+CUBE = np.arange(2 * 3 * 4, dtype=">f4").reshape(2, 3, 4)
+TABLE = np.array([(1, 2.5, b"ab"), (3, 4.5, b"c")], [("a", ">i4"), ("b", ">f8"), ("c", "S3")])
+
+
+def written() -> bytes:
+    scaled = fits.ImageHDU(IMAGE.astype("u2"), name="SCALED")  # unsigned: BZERO
+    ragged = fits.Column("r", "PJ()", array=np.array([[1], [2, 3]], object))
+    parts = [
+        fits.PrimaryHDU(IMAGE),
+        fits.ImageHDU(CUBE, name="CUBE"),
+        fits.ImageHDU(CUBE[0]),
+        scaled,
+        fits.BinTableHDU(TABLE, name="TABLE"),
+        fits.BinTableHDU.from_columns([ragged], name="RAGGED"),
+        fits.CompImageHDU(IMAGE, name="PACKED"),
+    ]
+    parts[1].header["BUNIT"] = "Jy"
+    buffer = io.BytesIO()
+    fits.HDUList(parts).writeto(buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.child
+def test_data_are_where_the_table_says(server: RangeServer) -> None:
+    body = written()
+    server.files["/f"] = body
+    targets = Targets(AccessPolicy(None, [server.url]), None, Limits())
+    file = open_native(targets, f"{server.url}/f")
+    assert file.names() == ("PRIMARY", "CUBE", "2", "SCALED", "TABLE", "RAGGED", "PACKED")
+    assert file.other_names()["1"] == "CUBE"
+    for name, expected in (("PRIMARY", IMAGE), ("CUBE", CUBE), ("2", CUBE[0]), ("4", TABLE)):
+        array, chunks = file.array(name), file.chunks(name)
+        assert (array.shape, array.chunks) == (expected.shape, expected.shape)
+        assert array.filters == ()
+        (offset,), (length,) = chunks.offsets.tolist(), chunks.lengths.tolist()
+        found = np.frombuffer(body[offset : offset + length], array.dtype).reshape(array.shape)
+        part = (slice(1, 2),) * expected.ndim
+        for values, wanted in ((found, expected), (file.values(name, part), expected[part])):
+            for field in expected.dtype.names or (...,):
+                np.testing.assert_array_equal(values[field], wanted[field])
+    assert file.array("CUBE").attributes["BUNIT"] == "Jy"
+    assert file.array("SCALED").filters is None
+    for name in ("RAGGED", "PACKED"):
+        with pytest.raises(NotComparableError, match="columns of varying length"):
+            file.array(name)

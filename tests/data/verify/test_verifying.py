@@ -1,0 +1,135 @@
+"""How a set is verified: threads, clusters, results that are resumed, the network, the result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import refexplorer as rx
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
+from tests.helpers.audits import cluster_of
+from tests.helpers.servers import RangeServer, range_server
+from tests.helpers.verifying import Changed, joined, verified, verified_in_parts, write_files
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_files(tmp_path_factory.mktemp("files"), {2: {"scale_factor": 0.2}})
+
+
+@pytest.fixture(scope="module")
+def document(files: list[Path]) -> dict[str, Any]:
+    mine = Changed(joined(files, 100))
+    mine.refs["foo/0.0.0"] = mine.refs["foo/0.0.1"]
+    return mine.document
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+def said(found: rx.Verification) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(json.dumps(found.to_dict()))
+    return told
+
+
+def test_a_cluster_finds_the_same(files: list[Path], document: dict[str, Any]) -> None:
+    here = verified_in_parts(document, files[0].parent, values="all")
+    assert len(list(here.tables())) >= len(files)
+    with cluster_of(1) as cluster:
+        there = verified_in_parts(
+            document, files[0].parent, values="all", scheduler=cluster.scheduler_address
+        )
+    assert said(there) == said(here)
+    assert there.files().equals(here.files())
+    assert {each.code for each in here.findings} >= {"scale_factor", "misplaced", "values"}
+
+
+def test_parts_of_a_file_find_what_the_whole_file_does(
+    files: list[Path], document: dict[str, Any]
+) -> None:
+    """Very many references to a file are cut: no chunk is missing since another part has it."""
+    whole = verified_in_parts(document, files[0].parent)
+    cut = verified_in_parts(document, files[0].parent, sizes=PlanSizes(part_cost=5))
+    assert len(list(cut.tables())) > len(list(whole.tables()))
+    assert {(f.code, f.array, f.files) for f in cut.findings} == {
+        (f.code, f.array, f.files) for f in whole.findings
+    }
+    assert cut.counts.arrays == whole.counts.arrays
+    assert cut.counts.targets == whole.counts.targets
+
+
+def test_it_is_stopped_and_resumed(
+    files: list[Path], document: dict[str, Any], tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+
+    def watch(progress: rx.AuditProgress) -> bool:
+        return progress.audited < 20
+
+    stopped = verified_in_parts(document, files[0].parent, results=kept, workers=1, watch=watch)
+    assert not stopped.good
+    assert stopped.verdict in ("not finished", "differs from its files")
+    assert "It was stopped before all files were read." in stopped.summary
+    whole = verified_in_parts(document, files[0].parent, results=kept, resume=True)
+    assert said(whole) == said(verified(document, files[0].parent))
+
+
+def test_results_of_another_set_are_not_used(files: list[Path], tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    document = joined(files[:2])
+    assert verified(document, files[0].parent, results=kept).good
+    mine = Changed(document)
+    mine.metadata("foo/.zattrs", units="degC")
+    found = verified(mine.document, files[0].parent, results=kept, resume=True)
+    assert [each.code for each in found.findings] == ["units"]
+
+
+def test_metadata_come_over_http_and_values_only_if_wanted(
+    server: RangeServer, files: list[Path]
+) -> None:
+    document = json.dumps(joined(files[:2]))
+    for path in files[:2]:
+        server.files[f"/{path.name}"] = path.read_bytes()
+        document = document.replace(str(path), f"{server.url}/{path.name}")
+    refs = rx.open_references(json.loads(document))
+    found = refs.verify()
+    assert server.requests == []
+    assert (found.good, found.counts.grants) == (False, (server.url,))
+    found = refs.verify(allow=[server.url], values="all")
+    assert found.good, str(found)
+    assert {path.partition("?")[0] for path in server.requests} == {f"/{p.name}" for p in files[:2]}
+    server.statuses[f"/{files[1].name}"] = 404
+    found = refs.verify(allow=[server.url])
+    assert not found.good
+    assert found.counts.of("failed") > 0
+    assert list(found.counts.failures) == [f"{server.url}/{files[1].name}"]
+
+
+def test_the_result(files: list[Path], document: dict[str, Any], tmp_path: Path) -> None:
+    found = verified(document, files[0].parent)
+    assert str(found).startswith("dict: differs from its files\n")
+    assert str(found).splitlines()[-1].strip().startswith("Not compared: ")
+    assert "scale_factor 0.2" in found._repr_html_()
+    assert "<script" not in found._repr_html_()
+    found.to_json(tmp_path / "found.json")
+    assert json.loads((tmp_path / "found.json").read_text()) == said(found)
+    found.to_parquet(tmp_path / "found.parquet")
+    rows = pq.read_table(tmp_path / "found.parquet").to_pylist()
+    (odd,) = [r for r in rows if r["array"] == "foo" and (r["target"] or "").endswith("2.nc")]
+    assert (odd["state"], odd["references"], odd["differs"]) == ("differs", 8, 8)
+    assert odd["start"] == [12, 0, 0]
+    assert [each["cause"] for each in odd["findings"]] == ["scale_factor"]
+    assert found.files().num_rows == len(rows)
+
+
+def test_values_must_be_one_of_three(files: list[Path], document: dict[str, Any]) -> None:
+    with pytest.raises(rx.RefexplorerError, match="'none', 'sample' or 'all', not 'some'"):
+        verified(document, files[0].parent, values="some")

@@ -1,0 +1,23 @@
+"""Codecs of chunks as files have them, decoded without a word to numcodecs' registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import imagecodecs.numcodecs
+import numcodecs
+
+from refexplorer.data.verify.native.native_file import NativeFilter
+
+_OTHERS: dict[str, Any] = {
+    getattr(kind, "codec_id", None) or "": kind
+    for kind in vars(imagecodecs.numcodecs).values()
+    if isinstance(kind, type)
+}
+
+
+def decoded(used: NativeFilter, data: Any) -> Any:
+    """Undo a filter by the codec of its name and settings."""
+    if used.name in _OTHERS:
+        return _OTHERS[used.name](**used.settings).decode(data)
+    return numcodecs.get_codec({"id": used.name, **used.settings}).decode(data)

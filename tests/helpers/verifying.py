@@ -1,0 +1,169 @@
+"""Files in netCDF4 with their sets, as kerchunk and VirtualiZarr write them."""
+
+from __future__ import annotations
+
+import copy
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refexplorer as rx
+from refexplorer.data.audit.plan.plan_sizes import PlanSizes
+from refexplorer.data.verify.report.verification import Verification
+from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.refset.queries.internals import internals
+
+STEPS = 6
+"""Times of a file."""
+FILES = 3
+_PACKED = {
+    "dtype": "i2", "scale_factor": 0.1, "add_offset": 273.0, "_FillValue": np.int16(-999),
+    "chunksizes": (3, 4, 8), "zlib": True, "shuffle": True,
+}  # fmt: skip
+
+
+def write_netcdf(path: Path, number: int, change: Mapping[str, Any] | None = None) -> Path:
+    """Write one file of six days: a packed and compressed variable, and a plain one.
+
+    Parameters
+    ----------
+    number
+        Of the file; its times follow those of the one before.
+    change
+        What is otherwise in the encoding of ``foo``; ``"units"`` is an attribute; ``"start"`` the
+        first day, and ``"since"`` the day that times are counted from.
+    """
+    import xarray as xr
+
+    change = dict(change or {})
+    chance = np.random.default_rng(number)
+    start = change.pop("start", STEPS * number)
+    units = change.pop("units", "K")
+    since = change.pop("since", "1999-12-31")
+    sizes = {"time": STEPS, "lat": 8, "lon": 16}
+    days = np.datetime64("2000-01-01") + np.arange(start, start + STEPS)
+    foo = np.round(chance.normal(280, 5, tuple(sizes.values())), 1)
+    foo[0, 0, 0] = np.nan
+    data = xr.Dataset(
+        {
+            "foo": (tuple(sizes), foo, {"units": units}),
+            "bar": (tuple(sizes), chance.normal(5, 1, foo.shape).astype("f4")),
+        },
+        {
+            "time": days.astype("M8[ns]"),
+            "lat": ("lat", np.linspace(-70, 70, 8), {"units": "degrees_north"}),
+            "lon": ("lon", np.linspace(0, 337.5, 16)),
+        },
+    )
+    encoding: dict[str, Any] = {
+        "foo": _PACKED | change,
+        "bar": {"_FillValue": None},
+        "time": {"units": f"days since {since}", "dtype": "i4"},
+    }
+    data.to_netcdf(path, engine="h5netcdf", encoding=encoding)
+    return path
+
+
+def write_files(folder: Path, changes: Mapping[int, Any] | None = None) -> list[Path]:
+    """Write `FILES` files; `changes` are those of single files."""
+    names = (folder / f"o_{number:04d}.nc" for number in range(FILES))
+    found = changes or {}
+    return [write_netcdf(path, number, found.get(number)) for number, path in enumerate(names)]
+
+
+def write_files_with_own_epochs(folder: Path) -> list[Path]:
+    """Write files each of which counts its times from a day of its own."""
+    days = (f"1999-12-{31 - number:02d}" for number in range(FILES))
+    return write_files(folder, {number: {"since": day} for number, day in enumerate(days)})
+
+
+def single(path: Path, inline: int = 0) -> dict[str, Any]:
+    """Return what kerchunk makes of one file."""
+    hdf = pytest.importorskip("kerchunk.hdf")
+    found: dict[str, Any] = hdf.SingleHdf5ToZarr(str(path), inline_threshold=inline).translate()
+    return found
+
+
+def joined(paths: list[Path], inline: int = 0, **options: Any) -> dict[str, Any]:
+    """Return what kerchunk makes of several files, concatenated in time."""
+    combine = pytest.importorskip("kerchunk.combine")
+    options = {"concat_dims": ["time"], "identical_dims": ["lat", "lon"]} | options
+    singles = [single(path, inline) for path in paths]
+    found: dict[str, Any] = combine.MultiZarrToZarr(
+        singles, inline_threshold=inline, **options
+    ).translate()
+    return found
+
+
+def virtualised(paths: list[Path], target: Path, **options: Any) -> Path:
+    """Write what VirtualiZarr makes of several files as kerchunk JSON."""
+    virtualizarr = pytest.importorskip("virtualizarr")
+    parsers = pytest.importorskip("virtualizarr.parsers")
+    registry = pytest.importorskip("obspec_utils.registry").ObjectStoreRegistry(
+        {"file://": pytest.importorskip("obstore.store").LocalStore()}
+    )
+    urls = [f"file://{path}" for path in paths]
+    common = {"registry": registry, "parser": parsers.HDFParser()} | options
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # codecs that Zarr v3 does not know, which it passes on
+        if len(urls) == 1:
+            data = virtualizarr.open_virtual_dataset(urls[0], **common)
+        else:
+            data = virtualizarr.open_virtual_mfdataset(
+                urls, combine="nested", concat_dim="time", coords="minimal", compat="override",
+                data_vars="minimal", **common,
+            )  # fmt: skip
+        data.vz.to_kerchunk(str(target), format="json")
+    return target
+
+
+def verified(source: Any, folder: Path, **options: Any) -> Verification:
+    """Open a set and verify it; files below a folder may be read."""
+    return rx.open_references(source).verify(allow=[f"file://{folder}"], **options)
+
+
+ONE_FILE = PlanSizes(part_cost=1_000, asking_cost=1_000)
+"""A part for each file."""
+
+
+def verified_in_parts(
+    source: Any, folder: Path, *, sizes: PlanSizes = ONE_FILE, **manner: Any
+) -> Verification:
+    """`verified`, of parts that are small."""
+    refs = rx.open_references(source)
+    inside = internals(refs)
+    base = "/refs" if refs.source.form == "V1" else ""
+    terms = VerifyTerms(refs.source.location, (f"file://{folder}",), refs.limits, {}, base)
+    how = VerifyManner(**manner, sizes=sizes)
+    return verify(refs.source.name, inside.opened, inside.findings, terms, how)
+
+
+def codes(found: Verification) -> set[tuple[str, str]]:
+    """Return the causes and arrays of all findings."""
+    return {(each.code, each.array) for each in found.findings}
+
+
+class Changed:
+    """A set with a mistake made in it.
+
+    Parameters
+    ----------
+    document
+        As kerchunk has it; it is copied.
+    """
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = copy.deepcopy(document)
+        self.refs: dict[str, Any] = self.document["refs"]
+
+    def metadata(self, key: str, **changes: Any) -> None:
+        """Change fields of a metadata key; None removes one."""
+        text = self.refs[key]
+        found = (json.loads(text) if isinstance(text, str) else dict(text)) | changes
+        kept = {name: value for name, value in found.items() if value is not ...}
+        self.refs[key] = json.dumps(kept)

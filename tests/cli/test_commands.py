@@ -236,6 +236,7 @@ def test_a_limit_may_be_any_number(command: list[str], demo: Path) -> None:
     assert ran.out
 
 
+@pytest.mark.child
 @pytest.mark.parametrize("command", ["ls", "expand"])
 def test_an_output_that_takes_nothing_is_said(command: str, demo: Path) -> None:
     asked = [sys.executable, "-m", "refexplorer", command, str(demo / "sst.v1.json")]

@@ -17,6 +17,8 @@ import pytest
 import refexplorer as rx
 from tests.helpers.commands import start
 
+pytestmark = pytest.mark.child
+
 FORMS = ("a.json", "a.parq")
 NAMES = ("a.json", "a.json.gz", "a.json.zst", "a.parq")
 LIMITED = """
@@ -57,7 +59,6 @@ def converting(source: Path, output: Path, *options: str) -> Iterator[subprocess
             running.kill()
 
 
-@pytest.mark.child
 @pytest.mark.parametrize(
     ("name", "number"),
     [
@@ -75,7 +76,6 @@ def test_a_signal_leaves_nothing(folder: Path, name: str, number: int) -> None:
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.child
 def test_a_signal_that_is_ignored_stays_so(folder: Path) -> None:
     source = generated(folder.parent / "source.json", 200_000)
     command = [sys.executable, "-m", "refexplorer", "convert", str(source), str(folder / "a.json")]
@@ -87,7 +87,6 @@ def test_a_signal_that_is_ignored_stays_so(folder: Path) -> None:
     assert list(folder.iterdir()) == [folder / "a.json"]
 
 
-@pytest.mark.child
 @pytest.mark.parametrize("name", FORMS)
 def test_what_a_killed_run_leaves_is_no_obstacle(folder: Path, name: str) -> None:
     source = generated(folder.parent / "source.json", 19_000_000)
@@ -101,7 +100,6 @@ def test_what_a_killed_run_leaves_is_no_obstacle(folder: Path, name: str) -> Non
     assert not rx.diff(source, folder / name)
 
 
-@pytest.mark.child
 @pytest.mark.parametrize("options", [(), ("--overwrite",)])
 @pytest.mark.parametrize("name", FORMS)
 def test_of_two_conversions_to_one_name_one_is_there(
@@ -170,7 +168,6 @@ def _has_begun(process: int, folder: Path) -> bool:
     return False
 
 
-@pytest.mark.child
 @pytest.mark.parametrize("name", NAMES)
 def test_a_full_disc_leaves_nothing(folder: Path, name: str) -> None:
     scattered = "{{i * 7919 % 65521}}"  # so that it stays large when it is compressed

@@ -159,6 +159,7 @@ def asked(start: str, sent: dict[Any, bytes], demo: Path) -> dict[Any, Any]:
     return found
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("start", ["spawn", "forkserver", "fork"])
 def test_every_form_gives_its_values_in_another_process(
     start: str, sets: dict[str, rx.ReferenceSet], expected: int, demo: Path
@@ -209,6 +210,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
         yield pool
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 def test_dask_reads_in_processes(
     form: str,
@@ -230,6 +232,7 @@ def client() -> Iterator[Any]:
         yield client
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 def test_a_cluster_reads_in_two_worker_processes(
     form: str, client: Any, sets: dict[str, rx.ReferenceSet], expected: int, demo: Path
@@ -238,6 +241,7 @@ def test_a_cluster_reads_in_two_worker_processes(
     assert int(client.compute(values.sum()).result(timeout=120)) == expected
 
 
+@pytest.mark.server
 def test_a_missing_target_is_an_error_in_every_process(
     tmp_path: Path, pool: ProcessPoolExecutor, client: Any
 ) -> None:
@@ -250,6 +254,7 @@ def test_a_missing_target_is_an_error_in_every_process(
         client.compute(dataset.x).result(timeout=120)
 
 
+@pytest.mark.server
 def test_a_place_that_is_not_allowed_is_told_by_a_process(pool: ProcessPoolExecutor) -> None:
     dataset = rx.open_references(raw_set(["s3://bucket/f", 0, 4])).to_xarray(chunks={})
     with pytest.raises(rx.AccessError) as caught:

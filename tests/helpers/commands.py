@@ -11,6 +11,7 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from refexplorer.cli import main
 from tests.helpers.servers import RangeServer
@@ -22,10 +23,11 @@ class Run(NamedTuple):
     err: str
 
 
-def run(*arguments: str | Path) -> Run:
+def run(*arguments: str | Path, stdin: bytes = b"") -> Run:
     """Run a command in this process; `tests.cli.test_help` starts programs."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2)]
-    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+    given = patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]), given:
         status = main([str(argument) for argument in arguments])
     return Run(status, *map(_written, streams))
 

@@ -1,4 +1,4 @@
-"""What the system lets this process take, and what is said where that is not enough."""
+"""Limits of memory that the system sets, and the sentence where they are too low."""
 
 from __future__ import annotations
 

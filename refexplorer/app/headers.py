@@ -1,4 +1,4 @@
-"""What the page's server tells browsers to allow: its own files, and nothing of another origin."""
+"""Headers of the page's server: browsers allow its own files, and nothing of another origin."""
 
 from __future__ import annotations
 

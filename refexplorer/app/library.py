@@ -1,4 +1,4 @@
-"""What a served page may open."""
+"""The sets that a served page may open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``panel serve refexplorer/app`` shows: the page with the shipped sets."""
+"""The page with the shipped sets, for ``panel serve refexplorer/app``."""
 
 from refexplorer.app.page import page
 

@@ -1,4 +1,4 @@
-"""What the help of each command shows; ``combined.json`` stands for a set of yours."""
+"""Examples for the help of each command; ``combined.json`` stands for a set of yours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person may have meant by a key or a folder that is not there."""
+"""Suggestions for a key or a folder that is not there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print: tables on a terminal, tab-separated text in a pipe, JSON on demand.
+"""Output of commands: tables on a terminal, tab-separated text in a pipe, JSON on demand.
 
 Text from a file is escaped on its way out, and everything is written as it comes. What only a
 terminal has is in `refexplorer.cli.terminal`, loaded where there is one: rich takes its time.

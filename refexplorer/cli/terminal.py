@@ -1,4 +1,4 @@
-"""What a terminal shows and a pipe does not: tables, trees, and how far a work is."""
+"""Output for a terminal and not for a pipe: tables, trees, progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other readers make of a document, as notes; of a long one a key of each kind is judged."""
+"""Notes on what other readers make of a document; of a long one a key of each kind is judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers make of sets, where files or the readers themselves are needed.
+"""Verdicts of readers on sets, where files or the readers themselves are needed.
 
 `store_dialects` judges a parquet store by rule, from its metadata and the names of its files.
 `run` is the one place that runs other readers; they render a stranger's templates.

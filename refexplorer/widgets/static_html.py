@@ -1,4 +1,4 @@
-"""What a saved notebook keeps of a widget: HTML and text, beside the live view."""
+"""Static HTML and text of a widget, which a saved notebook keeps beside the live view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a target, for a check and for an audit, and the words for it."""
+"""The states of a target in a check and an audit, and the words for them."""
 
 from __future__ import annotations
 

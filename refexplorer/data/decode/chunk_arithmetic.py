@@ -19,7 +19,7 @@ WHOLE_CHUNKS = 256
 WHOLE_BYTES = 2**26
 """An array with more decoded bytes is not read as a whole by a view."""
 POINTER = 8
-"""What an element of varying size takes at least, in bytes."""
+"""Bytes that an element of varying size takes at least."""
 
 Index = tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""What Zarr and xarray refuse, said in a sentence that names the array.
+"""Refusals of Zarr and xarray, as a sentence that names the array.
 
 Their own errors come from their inner parts and seldom name one. Some would even pass for an
 answer: a `KeyError` tells Zarr that there is no such array, so that one whose metadata lacks a

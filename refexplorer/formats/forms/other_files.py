@@ -28,7 +28,7 @@ _VIRTUALIZARR = "`virtualizarr.open_virtual_dataset` ({})"
 _UNPACK = "unpack it and open what is inside"
 
 Told = tuple[str, str]
-"""What a file is, and what to do."""
+"""The kind of a file, and what to do with it."""
 
 _STARTS: dict[bytes, Told] = {
     b"CDF\x01": ("a NetCDF3 file", ""),

@@ -16,7 +16,7 @@ CHANGES = (
     "same", "removed", "added", "moved", "shifted", "resized", "inlined", "embedded", "content",
     "metadata",
 )  # fmt: skip
-"""What can become of a key. A byte range that *moved* is in another target, one that is *shifted*
+"""The changes of a key. A byte range that *moved* is in another target, one that is *shifted*
 begins elsewhere, one that is *resized* is of another length; of several, the first counts.
 *inlined* is text on one side and as many bytes of a target on the other, *embedded* if they were
 read and are equal; *content* is other bytes; of *metadata* a field changed."""

@@ -14,7 +14,7 @@ from refexplorer.refset.inference.progressions import (
 )
 
 ITEM_CHARS = 250
-"""What one more gen item takes, about."""
+"""Bytes that one more gen item takes, about."""
 KEYS_PER_NUMBER = 4
 """A number is listed only if at least this many references need it."""
 MOST_TRIES = 500

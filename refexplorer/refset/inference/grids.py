@@ -115,7 +115,7 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
 
 
 def profiles(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
-    """Return what each axis of a grid of rows adds to the fields, each ``(fields, its size)``."""
+    """Return the steps of the fields along each axis of a grid, each ``(fields, its size)``."""
     found = []
     for axis in range(rows.ndim):
         line = rows[tuple(slice(None) if each == axis else 0 for each in range(rows.ndim))]

@@ -17,7 +17,7 @@ from refexplorer.refset.inference.lattices import Lattice
 from refexplorer.refset.inference.progressions import fit_whole, times
 
 NAMES = ("i", "j", "k", "l", "m", "n", "o", "p", "q", "r")
-"""What dimensions are called, in the order of the numbers of a key."""
+"""Names of dimensions, in the order of the numbers of a key."""
 _TENS = 10 ** np.arange(1, 19, dtype=np.int64)
 _READ = re.compile(r"[{\r\n]")
 

@@ -92,7 +92,7 @@ def fit_lattice(fields: np.ndarray, keys: int, rows: np.ndarray) -> Lattice | No
 
 
 def _shares(fields: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Return what the first axis of a grid with holes adds to each field."""
+    """Return the step of each field along the first axis of a grid with holes."""
     lines = grid.reshape(len(grid), -1)
     lines = lines[:, :: -(-lines.shape[1] // _LINES)]
     return np.stack([_share(numbers, lines) for numbers in fields])

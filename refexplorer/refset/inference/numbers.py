@@ -14,7 +14,7 @@ _ZERO, _NINE = ord("0"), ord("9")
 
 
 def shapes_of(texts: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
-    """Return what texts are but for their numbers.
+    """Return texts without their numbers.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What stands behind a `ReferenceSet`, for the code of this package that goes through all keys."""
+"""The internals of a `ReferenceSet`, for code of this package that goes through all keys."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 RESERVED = frozenset({"self"})
-"""What jinja2 cannot be given, written in an expression or not."""
+"""Names that jinja2 cannot be given, written in an expression or not."""
 _KEYWORDS = frozenset(
     {
         "true", "false", "none", "True", "False", "None", "not", "and", "or", "if", "else", "in",

@@ -1,4 +1,4 @@
-"""What readers, stores and file systems do not all take alike: keys, URLs and JSON.
+"""Keys, URLs and JSON that readers, stores and file systems treat differently.
 
 Source: RFC 3986 for URLs, RFC 8259 for JSON; the names that Windows, Linux and S3 refuse.
 """

@@ -77,7 +77,7 @@ class _Fsspec(ReaderRules):
 
     @abstractmethod
     def render(self, url: str, survey: Survey) -> str:
-        """Return what the mode makes of a URL; raises `Refusal` and `NotComputed`."""
+        """Return a URL as the mode renders it; raises `Refusal` and `NotComputed`."""
 
 
 class FsspecDefault(_Fsspec):

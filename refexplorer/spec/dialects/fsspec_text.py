@@ -34,7 +34,7 @@ def is_function(template: object) -> bool:
 
 
 def format_text(text: str, templates: Mapping[str, object]) -> str:
-    """Return what `str.format` makes of a URL, by its fields alone.
+    """Return a URL as `str.format` renders it, by its fields alone.
 
     Raises
     ------

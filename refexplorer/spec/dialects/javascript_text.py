@@ -27,7 +27,7 @@ _WHOLE = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]{1,20}|[0-9]{1,20})")
 
 
 def render(text: str, context: Mapping[str, object]) -> str:
-    """Return what the reader makes of a text.
+    """Return a text as the reader renders it.
 
     Raises
     ------

@@ -64,7 +64,7 @@ class KerchunkJl(ReaderRules):
 
 
 def _render(text: str, templates: object) -> str | None:
-    """Return what Mustache makes of a URL; None where it has a syntax that is not computed."""
+    """Return a URL as Mustache renders it; None where it has a syntax that is not computed."""
     names = templates if isinstance(templates, Mapping) else {}
     pieces, position = [], 0
     for start, end in tags(text):

@@ -73,7 +73,7 @@ class EntryForm(NamedTuple):
     """The length of an odd list, the type of a value that is no reference, or `VAST`."""
     good_key: bool = True
     role: str = ""
-    """What the key is to a reader that looks at keys; its own words."""
+    """The role of the key to a reader that looks at keys, in its own words."""
 
 
 @dataclass(slots=True)

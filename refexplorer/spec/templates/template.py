@@ -49,7 +49,7 @@ def is_template(text: str) -> bool:
 
 
 def rendered_plain(text: str) -> str:
-    """Return what jinja2 makes of a text without anything to render: it drops the last newline.
+    """Return a text without anything to render as jinja2 does: it drops the last newline.
 
     Source: jinja2's `Environment`, its options ``newline_sequence`` and ``keep_trailing_newline``.
     """

@@ -1,4 +1,4 @@
-"""What other readers make of the text in the editor."""
+"""The verdicts of other readers on the text in the editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person can try without editing: other templates, and a place in the dimensions."""
+"""Trials without an edit: other templates, and one combination of the dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exercise asks of a set, held against it by meaning; each check gives a sentence or None.
+"""Checks of an exercise, by the meaning of a set; each gives a sentence or None.
 
 Two texts that make the same references are the same answer. A sentence says what is wrong and
 where, and leaves to the person what is right.

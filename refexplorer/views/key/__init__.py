@@ -1,4 +1,4 @@
-"""What is known of one key: its reference, array, notes, bytes, derivation.
+"""One key: its reference, array, notes, bytes, derivation.
 
 `inspector` shows it without a request, `key_details` is asked for more. Begin with `inspector`.
 """

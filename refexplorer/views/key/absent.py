@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LISTED_CHUNKS = 1_000_000
 """Of arrays with more chunks the absent ones are not listed."""
 ORIGIN = "absent"
-"""What a row of an absent chunk has in place of an origin."""
+"""The origin in the row of an absent chunk."""
 REJECTED = "rejected"
 """What a rejected key has in its place."""
 

@@ -1,4 +1,4 @@
-"""What an inspector asks of one key: its derivation, its bytes, how it decodes, its code."""
+"""The details of one key for the inspector: derivation, bytes, decoding, code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of the chunks of an array since another set, for the map of chunks."""
+"""Changes of the chunks of an array since another set, for the map of chunks."""
 
 from __future__ import annotations
 

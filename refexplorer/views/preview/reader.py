@@ -1,4 +1,4 @@
-"""What a preview asks: what a part of an array takes to read, and its values."""
+"""The reader of a preview: the cost of a part of an array, and its values."""
 
 from __future__ import annotations
 

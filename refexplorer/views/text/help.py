@@ -1,4 +1,4 @@
-"""What each part of a version 1 document is for, in the words of the specification.
+"""The purpose of each part of a version 1 document, in the words of the specification.
 
 Source: reference specification, "Version 1".
 """

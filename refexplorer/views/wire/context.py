@@ -1,4 +1,4 @@
-"""What the controllers of an explorer share: one set, one way to read, one place for jobs."""
+"""The context that the controllers of an explorer share: one set, one way to read, its jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the template editor and its exercises are asked, what they answer, and what they say."""
+"""The requests, replies and events of the template editor and its exercises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the template editor and its exercises show: frozen models.
+"""Frozen models of the template editor and its exercises.
 
 Offsets into the text are counted in UTF-16 code units, of a large document in the part of it that
 is shown; -1 of what is not shown.

@@ -1,4 +1,4 @@
-"""What the explorer is asked, what it answers, and what it says without being asked."""
+"""The requests, replies and events of the explorer."""
 
 from __future__ import annotations
 

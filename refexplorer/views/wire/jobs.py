@@ -1,4 +1,4 @@
-"""What takes long enough to be watched and stopped, each in a thread of its own."""
+"""Jobs that take long enough to be watched and stopped, each in a thread of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message is: requests with the reply that each gets, events, and words that both use.
+"""The kinds of messages: requests, each with its reply, events, and types that both use.
 
 A message is described once, by its model: the checks of what comes in, the types of the front
 end and the page that describes the protocol are all made from the models. What a field holds is

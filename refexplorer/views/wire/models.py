@@ -1,4 +1,4 @@
-"""What the explorer shows of a set, a key and a reading: frozen models."""
+"""Frozen models of a set, a key and a reading in the explorer."""
 
 from __future__ import annotations
 

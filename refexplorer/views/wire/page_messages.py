@@ -1,4 +1,4 @@
-"""What the header and the start screen of the page ask; its traits show what comes of it."""
+"""The requests of the page's header and start screen; its traits show the results."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ STATE_WORDS = {
 }
 
 SHORT_WORDS = {"good": STATE_WORDS["good"]}
-"""What a table says in place of a state that is read for more than it is."""
+"""The words of a table for states that would be read for more than they are."""
 
 TARGET_STATES = tuple(state.value for state in TargetState)
 CHANGED = TARGET_STATES.index("changed")

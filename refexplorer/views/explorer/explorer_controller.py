@@ -10,6 +10,8 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.markup import counted
+from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.references import Kind
 from refexplorer.views.key.absent import absent_item
 from refexplorer.views.key.inspector import item
@@ -161,6 +163,8 @@ class ExplorerController:
                 summary.targets,
                 summary.bytes,
                 KindCounts(**{kind: summary.kinds.get(kind, 0) for kind in Kind}),
+                len(refs.templates),
+                _generated(refs),
             ),
             None if found is None else found.notes,
             None if found is None else found.note_count,
@@ -196,3 +200,9 @@ class ExplorerController:
     def _allow(self, request: AllowPlace) -> Allowed:
         self.policy.grant(request.grant)
         return Allowed(tuple(self.policy.granted))
+
+
+def _generated(refs: ReferenceSet) -> int:
+    """Count the keys that gen items make."""
+    parts = internals(refs).opened.segments
+    return sum(part.count for part in parts if isinstance(part, Generated))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.refset.tree.nodes import Node, NodeType
+from refexplorer.views.health.health import Health
+from refexplorer.views.health.state_keys import keys_in_state
+from refexplorer.views.key.absent import origin_of
 from refexplorer.views.tree.timed_search import collect
 from refexplorer.views.tree.visible_rows import VisibleTree, row
 from refexplorer.views.wire.answering import Operations
@@ -18,8 +23,10 @@ from refexplorer.views.wire.explorer_messages import (
     TreePage,
     TreeReveal,
     TreeRows,
+    TreeState,
     TreeToggle,
 )
+from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
 from refexplorer.views.wire.models import Row
 
 if TYPE_CHECKING:
@@ -37,12 +44,14 @@ class TreeController:
         self._lock = context.lock
         self._did = context.did
         self._tree = VisibleTree(self._refs)
-        self._found: list[str] | None = None
+        self._health = Health(self._refs, context.failure_log)
+        self._found: Sequence[str] | None = None
         self.operations: Operations = {
             TreeRows: self._rows,
             TreeToggle: self._toggle,
             TreeReveal: self._reveal,
             TreeFind: self._find,
+            TreeState: context.jobs.in_turn(self._list_state),
             TreeAbsent: self._absent,
         }
 
@@ -56,8 +65,16 @@ class TreeController:
     def _results(self, start: int, n: int) -> list[Row]:
         found = self._found or []
         paths = enumerate(found[start : start + n], start + 1)
-        nodes = [(at, self._refs.node(path)) for at, path in paths]
+        nodes = [(at, self._node(path)) for at, path in paths]
         return [row(node, 0, False, at, len(found)) for at, node in nodes]
+
+    def _node(self, path: str) -> Node:
+        """Return what the tree has at a path, or a row for a chunk that it does not have."""
+        try:
+            return self._refs.node(path)
+        except KeyError:
+            origin = origin_of(self._refs, path)
+            return Node(path, path, NodeType.KEY, None, None, None, origin, 0)
 
     def _rows(self, request: TreeRows) -> TreePage:
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
@@ -83,6 +100,15 @@ class TreeController:
         self._found, capped = collect(matches)
         self._did(code_of_search(pattern, mode, kinds))
         return KeysFound(len(self._found), capped)
+
+    def _list_state(self, request: TreeState, report: Report) -> JobAnswer:
+        if request.array is not None and request.array not in self._refs.arrays():
+            raise RefexplorerError(f"There is no array at {request.array!r}.")
+        go_on(report, None, None, "Listing chunks")
+        found = keys_in_state(self._refs, self._health, request.state, request.array)
+        with self._lock:
+            self._found = found
+        return KeysFound(len(found), False), []
 
     def _absent(self, request: TreeAbsent) -> TreeChange:
         self._tree.show_absent(request.show)

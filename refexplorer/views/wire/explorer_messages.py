@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from refexplorer.spec.core.references import Kind
 from refexplorer.views.wire.editor_models import Derived
-from refexplorer.views.wire.map_models import Changes, Grid, Layout, TargetRow
+from refexplorer.views.wire.map_models import Changes, Grid, Layout, TargetPlace, TargetRow
 from refexplorer.views.wire.messages import (
     Cancel as Cancel,
 )
@@ -26,6 +26,8 @@ from refexplorer.views.wire.messages import (
 )
 from refexplorer.views.wire.models import (
     BytesPage,
+    HealthCounts,
+    HealthRow,
     LadderReply,
     Note,
     PathItem,
@@ -52,6 +54,8 @@ class SetFacts(Struct, frozen=True):
     bytes
         Of what is in the set and of byte ranges; null where it is not known. Whole files are beside
         it.
+    templates, generated
+        Templates that are defined, and keys that gen items make.
     """
 
     keys: Count
@@ -59,6 +63,8 @@ class SetFacts(Struct, frozen=True):
     targets: Count
     bytes: Count | None
     kinds: KindCounts
+    templates: Count
+    generated: Count
 
 
 class Hello(Struct, frozen=True):
@@ -187,6 +193,26 @@ class TreeAbsent(Request, frozen=True, tag="tree.absent"):
     show: bool
 
 
+ChunkState = Literal["referenced", "absent", "rejected", "failed", "unread"]
+"""A state of `HealthCounts`."""
+
+
+class TreeState(Request, frozen=True, tag="tree.state"):
+    """Have the chunks of a state as rows, as the results of a search.
+
+    Attributes
+    ----------
+    array
+        Null: those of all arrays.
+    """
+
+    reply = KeysFound
+    is_later = True
+
+    state: ChunkState
+    array: str | None
+
+
 class KeyShown(Struct, frozen=True):
     """The details of a path."""
 
@@ -277,6 +303,33 @@ class Describe(Request, frozen=True, tag="overview"):
 
     reply = DatasetView
     is_later = True
+
+
+HealthSort = Literal[
+    "trouble", "path", "bytes", "chunks", "referenced", "absent", "rejected", "failed", "unread"
+]
+"""What the health table is sorted by: all that is wrong together, or one of its columns."""
+
+
+class HealthPage(Struct, frozen=True):
+    """Some of the arrays, how many there are, and the sums over all of them."""
+
+    start: Count
+    total: Count
+    rows: tuple[HealthRow, ...]
+    sums: HealthCounts
+
+
+class HealthRows(Request, frozen=True, tag="health.rows"):
+    """List the arrays with their chunks by state; what is not known comes last."""
+
+    reply = HealthPage
+    is_later = True
+
+    start: int
+    n: int
+    sort: HealthSort
+    descending: bool
 
 
 class Planned(Struct, frozen=True):
@@ -422,6 +475,37 @@ class TargetRows(Request, frozen=True, tag="targets.rows"):
 
     start: int
     n: int
+
+
+class TargetsSummary(Struct, frozen=True):
+    """The targets in numbers.
+
+    Attributes
+    ----------
+    places, place_count
+        Those of most targets, and how many there are.
+    checked
+        Targets of which a check or an audit told the state.
+    lost, lost_count
+        The first whose state is not ``good``, and how many there are.
+    unlisted
+        Generated keys that were not evaluated: they may have other targets.
+    """
+
+    total: Count
+    places: tuple[TargetPlace, ...]
+    place_count: Count
+    checked: Count
+    lost: tuple[TargetRow, ...]
+    lost_count: Count
+    unlisted: Count
+
+
+class SumTargets(Request, frozen=True, tag="targets.summary"):
+    """Count the targets by their places, and tell which were found wanting."""
+
+    reply = TargetsSummary
+    is_later = True
 
 
 class TargetReply(Struct, frozen=True):

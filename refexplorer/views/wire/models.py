@@ -70,6 +70,54 @@ class Note(Struct, frozen=True):
     key: str | None
 
 
+class HealthCounts(Struct, frozen=True):
+    """Chunks by state; null where it is not known.
+
+    Attributes
+    ----------
+    chunks
+        Of the grid.
+    absent
+        Without a reference.
+    rejected
+        With a reference that an error keeps out of the set.
+    failed
+        Of those that were tried in this session or in the last audit; null if none was.
+    unread
+        With a reference that was not tried.
+    """
+
+    chunks: Count
+    referenced: Count | None
+    absent: Count | None
+    rejected: Count | None
+    failed: Count | None
+    unread: Count | None
+
+
+class HealthRow(Struct, frozen=True):
+    """An array in the health table.
+
+    Attributes
+    ----------
+    chunks
+        The shape of a chunk.
+    bytes
+        Of all its references; null where it is not known.
+    errors, warnings
+        Notes that name it or a key of it; null until those of the whole set are known.
+    """
+
+    path: str
+    shape: tuple[Count, ...]
+    chunks: tuple[Count, ...]
+    dtype: str
+    bytes: Count | None
+    counts: HealthCounts
+    errors: Count | None
+    warnings: Count | None
+
+
 class EstimateModel(Struct, frozen=True):
     """The cost of a read, known without a request.
 

@@ -1,8 +1,10 @@
 /** The first look: what this set is, and whether something is wrong. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { count, counted, extent, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { Files } from "../health/files.tsx";
+import { HealthTable } from "../health/healthtable.tsx";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { SetFacts, Hello, Note } from "../shared/wire.ts";
@@ -17,7 +19,7 @@ interface Props {
 
 const FORMS: Record<string, string> = {
   V0: "a version 0 reference set, in which every reference is written out",
-  V1: "a version 1 reference set, with templates and generated keys",
+  V1: "a version 1 reference set",
   parquet: "a parquet reference set, with a folder of record files for each array",
   Icechunk: "a snapshot of an Icechunk repository, with the references of its chunks in manifests",
   VirtualiZarr: "a virtual dataset of VirtualiZarr, held in memory",
@@ -27,10 +29,13 @@ export function Overview({ session, hello }: Props) {
   const { facts } = hello;
   return (
     <>
+      <HealthTable session={session} />
+      <Files session={session} />
+      <SetNotes session={session} hello={hello} />
       <section>
         <h3>About this set</h3>
         <p class="prose">
-          <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}. {howMuch(facts)}
+          <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}{written(facts)}. {howMuch(facts)}
         </p>
       </section>
       {Number(facts.keys) > 0 && (
@@ -39,11 +44,19 @@ export function Overview({ session, hello }: Props) {
           <KindTable facts={facts} />
         </section>
       )}
-      <SetNotes session={session} hello={hello} />
       <Dataset session={session} />
       {Number(facts.keys) > 0 && <p class="quiet hint">Select a key in the tree to see its reference and its data.</p>}
     </>
   );
+}
+
+/** What of version 1 the set has. */
+function written({ templates, generated }: SetFacts): string {
+  const parts = [
+    Number(templates) > 0 ? counted(templates, "template") : "",
+    Number(generated) > 0 ? counted(generated, "generated key") : "",
+  ].filter(Boolean);
+  return parts.length > 0 ? ` with ${parts.join(" and ")}` : "";
 }
 
 /** How much there is, in a sentence or two. */
@@ -62,6 +75,11 @@ function howMuch(facts: SetFacts): string {
 function SetNotes({ session, hello }: Props) {
   const { notes, note_count: total } = hello;
   const [source, show] = useState<Source | null>(null);
+  const { notesOf, notesShown } = useStore(session);
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (notesShown > 0) section.current?.scrollIntoView({ block: "start" });
+  }, [notesShown]);
   if (notes === null || total === null) return <Sought session={session} />;
   const follow = (note: Note) => {
     const { key } = note;
@@ -69,17 +87,26 @@ function SetNotes({ session, hello }: Props) {
     if (note.line === null) return null;
     return () => session.run(session.around(note).then((lines) => show(lines && { note, lines })));
   };
+  const about = notesOf === null ? notes : notes.filter(({ key }) => key !== null && isIn(key, notesOf));
   return (
-    <section>
-      <h3>{total === 0 ? "Notes" : counted(total, "note")}</h3>
+    <section ref={section}>
+      <h3>{total === 0 ? "Notes" : notesOf === null ? counted(total, "note") : `${counted(about.length, "note")} about ${notesOf || "/"}`}</h3>
+      {notesOf !== null && total > 0 && (
+        <button type="button" class="button" onClick={() => session.set({ notesOf: null })}>Show all notes ({count(total)})</button>
+      )}
       {total === 0 ? (
         <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
       ) : (
-        <Notes notes={notes} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} />
+        <Notes notes={about} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} />
       )}
       {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}
     </section>
   );
+}
+
+/** Whether a key is an array or below it. */
+function isIn(key: string, array: string): boolean {
+  return key === array || array === "" || key.startsWith(`${array}/`);
 }
 
 /** The lines of the source around a note. */

@@ -5,12 +5,13 @@ import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
 import type { Count, ExplorerWire, Hello, PathItem, Note, Row } from "../shared/wire.ts";
+import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../maps/comparing.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
-import { START, WHOLE, type ExplorerState, type PartRecord, type Search } from "./state.ts";
+import { START, WHOLE, type ExplorerState, type Focus, type PartRecord, type Search } from "./state.ts";
 import { Waiting } from "../shared/waiting.ts";
 
 export class ExplorerSession extends Store<ExplorerState> {
@@ -21,9 +22,12 @@ export class ExplorerSession extends Store<ExplorerState> {
   readonly preview: Preview;
   readonly details: KeyDetails;
   readonly comparing: Comparing;
+  readonly health: Health;
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking: Waiting;
   readonly describing: Waiting;
+  /** The listing of chunks of one state. */
+  readonly narrowing: Waiting;
   /** What this widget shows: the explorer, or one part of it by itself. */
   readonly part: string;
   private readonly parts: PartRecord[];
@@ -49,6 +53,8 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.preview = new Preview(this.wire);
     this.seeking = new Waiting(this.wire);
     this.describing = new Waiting(this.wire);
+    this.narrowing = new Waiting(this.wire);
+    this.health = new Health(this.wire, () => undefined);
     this.details = new KeyDetails(this.wire);
     this.comparing = new Comparing(this.wire);
     this.rows = new RowWindow(
@@ -59,7 +65,10 @@ export class ExplorerSession extends Store<ExplorerState> {
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
       this.wire.on("code", ({ code }) => this.set({ code })),
       this.wire.on("opened", () => void this.reopen()),
-      this.wire.on("failures", ({ array }) => this.maps.refresh(array)),
+      this.wire.on("failures", ({ array }) => {
+        this.maps.refresh(array);
+        this.health.load();
+      }),
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
@@ -70,6 +79,8 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.preview.close();
     this.seeking.close();
     this.describing.close();
+    this.narrowing.close();
+    this.health.close();
     this.maps.close();
     this.details.close();
     this.comparing.close();
@@ -85,6 +96,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       if (first?.["tree.rows"]) this.begin(first["tree.rows"]);
       // The tree has at least one row, or says that it has none.
       else this.rows.reset(1);
+      if (this.part === WHOLE) void this.first.opened.then(() => this.health.load());
       if (this.part === WHOLE || this.part === "key") void this.seekNotes();
       const selection = String(this.host.get("selection") ?? "");
       if (selection === "") return;
@@ -98,6 +110,11 @@ export class ExplorerSession extends Store<ExplorerState> {
   private begin(rows: RowsReply<Row>): void {
     this.rows.fill(rows);
     this.first.open();
+  }
+
+  /** Settles when the first rows are here: what takes long waits for them. */
+  get opening(): Promise<void> {
+    return this.first.opened;
   }
 
   /** The set as xarray shows it; asked for once. */
@@ -121,6 +138,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       const { message } = await this.seeking.ask("notes", {});
       const { notes, note_count } = message;
       if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count } });
+      if (this.part === WHOLE) this.health.load();
       await this.annotate();
     } catch (error) {
       this.set({ notesError: (error as Error).message });
@@ -148,6 +166,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.preview.forget();
     this.details.look("");
     this.comparing.forget();
+    this.health.forget();
     await this.open();
   }
 
@@ -226,7 +245,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     const inspected = this.inspect(path);
     const reply = await this.wire.request("tree.reveal", { path });
     const index = Number(reply.index);
-    this.set({ search: START.search, searching: false });
+    this.set({ search: START.search, searching: false, focus: null });
     this.rows.reset(reply.total, true);
     // What is not there is said where the key would be shown.
     if (index >= 0 && this.state.selection === path) {
@@ -301,7 +320,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   async find(change: Partial<Search>): Promise<void> {
     const search = { ...this.state.search, ...change };
     const searching = search.text !== "" || search.kinds.length > 0;
-    this.set({ search, searchError: null });
+    this.set({ search, searchError: null, focus: null, notesOf: null });
     try {
       const reply = await this.wire.request("tree.find", search);
       if (this.state.search !== search) return;
@@ -310,6 +329,22 @@ export class ExplorerSession extends Store<ExplorerState> {
     } catch (error) {
       if (this.state.search === search) this.set({ searchError: (error as Error).message });
     }
+  }
+
+  /** Lists the chunks of a state in the tree, and marks them on the map; of one array, or of all. */
+  async focusOn(state: ChunkState, array: string | null): Promise<void> {
+    const focus: Focus = { state, array };
+    this.set({ focus, notesOf: array, search: START.search, searchError: null });
+    if (array !== null) this.maps.showGrid(array);
+    const { message } = await this.narrowing.ask("tree.state", focus);
+    if (this.state.focus !== focus) return;
+    this.set({ searching: true, capped: false, active: 0 });
+    this.rows.reset(message.total);
+  }
+
+  /** Shows the notes about an array, or all of them. */
+  showNotes(array: string | null): void {
+    this.set({ notesOf: array, tab: "overview", notesShown: this.state.notesShown + 1 });
   }
 
   /** Another view of this widget opened, closed or searched the tree that they share. */

@@ -1,5 +1,6 @@
 /** What the explorer shows, in the words of its views, its search and its state. */
 
+import type { ChunkState } from "../health/health.ts";
 import type { DatasetView, Hello, PathItem, Kind } from "../shared/wire.ts";
 
 /** A part of the explorer, as Python's registry describes it. */
@@ -20,6 +21,12 @@ export interface Search {
   kinds: Kind[];
 }
 
+/** Chunks of one state that tree and map are narrowed to; of all arrays where it names none. */
+export interface Focus {
+  state: ChunkState;
+  array: string | null;
+}
+
 export interface ExplorerState {
   hello: Hello | null;
   failure: string | null;
@@ -32,6 +39,12 @@ export interface ExplorerState {
   active: number;
   search: Search;
   searching: boolean;
+  /** What the tree lists in place of what a search would find. */
+  focus: Focus | null;
+  /** The array whose notes alone are shown. */
+  notesOf: string | null;
+  /** Counts up whenever the notes should be scrolled to. */
+  notesShown: number;
   /** Whether chunks without a reference are among the rows. */
   absent: boolean;
   capped: boolean;
@@ -60,6 +73,9 @@ export const START: ExplorerState = {
   active: 0,
   search: { text: "", mode: "glob", kinds: [] },
   searching: false,
+  focus: null,
+  notesOf: null,
+  notesShown: 0,
   absent: false,
   capped: false,
   searchError: null,

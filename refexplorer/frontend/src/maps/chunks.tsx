@@ -17,7 +17,7 @@ import { kindInk, series } from "./palette.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 
 export function Chunks({ session }: { session: ExplorerSession }) {
-  const { item } = useStore(session);
+  const { item, focus } = useStore(session);
   const { grid, gridError } = useStore(session.maps);
   const { changes } = useStore(session.comparing);
   const [chosen, setBy] = useState<By | null>(null);
@@ -55,6 +55,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
             by={by}
             changes={changes && fitting(changes, grid)}
             selected={selected}
+            only={focus?.array === null || focus?.array === array ? focus.state : null}
             select={(key) => session.run(session.reveal(key))}
             zoomTo={(spans) => redraw(deeper(grid, spans, window))}
           />

@@ -4,7 +4,7 @@ import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import type { ExplorerWire, Grid, Layout, JobProgress, TargetRow } from "../shared/wire.ts";
+import type { ExplorerWire, Grid, Layout, JobProgress, TargetRow, TargetsSummary } from "../shared/wire.ts";
 import { Waiting } from "../shared/waiting.ts";
 
 export type Span = [number, number];
@@ -62,24 +62,33 @@ export interface MapsState {
   strip: Strip | null | undefined;
   stripError: string | null;
   check: Check | null;
+  /** Null until it was asked for. */
+  files: TargetsSummary | null;
+  filesError: string | null;
 }
+
+const BLANK: MapsState = {
+  grid: undefined, gridError: null, strip: undefined, stripError: null, check: null, files: null, filesError: null,
+};
 
 export class Maps extends Store<MapsState> {
   readonly rows: RowWindow<TargetRow>;
   /** The counting of chunks, and the sorting of ranges. */
   readonly counting: Waiting;
   readonly sorting: Waiting;
+  readonly summing: Waiting;
   private readonly wire: ExplorerWire;
   private readonly off: Off;
   private readonly grids: Newest<GridWish>;
   private readonly strips: Newest<StripWish>;
 
   constructor(wire: ExplorerWire) {
-    super({ grid: undefined, gridError: null, strip: undefined, stripError: null, check: null });
+    super(BLANK);
     this.wire = wire;
     this.off = wire.on("progress", (message) => this.progress(message));
     this.counting = new Waiting(wire);
     this.sorting = new Waiting(wire);
+    this.summing = new Waiting(wire);
     this.grids = new Newest((wish) => this.drawGrid(wish));
     this.strips = new Newest((wish) => this.drawStrip(wish));
     this.rows = new RowWindow(
@@ -91,12 +100,13 @@ export class Maps extends Store<MapsState> {
   /** The set is another one. */
   forget(): void {
     this.rows.reset(0);
-    this.set({ grid: undefined, gridError: null, strip: undefined, stripError: null, check: null });
+    this.set(BLANK);
   }
 
   close(): void {
     this.counting.close();
     this.sorting.close();
+    this.summing.close();
     this.off();
   }
 
@@ -113,6 +123,15 @@ export class Maps extends Store<MapsState> {
       this.set({ check: { ...blank, error: (error as Error).message } });
     }
     this.rows.reset(this.rows.total, true);
+  }
+
+  /** Asks where the targets are, and what is known of them by now. */
+  async sumTargets(): Promise<void> {
+    try {
+      this.set({ files: (await this.summing.ask("targets.summary", {})).message, filesError: null });
+    } catch (error) {
+      this.set({ filesError: (error as Error).message });
+    }
   }
 
   stopCheck(): void {

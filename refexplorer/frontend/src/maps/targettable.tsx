@@ -96,7 +96,7 @@ function Columns() {
 const SOME = "Not all generated keys were evaluated, so more of them may refer to this target.";
 
 /** With a sign, so that none is told by colour alone. */
-const STATES: Record<TargetRow["state"], string> = {
+export const STATES: Record<TargetRow["state"], string> = {
   unknown: "not checked",
   good: "✓ answered",
   short: "✕ too short",

@@ -2,10 +2,12 @@
 
 import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Badge } from "../shared/parts.tsx";
+import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, Kind } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import type { Mode } from "../explorer/state.ts";
+import { STATE_NAMES } from "../health/healthtable.tsx";
+import { START, type Mode } from "../explorer/state.ts";
 
 const HINTS: Record<Mode, string> = {
   glob: "air/*.0",
@@ -19,7 +21,7 @@ interface Props {
 }
 
 export function SearchBox({ session, kinds }: Props) {
-  const { search, searching, capped, searchError, trouble, absent, hello } = useStore(session);
+  const { search, searching, capped, searchError, trouble, absent, hello, focus } = useStore(session);
   useStore(session.listing);
   const wrong = searchError ?? trouble;
   const toggle = (kind: Kind) =>
@@ -75,9 +77,19 @@ export function SearchBox({ session, kinds }: Props) {
           </button>
         )}
         <span class={wrong ? "find-said bad" : "find-said"} role="status">
-          {wrong ?? (searching ? found(session.rows.total, capped) : "")}
+          {wrong ?? (focus === null && searching ? found(session.rows.total, capped) : "")}
         </span>
       </div>
+      {focus !== null && (
+        <div class="find-line focused" role="group" aria-label="Filter">
+          <span role="status">
+            {searching ? `${counted(session.rows.total, "chunk")} ${STATE_NAMES[focus.state]}` : `Listing the chunks ${STATE_NAMES[focus.state]} …`}
+            {focus.array !== null && <> of <b>{focus.array || "/"}</b></>}
+          </span>
+          <button type="button" class="button" onClick={() => session.find(START.search)}>Show all keys</button>
+          <Waited waiting={session.narrowing} />
+        </div>
+      )}
     </div>
   );
 }

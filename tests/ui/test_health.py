@@ -1,0 +1,77 @@
+"""The first look at a broken set, in both hosts: what is wrong, where, and the way to it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.helpers.browsing import open_on_page, violations
+from tests.helpers.hosts import Lab, PanelPage
+
+BROKEN = """
+import refexplorer as rx
+from refexplorer import demo
+rx.explore(demo.path("broken.json"))
+"""
+
+
+@pytest.fixture(params=["lab", "page"])
+def broken(request: pytest.FixtureRequest, page: Page) -> Locator:
+    """The explorer of ``broken.json``."""
+    if request.param == "lab":
+        lab: Lab = request.getfixturevalue("lab")
+        lab.open(page, "broken", [BROKEN])
+    else:
+        served: PanelPage = request.getfixturevalue("panel_page")
+        open_on_page(page, served.url, "Ten mistakes")
+    return page.get_by_role("region", name="Reference set broken.json")
+
+
+def test_each_number_leads_to_what_it_counts(broken: Locator) -> None:
+    table = broken.get_by_role("table", name="Arrays and the states of their chunks")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("sst")  # the worst comes first
+    table.get_by_role("button", name="4 chunks of sst rejected: list them").click()
+    tree = broken.get_by_role("treegrid")
+    rows = tree.locator(".rows").get_by_role("row")
+    expect(rows).to_have_count(4)
+    expect(rows.first).to_contain_text("sst/5.0.0")
+    expect(broken.get_by_role("group", name="Filter")).to_contain_text("4 chunks rejected of sst")
+    expect(broken.get_by_role("heading", name="6 notes about sst")).to_be_visible()
+    rows.first.click()
+    expect(broken.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
+    expect(rows).to_have_count(4)
+    broken.get_by_role("tab", name="Chunks").click()
+    expect(broken.get_by_role("heading", name="sst", exact=True)).to_be_visible()
+    assert violations(broken.page, within=".rx, .jp-OutputArea-output") == []
+    broken.get_by_role("button", name="Show all keys").click()
+    expect(tree).to_contain_text("wind_lat")
+
+
+def test_reading_and_asking_fill_in_what_was_not_known(broken: Locator) -> None:
+    table = broken.get_by_role("table", name="Arrays and the states of their chunks")
+    sst = table.get_by_role("row").nth(1)
+    expect(sst).to_contain_text("not read")
+    broken.get_by_role("button", name="13 chunks of sst not read: list them").click()
+    cell = broken.get_by_role("gridcell", name="sst/3.0.0", exact=True)
+    cell.click()
+    broken.get_by_role("tab", name="Data").click()
+    broken.get_by_role("tabpanel").get_by_role("button", name="Read").click()
+    expect(broken.get_by_role("tabpanel")).to_contain_text("There is no such file")
+    broken.get_by_role("tab", name="Overview").click()
+    expect(sst).not_to_contain_text("not read")
+    expect(broken.get_by_role("button", name="1 chunk of sst failed: list them")).to_be_visible()
+    broken.get_by_role("button", name="Check size and reachability").click()
+    lost = broken.get_by_role("list", name="Targets that were found wanting")
+    lost.get_by_role("button", name="sst_2025-10.nc").click()
+    expect(broken.get_by_role("heading", name="sst_2025-10.nc")).to_be_visible()
+
+
+def test_the_table_sorts_by_keyboard(broken: Locator) -> None:
+    table = broken.get_by_role("table", name="Arrays and the states of their chunks")
+    head = table.get_by_role("columnheader", name="Array")
+    head.get_by_role("button").focus()
+    broken.page.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("land")
+    broken.page.keyboard.press("Enter")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("wind_lon")

@@ -240,6 +240,7 @@ class ReferenceSet(Mapping[str, Reference]):
         *,
         mode: str = "glob",
         kind: Kind | str | Iterable[Kind | str] | None = None,
+        targets: bool = False,
     ) -> Iterator[str]:
         """Yield the keys that match, lazily, in the order of the set.
 
@@ -251,6 +252,8 @@ class ReferenceSet(Mapping[str, Reference]):
             ``"glob"``, ``"regex"`` or ``"substring"``.
         kind
             One kind or several; None stands for all.
+        targets
+            Yield after them the keys whose target matches; generated keys are not among these.
 
         Raises
         ------
@@ -265,7 +268,7 @@ class ReferenceSet(Mapping[str, Reference]):
             raise RefexplorerError(
                 "The pattern contains an unpaired surrogate, which no key contains."
             )
-        return self._internals.search.find(pattern, mode, _kinds(kind))
+        return self._internals.search.find(pattern, mode, _kinds(kind), targets)
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set.

@@ -7,7 +7,7 @@ the columns of that are made anew when something was read, audited or linted sin
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -24,6 +24,7 @@ from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.models import Badges
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class HealthColumns:
         Chunks that were tried: those that could not be fetched or decoded, and the others.
     errors, warnings
         Notes that name the array or a key of it; None as long as those of the set are not known.
+    noted
+        The keys that an error or a warning names, each with the worse of them.
     """
 
     states: ArrayStates
@@ -66,6 +69,7 @@ class HealthColumns:
     read: tuple[int, ...]
     errors: tuple[int, ...] | None
     warnings: tuple[int, ...] | None
+    noted: Mapping[str, Severity]
 
     def unread(self, place: int) -> int | None:
         """Return how many chunks with a reference were not tried; None where it is not known."""
@@ -111,6 +115,7 @@ class Health:
         self._refs = refs
         self._log = failure_log
         self._made: tuple[tuple[object, ...], HealthColumns] | None = None
+        self._outcomes: dict[str, Outcomes] = {}
 
     @property
     def is_counted(self) -> bool:
@@ -122,6 +127,7 @@ class Health:
         is_linted = known(self._refs) is not None
         now = (self._log.version, self._refs.audited, is_linted)
         if self._made is None or self._made[0] != now:
+            self._outcomes = {}
             self._made = now, self._make()
         return self._made[1]
 
@@ -138,7 +144,17 @@ class Health:
             place = states.places[path]
             outcomes = self.outcomes(states.arrays[place])
             failed[place], read[place] = len(outcomes.failed), len(outcomes.read)
-        return HealthColumns(states, tuple(failed), tuple(read), *self._noted(states))
+        errors, warnings = self._noted(states)
+        noted = self._noted_keys()
+        return HealthColumns(states, tuple(failed), tuple(read), errors, warnings, noted)
+
+    def _noted_keys(self) -> dict[str, Severity]:
+        # errors come first among them
+        found: dict[str, Severity] = {}
+        for diagnostic in known(self._refs) or ():
+            if diagnostic.key is not None and diagnostic.severity is not Severity.INFO:
+                found.setdefault(diagnostic.key, diagnostic.severity)
+        return found
 
     def _noted(
         self, states: ArrayStates
@@ -158,7 +174,15 @@ class Health:
         return tuple(counts[Severity.ERROR]), tuple(counts[Severity.WARNING])
 
     def outcomes(self, array: ArrayMeta) -> Outcomes:
-        """Return which chunks of an array failed, in this session or in the last audit."""
+        """Return which chunks of an array failed, in this session or in the last audit.
+
+        They are those of the last `columns`.
+        """
+        if array.path not in self._outcomes:
+            self._outcomes[array.path] = self._find_outcomes(array)
+        return self._outcomes[array.path]
+
+    def _find_outcomes(self, array: ArrayMeta) -> Outcomes:
         failed = self._numbers(array, self._log.failed(array.path))
         read = self._numbers(array, self._log.read(array.path))
         audit = self._refs.audited
@@ -167,6 +191,30 @@ class Health:
             failed = np.union1d(failed, np.flatnonzero(np.isin(audited, LOST)))
             read = np.union1d(read, np.flatnonzero(audited == DECODED))
         return Outcomes(failed, np.setdiff1d(read, failed))
+
+    def badges(self, path: str) -> Badges | None:
+        """Return what is wrong at a path or below it; None where nothing is known to be."""
+        if not self.is_counted:
+            return None
+        columns, opened = self.columns(), internals(self._refs).opened
+        folder = opened.tree.folder(path)
+        if folder is not None:
+            sums = columns.below(folder.number, folder.end)
+            return Badges(**sums) if any(sums.values()) else None
+        owner, severity = opened.arrays.of_key(path), columns.noted.get(path)
+        has_failed = owner is not None and self._has_failed(*owner)
+        if severity is None and not has_failed:
+            return None
+        is_error = severity is Severity.ERROR
+        return Badges(0, int(has_failed), 0, int(is_error), int(severity is Severity.WARNING))
+
+    def _has_failed(self, array: ArrayMeta, index: Index) -> bool:
+        place = self.columns().states.places.get(array.path)
+        if place is None or not self.columns().failed[place] or not array.contains(index):
+            return False
+        failed, number = self.outcomes(array).failed, array.chunk_number(index)
+        at = int(np.searchsorted(failed, number))
+        return at < len(failed) and bool(failed[at] == number)
 
     def _numbers(self, array: ArrayMeta, indices: dict[Index, str] | set[Index]) -> np.ndarray:
         """Return the numbers of those chunks that have a reference."""

@@ -5,21 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from msgspec.structs import replace
+
 from refexplorer.errors import RefexplorerError
-from refexplorer.refset.tree.nodes import Node, NodeType
+from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.search.literals import GLOB_MARKS
+from refexplorer.refset.search.pattern_matching import Matcher
+from refexplorer.refset.tree.nodes import NodeType
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.views.health.health import Health
 from refexplorer.views.health.state_keys import keys_in_state
-from refexplorer.views.key.absent import origin_of
 from refexplorer.views.tree.timed_search import collect
-from refexplorer.views.tree.visible_rows import VisibleTree, row
+from refexplorer.views.tree.trouble import TroubleKeys
+from refexplorer.views.tree.visible_rows import AllKeys, VisibleTree, node_of, row
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.code import code_of_search
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import (
     KeysFound,
-    TreeAbsent,
     TreeChange,
     TreeFind,
+    TreeOnly,
     TreePage,
     TreeReveal,
     TreeRows,
@@ -41,9 +49,10 @@ class TreeController:
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
+        self._opened = internals(self._refs).opened
         self._lock = context.lock
         self._did = context.did
-        self._tree = VisibleTree(self._refs)
+        self._tree = VisibleTree(AllKeys(self._refs))
         self._health = Health(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
         self.operations: Operations = {
@@ -52,29 +61,29 @@ class TreeController:
             TreeReveal: self._reveal,
             TreeFind: self._find,
             TreeState: context.jobs.in_turn(self._list_state),
-            TreeAbsent: self._absent,
+            TreeOnly: context.jobs.in_turn(self._only),
         }
 
     def window(self, start: int, n: int) -> tuple[list[Row], int]:
         """Return rows of the tree, or of the search while one is on, and how many there are."""
         with self._lock:
             if self._found is None:
-                return self._tree.window(start, n), self._tree.total
-            return self._results(start, n), len(self._found)
+                rows, total = self._tree.window(start, n), self._tree.total
+            else:
+                rows, total = self._results(start, n), len(self._found)
+            return [self._told(each) for each in rows], total
+
+    def _told(self, row: Row) -> Row:
+        """Add to a row what is known of an array, and what is wrong with it."""
+        array = self._opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
+        form = None if array is None else form_of(array)
+        return replace(row, form=form, badges=self._health.badges(row.path))
 
     def _results(self, start: int, n: int) -> list[Row]:
         found = self._found or []
         paths = enumerate(found[start : start + n], start + 1)
-        nodes = [(at, self._node(path)) for at, path in paths]
+        nodes = [(at, node_of(self._refs, path, path)) for at, path in paths]
         return [row(node, 0, False, at, len(found)) for at, node in nodes]
-
-    def _node(self, path: str) -> Node:
-        """Return what the tree has at a path, or a row for a chunk that it does not have."""
-        try:
-            return self._refs.node(path)
-        except KeyError:
-            origin = origin_of(self._refs, path)
-            return Node(path, path, NodeType.KEY, None, None, None, origin, 0)
 
     def _rows(self, request: TreeRows) -> TreePage:
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
@@ -95,11 +104,16 @@ class TreeController:
         if not text and not kinds:
             self._found = None
             return KeysFound(self._tree.total, False)
-        pattern, mode = (text, request.mode) if text else ("", "substring")
-        matches = self._refs.find(pattern, mode=mode, kind=kinds or None)
-        self._found, capped = collect(matches)
-        self._did(code_of_search(pattern, mode, kinds))
-        return KeysFound(len(self._found), capped)
+        mode: str = request.mode
+        if not text or (mode == "glob" and GLOB_MARKS.search(text) is None):
+            mode = "substring"
+        matches = self._refs.find(text, mode=mode, kind=kinds or None, targets=True)
+        found, capped = collect(matches)
+        is_key = Matcher(text, mode).matches(text_column(found))
+        in_targets = len(found) - int(np.count_nonzero(is_key))
+        self._found = found
+        self._did(code_of_search(text, mode, kinds, in_targets > 0))
+        return KeysFound(len(found), capped, in_targets)
 
     def _list_state(self, request: TreeState, report: Report) -> JobAnswer:
         if request.array is not None and request.array not in self._refs.arrays():
@@ -110,9 +124,18 @@ class TreeController:
             self._found = found
         return KeysFound(len(found), False), []
 
-    def _absent(self, request: TreeAbsent) -> TreeChange:
-        self._tree.show_absent(request.show)
-        return TreeChange(self._tree.total, -1)
+    def _only(self, request: TreeOnly, report: Report) -> JobAnswer:
+        go_on(report, None, None, "Looking for what is wrong")
+        listing = TroubleKeys(self._refs, self._health) if request.trouble else AllKeys(self._refs)
+        with self._lock:
+            self._tree.show(listing)
+        return TreeChange(self._tree.total, -1), []
+
+
+def form_of(array: ArrayMeta) -> str:
+    """Return shape and data type in a few characters."""
+    lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
+    return f"{lengths} {array.dtype}".strip()
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:

@@ -169,14 +169,27 @@ class TreeReveal(Request, frozen=True, tag="tree.reveal"):
 
 
 class KeysFound(Struct, frozen=True):
-    """How many keys were found, and whether there may be more."""
+    """How many keys were found, and whether there may be more.
+
+    Attributes
+    ----------
+    in_targets
+        Of these, the keys of which only the target matches; they come last.
+    """
 
     total: Count
     capped: bool
+    in_targets: Count = 0
 
 
 class TreeFind(Request, frozen=True, tag="tree.find"):
-    """Search; without text and kinds the search ends."""
+    """Search keys and targets; without text and kinds the search ends.
+
+    Attributes
+    ----------
+    mode
+        A ``glob`` without a wildcard is looked for as a substring.
+    """
 
     reply = KeysFound
 
@@ -185,12 +198,13 @@ class TreeFind(Request, frozen=True, tag="tree.find"):
     kinds: tuple[Kind, ...]
 
 
-class TreeAbsent(Request, frozen=True, tag="tree.absent"):
-    """Have the chunks without a reference as rows, too, or no longer."""
+class TreeOnly(Request, frozen=True, tag="tree.only"):
+    """Have only what is wrong as rows, with the chunks that are not there, or everything again."""
 
     reply = TreeChange
+    is_later = True
 
-    show: bool
+    trouble: bool
 
 
 ChunkState = Literal["referenced", "absent", "rejected", "failed", "unread"]

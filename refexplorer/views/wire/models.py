@@ -15,6 +15,24 @@ ReadOutcome = Annotated[str, named("ReadOutcome", "fetched", "fill", "failed", "
 """How a read came out; ``ask``: it may not be read until ``grant`` is allowed."""
 
 
+class Badges(Struct, frozen=True):
+    """What is wrong with a key, or with the arrays below a folder, as far as it is known.
+
+    Attributes
+    ----------
+    failed
+        Chunks that could not be fetched or decoded when they were read.
+    errors, warnings
+        Notes that name a key.
+    """
+
+    rejected: Count
+    failed: Count
+    absent: Count
+    errors: Count
+    warnings: Count
+
+
 class Row(Struct, frozen=True):
     """A visible row of the tree, or a result of a search.
 
@@ -29,6 +47,10 @@ class Row(Struct, frozen=True):
         a rejected key.
     position
         Among its siblings, from 1.
+    form
+        Shape and data type of an array.
+    badges
+        Null where nothing wrong is known.
     """
 
     path: str
@@ -43,6 +65,8 @@ class Row(Struct, frozen=True):
     open: bool
     position: Count
     siblings: Count
+    form: str | None = None
+    badges: Badges | None = None
 
 
 class Note(Struct, frozen=True):

@@ -54,7 +54,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.seeking = new Waiting(this.wire);
     this.describing = new Waiting(this.wire);
     this.narrowing = new Waiting(this.wire);
-    this.health = new Health(this.wire, () => undefined);
+    this.health = new Health(this.wire, () => void this.rows.refresh());
     this.details = new KeyDetails(this.wire);
     this.comparing = new Comparing(this.wire);
     this.rows = new RowWindow(
@@ -96,7 +96,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       if (first?.["tree.rows"]) this.begin(first["tree.rows"]);
       // The tree has at least one row, or says that it has none.
       else this.rows.reset(1);
-      if (this.part === WHOLE) void this.first.opened.then(() => this.health.load());
+      if (this.part === WHOLE || this.part === "tree") void this.first.opened.then(() => this.health.load());
       if (this.part === WHOLE || this.part === "key") void this.seekNotes();
       const selection = String(this.host.get("selection") ?? "");
       if (selection === "") return;
@@ -290,13 +290,14 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.rows.reset(total, true);
   }
 
-  /** Shows or hides the chunks that have no reference. */
-  async showAbsent(absent: boolean): Promise<void> {
-    const { total } = await this.wire.request("tree.absent", { show: absent });
-    this.set({ absent });
-    if (this.state.searching) return;
-    this.rows.reset(total, true);
-    if (this.state.selection !== "") await this.reveal(this.state.selection);
+  /** Narrows the tree to what is wrong, or shows everything again. */
+  async showOnly(trouble: boolean): Promise<void> {
+    this.set({ onlyTrouble: trouble });
+    const { message } = await this.narrowing.ask("tree.only", { trouble });
+    if (this.state.searching) await this.find(START.search);
+    this.set({ active: 0 });
+    this.rows.reset(message.total, true);
+    if (this.state.selection !== "") await this.lookAt(this.state.selection);
   }
 
   /** All that is known of a key, for one that may not be the selected one. */
@@ -324,7 +325,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     try {
       const reply = await this.wire.request("tree.find", search);
       if (this.state.search !== search) return;
-      this.set({ searching, capped: reply.capped, active: 0 });
+      this.set({ searching, capped: reply.capped, inTargets: reply.in_targets, active: 0 });
       this.rows.reset(reply.total);
     } catch (error) {
       if (this.state.search === search) this.set({ searchError: (error as Error).message });

@@ -1,7 +1,7 @@
 /** What the explorer shows, in the words of its views, its search and its state. */
 
 import type { ChunkState } from "../health/health.ts";
-import type { DatasetView, Hello, PathItem, Kind } from "../shared/wire.ts";
+import type { Count, DatasetView, Hello, PathItem, Kind } from "../shared/wire.ts";
 
 /** A part of the explorer, as Python's registry describes it. */
 export interface PartRecord {
@@ -45,9 +45,11 @@ export interface ExplorerState {
   notesOf: string | null;
   /** Counts up whenever the notes should be scrolled to. */
   notesShown: number;
-  /** Whether chunks without a reference are among the rows. */
-  absent: boolean;
+  /** Whether the tree shows nothing but what is wrong. */
+  onlyTrouble: boolean;
   capped: boolean;
+  /** How many of the keys that were found match by their target alone. */
+  inTargets: Count;
   searchError: string | null;
   /** Why the last move in the tree failed. */
   trouble: string | null;
@@ -76,8 +78,9 @@ export const START: ExplorerState = {
   focus: null,
   notesOf: null,
   notesShown: 0,
-  absent: false,
+  onlyTrouble: false,
   capped: false,
+  inTargets: 0,
   searchError: null,
   trouble: null,
   code: "",

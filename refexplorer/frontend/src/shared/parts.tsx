@@ -31,6 +31,20 @@ export function Sentence({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 === 0 ? part : <code key={i}>{part}</code>))}</>;
 }
 
+/** As many characters of the end stay whatever the room: names of a set often begin alike. */
+const TAIL = 10;
+
+/** A name that is cut before its end where there is no room for it. */
+export function Cut({ text }: { text: string }) {
+  if (text.length <= 2 * TAIL) return <>{text}</>;
+  return (
+    <span class="cut">
+      <span>{text.slice(0, -TAIL)}</span>
+      <span>{text.slice(-TAIL)}</span>
+    </span>
+  );
+}
+
 interface NotesProps {
   notes: Note[];
   /** What happens on a click, or null for a note that leads nowhere. */

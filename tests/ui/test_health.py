@@ -105,3 +105,29 @@ def test_the_key_is_the_last_to_be_cut(panel_page: PanelPage, page: Page, width:
     shown = ["Key", "Trouble", "Kind", "Size", "Target", "Origin"]
     assert [text for text in heads if text] == shown[: 4 if width == 1000 else 6]
     assert violations(page) == []
+
+
+def test_statements_lead_to_what_they_say(broken: Locator) -> None:
+    header, tree = broken.locator("header"), broken.get_by_role("treegrid")
+    header.get_by_role("button", name="6 errors").click()
+    expect(broken.get_by_role("heading", name="6 errors")).to_be_in_viewport()
+    header.get_by_role("button", name="5 targets").click()
+    targets = broken.get_by_role("tabpanel", name="Targets")
+    targets.get_by_role("button", name="List its keys").click()
+    expect(broken.get_by_role("group", name="Filter")).to_contain_text("keys of sst_2025-07.nc")
+    tree.get_by_role("gridcell", name="sst/1.0.1", exact=True).click()
+    broken.get_by_role("tab", name="Key").click()
+    panel = broken.get_by_role("tabpanel", name="Key")
+    panel.get_by_role("button", name="4 rejected by errors").click()
+    expect(tree).to_contain_text("The offset -1 is negative.")  # the cause of one of them
+    panel.get_by_role("button", name="Show the targets of this array").click()
+    expect(targets).to_contain_text("Targets of sst")
+    expect(targets.get_by_role("grid", name="Targets").get_by_role("row")).to_have_count(5)
+
+
+def test_the_dataset_leads_to_its_arrays(broken: Locator) -> None:
+    frame = broken.get_by_title("The dataset as xarray shows it").content_frame
+    frame.get_by_role("link", name="wind", exact=True).click()
+    selected = broken.get_by_role("treegrid").locator("[aria-selected=true]")
+    expect(selected).to_contain_text("wind")
+    expect(broken.get_by_role("tabpanel", name="Key")).to_contain_text("Array wind")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,6 +41,7 @@ from refexplorer.views.wire.explorer_messages import (
     Hello,
     KeyShown,
     KindCounts,
+    NoteCounts,
     Notes,
     SeekNotes,
     SetFacts,
@@ -168,12 +170,17 @@ class ExplorerController:
             ),
             None if found is None else found.notes,
             None if found is None else found.note_count,
+            None if found is None else found.severities,
             self.code,
             tuple(refs.arrays()[:ARRAYS_LISTED]),
         )
 
     def _noted(self) -> Notes:
-        return Notes(notes(self.references), len(self.references.diagnostics))
+        counts = Counter[str]()
+        for diagnostic in self.references.diagnostics:
+            counts[diagnostic.severity] += diagnostic.count
+        severities = NoteCounts(counts["error"], counts["warning"], counts["info"])
+        return Notes(notes(self.references), len(self.references.diagnostics), severities)
 
     def _notes(self, request: SeekNotes) -> None:
         def seek(report: Report) -> JobAnswer:

@@ -100,7 +100,7 @@ class HealthColumns:
         return {name: sums[high] - sums[low] for name, sums in self._before.items()}
 
 
-class Health:
+class ChunkHealth:
     """What is known of the chunks of a set.
 
     Parameters

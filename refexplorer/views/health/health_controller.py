@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.markup import counted
 from refexplorer.refset.queries.array_states import StateCounts
-from refexplorer.views.health.health import Health, HealthColumns
+from refexplorer.views.health.health import ChunkHealth, HealthColumns
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import HealthPage, HealthRows, HealthSort
@@ -26,7 +26,7 @@ class HealthTable:
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
-        self._health = Health(context.references, context.failure_log)
+        self._health = ChunkHealth(context.references, context.failure_log)
         self.operations: Operations = {HealthRows: context.jobs.in_turn(self.rows)}
 
     def rows(self, request: HealthRows, report: Report = unheard) -> JobAnswer:

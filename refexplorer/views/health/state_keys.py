@@ -12,8 +12,8 @@ import numpy as np
 from refexplorer.errors import LimitError
 from refexplorer.refset.grids.chunk_grid import ChunkColumns, ChunkReferences
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
-from refexplorer.views.health.health import Health, number_type
-from refexplorer.views.wire.explorer_messages import ChunkState
+from refexplorer.views.health.health import ChunkHealth, number_type
+from refexplorer.views.wire.explorer_messages import StateName
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -54,7 +54,7 @@ class StateKeys(Sequence[str]):
 
 
 def keys_in_state(
-    refs: ReferenceSet, health: Health, state: ChunkState, path: str | None
+    refs: ReferenceSet, health: ChunkHealth, state: StateName, path: str | None
 ) -> StateKeys:
     """Return the keys of the chunks of a state; of all arrays, in their order, without a path.
 
@@ -71,7 +71,7 @@ def keys_in_state(
     return StateKeys([(array, numbers_in_state(refs, health, state, array)) for array in arrays])
 
 
-def _may_have(health: Health, place: int, state: ChunkState) -> bool:
+def _may_have(health: ChunkHealth, place: int, state: StateName) -> bool:
     """Say whether an array may have chunks of a state, from the counts alone."""
     columns = health.columns()
     if state == "failed":
@@ -82,7 +82,7 @@ def _may_have(health: Health, place: int, state: ChunkState) -> bool:
 
 
 def numbers_in_state(
-    refs: ReferenceSet, health: Health, state: ChunkState, array: ArrayMeta
+    refs: ReferenceSet, health: ChunkHealth, state: StateName, array: ArrayMeta
 ) -> np.ndarray:
     """Return the numbers of the chunks of an array in a state, ascending, shape ``(n,)``.
 

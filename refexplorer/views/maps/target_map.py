@@ -86,8 +86,14 @@ class TargetMapView:
         self._sort(report)
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
         index = internals(self._refs).target_index
-        rows = tuple(map(self._row, index.targets(start, start + n)))
-        return TargetPage(start, index.count, rows), []
+        if request.array is None:
+            targets, total = index.targets(start, start + n), index.count
+        elif request.array in self._refs.arrays():
+            codes = index.codes_of(request.array)
+            targets, total = index.targets_at(codes[start : start + n]), len(codes)
+        else:
+            raise RefexplorerError(f"There is no array at {request.array!r}.")
+        return TargetPage(start, total, tuple(map(self._row, targets))), []
 
     def summary(
         self, request: SumTargets, report: Report = unheard

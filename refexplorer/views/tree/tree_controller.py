@@ -10,13 +10,16 @@ from msgspec.structs import replace
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.markup import counted
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.search.literals import GLOB_MARKS
 from refexplorer.refset.search.pattern_matching import Matcher
 from refexplorer.refset.tree.nodes import NodeType
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
-from refexplorer.views.health.health import Health
+from refexplorer.views.health.health import ChunkHealth
 from refexplorer.views.health.state_keys import keys_in_state
+from refexplorer.views.key.absent import REJECTED
+from refexplorer.views.tree.target_keys import TargetKeys
 from refexplorer.views.tree.timed_search import collect
 from refexplorer.views.tree.trouble import TroubleKeys
 from refexplorer.views.tree.visible_rows import AllKeys, VisibleTree, node_of, row
@@ -32,10 +35,11 @@ from refexplorer.views.wire.explorer_messages import (
     TreeReveal,
     TreeRows,
     TreeState,
+    TreeTarget,
     TreeToggle,
 )
 from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
-from refexplorer.views.wire.models import Row
+from refexplorer.views.wire.models import Badges, Row
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -50,16 +54,18 @@ class TreeController:
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._opened = internals(self._refs).opened
+        self._log = context.failure_log
         self._lock = context.lock
         self._did = context.did
         self._tree = VisibleTree(AllKeys(self._refs))
-        self._health = Health(self._refs, context.failure_log)
+        self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
         self.operations: Operations = {
             TreeRows: self._rows,
             TreeToggle: self._toggle,
             TreeReveal: self._reveal,
             TreeFind: self._find,
+            TreeTarget: context.jobs.in_turn(self._list_target),
             TreeState: context.jobs.in_turn(self._list_state),
             TreeOnly: context.jobs.in_turn(self._only),
         }
@@ -77,7 +83,17 @@ class TreeController:
         """Add to a row what is known of an array, and what is wrong with it."""
         array = self._opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         form = None if array is None else form_of(array)
-        return replace(row, form=form, badges=self._health.badges(row.path))
+        badges = self._health.badges(row.path)
+        return replace(row, form=form, badges=badges, cause=self._cause(row, badges))
+
+    def _cause(self, row: Row, badges: Badges | None) -> str | None:
+        if row.origin == REJECTED:
+            error = self._refs.left_out(row.path)
+            return None if error is None else error.message
+        if row.type is not NodeType.KEY or badges is None or not badges.failed:
+            return None
+        owner = self._refs.array_of(row.path)
+        return None if owner is None else self._log.failed(owner[0]).get(owner[1])
 
     def _results(self, start: int, n: int) -> list[Row]:
         found = self._found or []
@@ -120,6 +136,17 @@ class TreeController:
             raise RefexplorerError(f"There is no array at {request.array!r}.")
         go_on(report, None, None, "Listing chunks")
         found = keys_in_state(self._refs, self._health, request.state, request.array)
+        with self._lock:
+            self._found = found
+        return KeysFound(len(found), False), []
+
+    def _list_target(self, request: TreeTarget, report: Report) -> JobAnswer:
+        references = counted(self._refs.count, "reference")
+        go_on(report, None, None, f"Sorting {references} by their targets")
+        try:
+            found = TargetKeys(internals(self._refs).target_index, request.url)
+        except KeyError:
+            raise RefexplorerError(f"No reference has the target {request.url!r}.") from None
         with self._lock:
             self._found = found
         return KeysFound(len(found), False), []

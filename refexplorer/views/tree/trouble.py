@@ -22,19 +22,19 @@ from refexplorer.refset.tree.folders import Folder
 from refexplorer.refset.tree.nodes import Node
 from refexplorer.spec.core.paths import folders_above, prefix
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
-from refexplorer.views.health.health import Health, number_type
+from refexplorer.views.health.health import ChunkHealth, number_type
 from refexplorer.views.health.state_keys import numbers_in_state
 from refexplorer.views.tree.visible_rows import node_of
-from refexplorer.views.wire.explorer_messages import ChunkState
+from refexplorer.views.wire.explorer_messages import StateName
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
-_BAD: tuple[ChunkState, ...] = ("absent", "rejected", "failed")
+_BAD: tuple[StateName, ...] = ("absent", "rejected", "failed")
 
 
 @dataclass(frozen=True)
-class _Level:
+class _BadLevel:
     """The children of a folder: folders and keys by their paths, then chunks by their numbers."""
 
     paths: list[str]
@@ -64,15 +64,15 @@ class TroubleKeys:
         What is known of its chunks.
     """
 
-    def __init__(self, refs: ReferenceSet, health: Health) -> None:
+    def __init__(self, refs: ReferenceSet, health: ChunkHealth) -> None:
         self._refs = refs
         self._health = health
         self._columns = health.columns()
         self._opened = internals(refs).opened
-        self._levels: dict[str, _Level] = {}
+        self._levels: dict[str, _BadLevel] = {}
 
     def count(self, path: str) -> int:
-        """As in `Listing`, which all its methods follow."""
+        """As in `TreeListing`, which all its methods follow."""
         return len(self._level(path))
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -98,22 +98,22 @@ class TroubleKeys:
                     return folder, len(level.paths) + at
         raise KeyError(path)
 
-    def _level(self, path: str) -> _Level:
+    def _level(self, path: str) -> _BadLevel:
         if path not in self._levels:
             self._levels[path] = self._make(path)
         return self._levels[path]
 
-    def _make(self, path: str) -> _Level:
+    def _make(self, path: str) -> _BadLevel:
         folder, none = self._opened.tree.folder(path), np.empty(0, np.int64)
         if folder is None:
-            return _Level([], None, none)
+            return _BadLevel([], None, none)
         below = sorted(folder.folders.values(), key=lambda each: natural(each.name))
         paths = [each.path for each in below if self._has_trouble(each)]
         array = self._opened.arrays.get(path)
         numbers = none if array is None else self._bad_chunks(array)
         own = [key for key in self._loose if self._folder_of(key) == path]
         keys = [key for key in own if array is None or array.chunk_index(key) is None]
-        return _Level([*keys, *(each for each in paths if each not in keys)], array, numbers)
+        return _BadLevel([*keys, *(each for each in paths if each not in keys)], array, numbers)
 
     def _has_trouble(self, folder: Folder) -> bool:
         sums = self._columns.below(folder.number, folder.end)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
 
-class Listing(Protocol):
+class TreeListing(Protocol):
     """What a tree shows below each folder; ``""`` is the root."""
 
     def count(self, path: str) -> int:
@@ -49,7 +49,7 @@ class AllKeys:
         self._refs = refs
 
     def count(self, path: str) -> int:
-        """As in `Listing`, which all its methods follow."""
+        """As in `TreeListing`, which all its methods follow."""
         return self._refs.children(path, 0, 0).total
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -84,11 +84,11 @@ class VisibleTree:
         What is shown.
     """
 
-    def __init__(self, listing: Listing) -> None:
+    def __init__(self, listing: TreeListing) -> None:
         self._levels: dict[str, _OpenLevel] = {}
         self.show(listing)
 
-    def show(self, listing: Listing) -> None:
+    def show(self, listing: TreeListing) -> None:
         """Show something else; what was open stays so if it is there."""
         opened = list(self._levels)[1:]
         self._listing = listing

@@ -67,13 +67,22 @@ class SetFacts(Struct, frozen=True):
     generated: Count
 
 
+class NoteCounts(Struct, frozen=True):
+    """Findings of each severity; a note stands for as many as its `count` says."""
+
+    error: Count
+    warning: Count
+    info: Count
+
+
 class Hello(Struct, frozen=True):
     """The set, as its first screen shows it.
 
     Attributes
     ----------
-    notes, note_count
-        The first, and how many there are; null of a large set, until they are known.
+    notes, note_count, severities
+        The first, how many there are, and their findings; null of a large set, until they are
+        known.
     arrays
         Paths of the first arrays.
     """
@@ -83,6 +92,7 @@ class Hello(Struct, frozen=True):
     facts: SetFacts
     notes: tuple[Note, ...] | None
     note_count: int | None
+    severities: NoteCounts | None
     code: str
     arrays: tuple[str, ...]
 
@@ -94,10 +104,11 @@ class GreetExplorer(Request, frozen=True, tag="hello"):
 
 
 class Notes(Struct, frozen=True):
-    """The first notes of the set, and how many there are."""
+    """The first notes of the set, how many there are, and their findings."""
 
     notes: tuple[Note, ...]
     note_count: int
+    severities: NoteCounts
 
 
 class SeekNotes(Request, frozen=True, tag="notes"):
@@ -207,7 +218,7 @@ class TreeOnly(Request, frozen=True, tag="tree.only"):
     trouble: bool
 
 
-ChunkState = Literal["referenced", "absent", "rejected", "failed", "unread"]
+StateName = Literal["referenced", "absent", "rejected", "failed", "unread"]
 """A state of `HealthCounts`."""
 
 
@@ -223,8 +234,23 @@ class TreeState(Request, frozen=True, tag="tree.state"):
     reply = KeysFound
     is_later = True
 
-    state: ChunkState
+    state: StateName
     array: str | None
+
+
+class TreeTarget(Request, frozen=True, tag="tree.target"):
+    """Have the keys that refer to a target as rows, as the results of a search.
+
+    Attributes
+    ----------
+    url
+        Null is the target that the reader names.
+    """
+
+    reply = KeysFound
+    is_later = True
+
+    url: str | None
 
 
 class KeyShown(Struct, frozen=True):
@@ -482,13 +508,20 @@ class TargetPage(Struct, frozen=True):
 
 
 class TargetRows(Request, frozen=True, tag="targets.rows"):
-    """List targets."""
+    """List targets.
+
+    Attributes
+    ----------
+    array
+        Null: those of all keys, else only those of an array.
+    """
 
     reply = TargetPage
     is_later = True
 
     start: int
     n: int
+    array: str | None = None
 
 
 class TargetsSummary(Struct, frozen=True):

@@ -51,6 +51,8 @@ class Row(Struct, frozen=True):
         Shape and data type of an array.
     badges
         Null where nothing wrong is known.
+    cause
+        Why a chunk failed, or a key is rejected.
     """
 
     path: str
@@ -67,6 +69,7 @@ class Row(Struct, frozen=True):
     siblings: Count
     form: str | None = None
     badges: Badges | None = None
+    cause: str | None = None
 
 
 class Note(Struct, frozen=True):

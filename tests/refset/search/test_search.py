@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,7 @@ def test_targets_are_searched_as_each_reference_would_be(
     demo: Path, form: str, mode: str, pattern: str
 ) -> None:
     refs = rx.open_references(demo / ("sst.v0.json" if form == "json" else "sst.parq"))
-    matches = {
+    matches: Callable[[str], bool] = {
         "substring": lambda text: pattern in text,
         "glob": lambda text: fnmatch.fnmatchcase(text, pattern),
         "regex": lambda text: re.search(pattern, text) is not None,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.health.health import Health
+from refexplorer.views.health.health import ChunkHealth
 from refexplorer.views.tree.trouble import TroubleKeys
 from refexplorer.views.tree.visible_rows import AllKeys, VisibleTree
 from refexplorer.views.wire.failure_log import FailureLog
@@ -88,7 +88,7 @@ def test_what_is_not_there_and_what_cannot_open(refs: rx.ReferenceSet) -> None:
 def test_the_root_has_no_row(refs: rx.ReferenceSet, trouble: bool) -> None:
     tree = VisibleTree(AllKeys(refs))
     if trouble:
-        tree.show(TroubleKeys(refs, Health(refs, FailureLog())))
+        tree.show(TroubleKeys(refs, ChunkHealth(refs, FailureLog())))
     before = tree.total
     assert [tree.reveal(""), tree.toggle("", True), tree.toggle("", False)] == [-1, -1, -1]
     assert tree.total == before

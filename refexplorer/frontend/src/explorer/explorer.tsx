@@ -36,7 +36,7 @@ function Whole({ session, hello }: ShownProps) {
   const tabs = Object.fromEntries(session.tabs.map(({ name, label }) => [name, label]));
   return (
     <section class="view explorer" aria-label={`Reference set ${hello.title}`}>
-      <Header hello={hello} showNotes={() => session.show("overview")} />
+      <Header hello={hello} session={session} />
       <div class="main" style={{ "--tree": `${share}%` }}>
         <Keys session={session} hello={hello} alone={false} />
         <Splitter share={share} move={setShare} />

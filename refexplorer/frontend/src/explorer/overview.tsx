@@ -7,7 +7,7 @@ import { Files } from "../health/files.tsx";
 import { HealthTable } from "../health/healthtable.tsx";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { SetFacts, Hello, Note } from "../shared/wire.ts";
+import type { SetFacts, Hello, Note, Severity } from "../shared/wire.ts";
 import { Waited } from "../shared/asking.tsx";
 import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
@@ -75,10 +75,14 @@ function howMuch(facts: SetFacts): string {
 function SetNotes({ session, hello }: Props) {
   const { notes, note_count: total } = hello;
   const [source, show] = useState<Source | null>(null);
-  const { notesOf, notesShown } = useStore(session);
+  const { notesOf, severity, notesShown } = useStore(session);
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (notesShown > 0) section.current?.scrollIntoView({ block: "start" });
+    const pane = section.current?.closest(".pane");
+    if (notesShown === 0 || !pane) return;
+    // Not `scrollIntoView`, which scrolls a notebook or the page as well.
+    pane.scrollTop += section.current!.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+    section.current!.focus({ preventScroll: true });
   }, [notesShown]);
   if (notes === null || total === null) return <Sought session={session} />;
   const follow = (note: Note) => {
@@ -87,12 +91,13 @@ function SetNotes({ session, hello }: Props) {
     if (note.line === null) return null;
     return () => session.run(session.around(note).then((lines) => show(lines && { note, lines })));
   };
-  const about = notesOf === null ? notes : notes.filter(({ key }) => key !== null && isIn(key, notesOf));
+  const about = notes.filter((note) => (severity === null || note.severity === severity) && (notesOf === null || isAbout(note, notesOf)));
+  const narrowed = notesOf !== null || severity !== null;
   return (
-    <section ref={section}>
-      <h3>{total === 0 ? "Notes" : notesOf === null ? counted(total, "note") : `${counted(about.length, "note")} about ${notesOf || "/"}`}</h3>
-      {notesOf !== null && total > 0 && (
-        <button type="button" class="button" onClick={() => session.set({ notesOf: null })}>Show all notes ({count(total)})</button>
+    <section ref={section} tabIndex={-1}>
+      <h3>{total === 0 ? "Notes" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "note")}</h3>
+      {narrowed && total > 0 && (
+        <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>Show all notes ({count(total)})</button>
       )}
       {total === 0 ? (
         <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
@@ -104,9 +109,14 @@ function SetNotes({ session, hello }: Props) {
   );
 }
 
-/** Whether a key is an array or below it. */
-function isIn(key: string, array: string): boolean {
-  return key === array || array === "" || key.startsWith(`${array}/`);
+/** Whether a note names an array or a key below it. */
+function isAbout({ key }: Note, array: string): boolean {
+  return key !== null && (key === array || array === "" || key.startsWith(`${array}/`));
+}
+
+function titleOf(n: number, array: string | null, severity: Severity | null): string {
+  const what = counted(n, severity === null ? "note" : severity === "info" ? "note worth knowing" : severity).replace("note worth knowings", "notes worth knowing");
+  return array === null ? what : `${what} about ${array || "/"}`;
 }
 
 /** The lines of the source around a note. */

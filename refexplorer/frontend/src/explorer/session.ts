@@ -4,7 +4,7 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
-import type { Count, ExplorerWire, Hello, PathItem, Note, Row } from "../shared/wire.ts";
+import type { Count, ExplorerWire, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
 import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../maps/comparing.ts";
 import { KeyDetails } from "../key/keydetails.ts";
@@ -136,8 +136,8 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.set({ notesError: null });
     try {
       const { message } = await this.seeking.ask("notes", {});
-      const { notes, note_count } = message;
-      if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count } });
+      const { notes, note_count, severities } = message;
+      if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count, severities } });
       if (this.part === WHOLE) this.health.load();
       await this.annotate();
     } catch (error) {
@@ -333,19 +333,42 @@ export class ExplorerSession extends Store<ExplorerState> {
   }
 
   /** Lists the chunks of a state in the tree, and marks them on the map; of one array, or of all. */
-  async focusOn(state: ChunkState, array: string | null): Promise<void> {
-    const focus: Focus = { state, array };
-    this.set({ focus, notesOf: array, search: START.search, searchError: null });
+  focusOn(state: ChunkState, array: string | null): Promise<void> {
+    this.set({ notesOf: array });
     if (array !== null) this.maps.showGrid(array);
-    const { message } = await this.narrowing.ask("tree.state", focus);
+    return this.narrow({ by: "state", state, array });
+  }
+
+  /** Lists the keys that refer to a target. */
+  focusOnTarget(url: string | null): Promise<void> {
+    return this.narrow({ by: "target", url });
+  }
+
+  private async narrow(focus: Focus): Promise<void> {
+    this.set({ focus, search: START.search, searching: false, searchError: null });
+    const { message } = focus.by === "state"
+      ? await this.narrowing.ask("tree.state", { state: focus.state, array: focus.array })
+      : await this.narrowing.ask("tree.target", { url: focus.url });
     if (this.state.focus !== focus) return;
-    this.set({ searching: true, capped: false, active: 0 });
+    this.set({ searching: true, capped: false, inTargets: 0, active: 0 });
     this.rows.reset(message.total);
   }
 
-  /** Shows the notes about an array, or all of them. */
-  showNotes(array: string | null): void {
-    this.set({ notesOf: array, tab: "overview", notesShown: this.state.notesShown + 1 });
+  /** Shows the targets, or those of one array. */
+  showTargets(array: string | null): void {
+    this.maps.narrowTargets(array);
+    this.show("targets");
+  }
+
+  /** Shows the map of one target. */
+  showTarget(url: string | null): void {
+    this.maps.showTarget({ url, window: null });
+    this.show("targets");
+  }
+
+  /** Shows the notes about an array, or of a severity, or all of them. */
+  showNotes(array: string | null, severity: Severity | null = null): void {
+    this.set({ notesOf: array, severity, tab: "overview", notesShown: this.state.notesShown + 1 });
   }
 
   /** Another view of this widget opened, closed or searched the tree that they share. */

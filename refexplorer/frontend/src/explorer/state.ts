@@ -1,7 +1,7 @@
 /** What the explorer shows, in the words of its views, its search and its state. */
 
 import type { ChunkState } from "../health/health.ts";
-import type { Count, DatasetView, Hello, PathItem, Kind } from "../shared/wire.ts";
+import type { Count, DatasetView, Hello, PathItem, Kind, Severity } from "../shared/wire.ts";
 
 /** A part of the explorer, as Python's registry describes it. */
 export interface PartRecord {
@@ -21,11 +21,12 @@ export interface Search {
   kinds: Kind[];
 }
 
-/** Chunks of one state that tree and map are narrowed to; of all arrays where it names none. */
-export interface Focus {
-  state: ChunkState;
-  array: string | null;
-}
+/** What the tree lists in place of what a search would find. */
+export type Focus =
+  /** Chunks of one state; of all arrays where it names none. */
+  | { by: "state"; state: ChunkState; array: string | null }
+  /** The keys that refer to a target. */
+  | { by: "target"; url: string | null };
 
 export interface ExplorerState {
   hello: Hello | null;
@@ -39,10 +40,11 @@ export interface ExplorerState {
   active: number;
   search: Search;
   searching: boolean;
-  /** What the tree lists in place of what a search would find. */
   focus: Focus | null;
   /** The array whose notes alone are shown. */
   notesOf: string | null;
+  /** The severity that the notes are narrowed to. */
+  severity: Severity | null;
   /** Counts up whenever the notes should be scrolled to. */
   notesShown: number;
   /** Whether the tree shows nothing but what is wrong. */
@@ -77,6 +79,7 @@ export const START: ExplorerState = {
   searching: false,
   focus: null,
   notesOf: null,
+  severity: null,
   notesShown: 0,
   onlyTrouble: false,
   capped: false,

@@ -20,23 +20,19 @@ export function Files({ session }: { session: ExplorerSession }) {
   if (filesError !== null) return <section><h3>Targets</h3><Failure sentence={filesError} /></section>;
   if (files === null) return <section><h3>Targets</h3><p class="quiet">Sorting the references by their targets …</p><Waited waiting={session.maps.summing} /></section>;
   if (Number(files.total) === 0) return null;
-  const show = (url: string | null) => {
-    session.maps.showTarget({ url, window: null });
-    session.show("targets");
-  };
   const more = Number(files.lost_count) - files.lost.length;
   return (
     <section class="files">
       <h3>{counted(files.total, "target")}</h3>
       <p class="prose">
-        {where(files)} <button type="button" class="link" onClick={() => session.show("targets")}>Show the table of targets</button>
+        {where(files)} <button type="button" class="link" onClick={() => session.showTargets(null)}>Show the table of targets</button>
       </p>
       {files.lost.length > 0 && (
         <ul class="lost" aria-label="Targets that were found wanting">
           {files.lost.map(({ url, state, message }) => (
             <li key={url}>
               <span class="bad">{STATES[state]}</span>{" "}
-              <button type="button" class="link" onClick={() => show(url)}>{targetName(url)}</button>{" "}
+              <button type="button" class="link" onClick={() => session.showTarget(url)}>{targetName(url)}</button>{" "}
               <span class="quiet">{message}</span>
             </li>
           ))}

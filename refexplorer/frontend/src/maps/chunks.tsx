@@ -55,7 +55,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
             by={by}
             changes={changes && fitting(changes, grid)}
             selected={selected}
-            only={focus?.array === null || focus?.array === array ? focus.state : null}
+            only={focus?.by === "state" && [null, array].includes(focus.array) ? focus.state : null}
             select={(key) => session.run(session.reveal(key))}
             zoomTo={(spans) => redraw(deeper(grid, spans, window))}
           />

@@ -64,11 +64,13 @@ export interface MapsState {
   check: Check | null;
   /** Null until it was asked for. */
   files: TargetsSummary | null;
+  /** The array whose targets alone are listed. */
+  targetsOf: string | null;
   filesError: string | null;
 }
 
 const BLANK: MapsState = {
-  grid: undefined, gridError: null, strip: undefined, stripError: null, check: null, files: null, filesError: null,
+  grid: undefined, gridError: null, strip: undefined, stripError: null, check: null, files: null, filesError: null, targetsOf: null,
 };
 
 export class Maps extends Store<MapsState> {
@@ -92,7 +94,7 @@ export class Maps extends Store<MapsState> {
     this.grids = new Newest((wish) => this.drawGrid(wish));
     this.strips = new Newest((wish) => this.drawStrip(wish));
     this.rows = new RowWindow(
-      (start, n) => wire.request("targets.rows", { start, n }),
+      (start, n) => wire.request("targets.rows", { start, n, array: this.state.targetsOf }),
       () => this.set({}),
     );
   }
@@ -155,6 +157,13 @@ export class Maps extends Store<MapsState> {
   /** Shows the chunks of an array; null is the one of most chunks. */
   showGrid(array: string | null, axes: number[] | null = null, window: Span[] | null = null): void {
     void this.grids.ask({ array, axes, window });
+  }
+
+  /** Lists the targets of one array, or all of them. */
+  narrowTargets(array: string | null): void {
+    if (this.state.targetsOf === array) return;
+    this.set({ targetsOf: array });
+    this.rows.reset(1);
   }
 
   showTarget(wish: StripWish): void {

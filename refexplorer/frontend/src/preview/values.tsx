@@ -29,7 +29,7 @@ export function Values({ session, reading, values }: Props) {
   const [scheme, setScheme] = useState<Scheme>("viridis");
   const [limits, setLimits] = useState<[string, string]>(["", ""]);
   if (values === null) {
-    return <div class={`values ${reading.state}`}><Caption reading={reading} /><TextTable reading={reading} /></div>;
+    return <div class={`values ${reading.state}`}><Caption reading={reading} session={session} /><TextTable reading={reading} /></div>;
   }
   const whole = layout(reading, wanted);
   const drawable = mode === "heatmap" && whole.drawn.length === 1 ? "line" : mode;
@@ -42,7 +42,7 @@ export function Values({ session, reading, values }: Props) {
   const part = slice(values, reading, plan, steps);
   return (
     <div class={`values ${reading.state}`}>
-      <Caption reading={reading} />
+      <Caption reading={reading} session={session} />
       <div class="controls">
         {!single && <Modes modes={plan.drawn.length + plan.stepped.length > 1 ? MODES : LINEAR} chosen={drawable} choose={setMode} />}
         {!single && <Axes plan={plan} choose={setWanted} />}
@@ -87,7 +87,7 @@ function only(values: Float64Array, { state, times }: ReadingModel): string {
   return values.length === 1 ? text : `${counted(values.length, "value")}, none of them a number`;
 }
 
-function Caption({ reading }: { reading: ReadingModel }) {
+function Caption({ reading, session }: { reading: ReadingModel; session: ExplorerSession }) {
   const { name, units, minimum, maximum, missing, chunks, seconds, shape, dtype, times } = reading;
   const say = times ? moment : value;
   const parts = [
@@ -96,13 +96,17 @@ function Caption({ reading }: { reading: ReadingModel }) {
       ? ""
       : `${say(minimum)} to ${say(maximum)}${units && !times ? ` ${units}` : ""}`,
     missing > 0 ? `${count(missing)} missing` : "",
-    chunks.fill > 0 ? `${counted(chunks.fill, "chunk")} without a reference` : "",
     `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
   ];
   return (
     <p class="caption">
       <b>{name}</b> {parts.filter(Boolean).join(" · ")}
-      {chunks.failed > 0 && <span class="bad"> · ✕ {counted(chunks.failed, "chunk")} failed</span>}
+      {chunks.fill > 0 && (
+        <> · <button type="button" class="link" title="List the chunks of the array without a reference" onClick={() => session.run(session.focusOn("absent", reading.array))}>{counted(chunks.fill, "chunk")} without a reference</button></>
+      )}
+      {chunks.failed > 0 && (
+        <> · <button type="button" class="link bad" title="List the chunks that failed, with the cause of each" onClick={() => session.run(session.focusOn("failed", reading.array))}>✕ {counted(chunks.failed, "chunk")} failed</button></>
+      )}
     </p>
   );
 }

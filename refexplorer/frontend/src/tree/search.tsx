@@ -1,6 +1,7 @@
 /** The search field above the tree, with how it reads and which kinds it lets through. */
 
 import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { targetName } from "../maps/cells.ts";
 import { Badge } from "../shared/parts.tsx";
 import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
@@ -8,7 +9,7 @@ import type { Count, Kind } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ChunkState } from "../health/health.ts";
 import { Mark, STATE_NAMES } from "../health/healthtable.tsx";
-import { START, type Mode } from "../explorer/state.ts";
+import { START, type Focus, type Mode } from "../explorer/state.ts";
 
 const HINTS: Record<Mode, string> = {
   glob: "temp or air/*.0",
@@ -85,10 +86,7 @@ export function SearchBox({ session, kinds }: Props) {
       </div>
       {focus !== null && (
         <div class="find-line focused" role="group" aria-label="Filter">
-          <span role="status">
-            {searching ? `${counted(session.rows.total, "chunk")} ${STATE_NAMES[focus.state]}` : `Listing the chunks ${STATE_NAMES[focus.state]} …`}
-            {focus.array !== null && <> of <b>{focus.array || "/"}</b></>}
-          </span>
+          <span role="status"><Focused focus={focus} total={searching ? session.rows.total : null} /></span>
           <button type="button" class="button" onClick={() => session.find(START.search)}>Show all keys</button>
           <Waited waiting={session.narrowing} />
         </div>
@@ -111,7 +109,7 @@ function StateFilter({ session, state, name }: { session: ExplorerSession; state
   const { page } = useStore(session.health);
   const number = page?.sums[state] ?? null;
   if (number === null || Number(number) === 0) return null;
-  const pressed = focus?.state === state && focus.array === null;
+  const pressed = focus?.by === "state" && focus.state === state && focus.array === null;
   return (
     <button
       type="button"
@@ -122,6 +120,20 @@ function StateFilter({ session, state, name }: { session: ExplorerSession; state
     >
       <Mark state={state} /> {name} <span class="filter-count">{count(number)}</span>
     </button>
+  );
+}
+
+/** What the tree is narrowed to; `total` is null until it is known. */
+function Focused({ focus, total }: { focus: Focus; total: number | null }) {
+  if (focus.by === "target") {
+    return <>{total === null ? "Listing the keys" : counted(total, "key")} of <b>{targetName(focus.url)}</b></>;
+  }
+  const state = STATE_NAMES[focus.state];
+  return (
+    <>
+      {total === null ? `Listing the chunks ${state} …` : `${counted(total, "chunk")} ${state}`}
+      {focus.array !== null && <> of <b>{focus.array || "/"}</b></>}
+    </>
   );
 }
 

@@ -21,7 +21,7 @@ const REJECTED = "rejected";
 /** Stands for a row that is waited for, in the same elements. */
 const WAITING: Row = {
   path: "", name: "…", depth: 0, type: "key", kind: null, size: null, target: null, origin: null,
-  children: 0, open: false, position: 0, siblings: 0, form: null, badges: null,
+  children: 0, open: false, position: 0, siblings: 0, form: null, badges: null, cause: null,
 };
 
 export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
@@ -158,7 +158,7 @@ function TreeRow({ id, row, index, style, flat, troubled, active, selected, choo
       onDblClick={branch ? toggle : undefined}
       onContextMenu={onContextMenu}
     >
-      <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} aria-label={shown || undefined} title={[row.path, row.form].filter(Boolean).join("  ") || undefined}>
+      <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} aria-label={shown || undefined} title={[row.path, row.form, row.cause].filter(Boolean).join("  ") || undefined}>
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
           {branch ? (row.open ? "▾" : "▸") : ""}
         </span>
@@ -169,8 +169,8 @@ function TreeRow({ id, row, index, style, flat, troubled, active, selected, choo
         {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{unkinded(row)}</span>}
       </span>
       <span role="gridcell" class="number">{row.size === null ? unsized(row) : bytes(row.size)}</span>
-      <span role="gridcell" class="target" title={row.target ?? undefined}>
-        {row.target === null ? inside(row) : <Cut text={fileName(row.target)} />}
+      <span role="gridcell" class="target" title={row.cause ?? row.target ?? undefined}>
+        {row.cause !== null ? row.cause : row.target === null ? inside(row) : <Cut text={fileName(row.target)} />}
       </span>
       <span role="gridcell" class="target origin">{absent ? "" : row.origin}</span>
     </div>
@@ -191,7 +191,7 @@ function unsized(row: Row): string {
 
 function inside(row: Row): string {
   if (row.origin === ABSENT) return "no reference";
-  if (row.origin === REJECTED) return "rejected: its reference cannot be used";
+  if (row.origin === REJECTED) return row.cause ?? "rejected: its reference cannot be used";
   return row.form ?? (row.type === "key" ? "" : `${count(row.children)} inside`);
 }
 

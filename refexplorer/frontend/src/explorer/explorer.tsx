@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
+import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -12,17 +13,17 @@ import { ExplorerSession } from "./session.ts";
 import { Splitter, useShare } from "./splitter.tsx";
 import { WHOLE } from "./state.ts";
 import { Tabs } from "./tabs.tsx";
-import { followAddress } from "./whereabouts.ts";
+import { followState } from "./whereabouts.ts";
 
 export function Explorer({ host }: ViewProps) {
   const [session] = useState(() => new ExplorerSession(host));
   useEffect(() => () => session.close(), [session]);
-  useEffect(() => followAddress(host, session), [host, session]);
+  useEffect(() => followState(host, session), [host, session]);
   const { hello, failure } = useStore(session);
   if (failure !== null) return <Blank sentence={failure} retry={() => session.open()} />;
   if (hello === null) return <Blank sentence="Opening the reference set …" />;
   if (session.part !== WHOLE) return <Alone session={session} hello={hello} />;
-  return <Whole session={session} hello={hello} />;
+  return <Whole host={host} session={session} hello={hello} />;
 }
 
 interface ShownProps {
@@ -30,7 +31,7 @@ interface ShownProps {
   hello: Hello;
 }
 
-function Whole({ session, hello }: ShownProps) {
+function Whole({ host, session, hello }: ShownProps & { host: Host }) {
   const { tab, code } = useStore(session);
   const [share, setShare] = useShare();
   const tabs = Object.fromEntries(session.tabs.map(({ name, label }) => [name, label]));
@@ -49,9 +50,20 @@ function Whole({ session, hello }: ShownProps) {
       <footer class="bar foot">
         <code class="code" title={code}>{code}</code>
         <Copy text={code} label="Copy code" />
+        {isLinked(host) && <CopyLink />}
       </footer>
     </section>
   );
+}
+
+/** Whether the address leads here: not where it cannot name the set, and not in a notebook. */
+function isLinked(host: Host): boolean {
+  return host.place === "page" && new URLSearchParams(location.search).has("source");
+}
+
+function CopyLink() {
+  // The address follows what is shown, so it is read when it is asked for.
+  return <Copy text={() => location.href} label="Copy link" />;
 }
 
 /** One part in a widget of its own. */

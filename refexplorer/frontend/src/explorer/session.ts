@@ -35,6 +35,8 @@ export class ExplorerSession extends Store<ExplorerState> {
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
   picked: string | null = null;
+  /** The part of the next array that is looked at, where an address names one. */
+  askedPart: string[] | null = null;
   private keys: Promise<void> = Promise.resolve();
   /** Settles when the first rows are here: nothing else may hold them up. */
   private first = gate();
@@ -85,6 +87,14 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.details.close();
     this.comparing.close();
     this.wire.close();
+  }
+
+  /** Calls back with each change of what is shown, in any part of the explorer. */
+  watchAll(watcher: () => void): Off {
+    const offs = [this, this.maps, this.preview].map((store) => store.watch(watcher));
+    return () => {
+      for (const off of offs) off();
+    };
   }
 
   async open(): Promise<void> {
@@ -344,7 +354,8 @@ export class ExplorerSession extends Store<ExplorerState> {
     return this.narrow({ by: "target", url });
   }
 
-  private async narrow(focus: Focus): Promise<void> {
+  /** Lists something in place of what a search would find. */
+  async narrow(focus: Focus): Promise<void> {
     this.set({ focus, search: START.search, searching: false, searchError: null });
     const { message } = focus.by === "state"
       ? await this.narrowing.ask("tree.state", { state: focus.state, array: focus.array })

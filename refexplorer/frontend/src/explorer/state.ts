@@ -1,6 +1,7 @@
 /** What the explorer shows, in the words of its views, its search and its state. */
 
 import type { ChunkState } from "../health/health.ts";
+import type { By } from "../maps/cells.ts";
 import type { Count, DatasetView, Hello, PathItem, Kind, Severity } from "../shared/wire.ts";
 
 /** A part of the explorer, as Python's registry describes it. */
@@ -27,6 +28,20 @@ export type Focus =
   | { by: "state"; state: ChunkState; array: string | null }
   /** The keys that refer to a target. */
   | { by: "target"; url: string | null };
+
+/** How the values of an array are drawn. */
+export interface Picture {
+  /** The array; null for any, as long as nothing was chosen. */
+  array: string | null;
+  mode: "heatmap" | "line" | "table" | "statistics";
+  /** The dimensions that are drawn; none: the last ones. */
+  axes: number[];
+  scheme: string;
+  /** Of the colours, as they were written. */
+  limits: [string, string];
+}
+
+export const PLAIN: Picture = { array: null, mode: "heatmap", axes: [], scheme: "viridis", limits: ["", ""] };
 
 export interface ExplorerState {
   hello: Hello | null;
@@ -63,6 +78,9 @@ export interface ExplorerState {
   notesError: string | null;
   /** Where along each dimension of the values the drawn slice is. */
   steps: number[];
+  picture: Picture;
+  /** What the map of chunks is coloured by; null: as it is at first. */
+  by: By | null;
   /** Counts up whenever the active row should be scrolled to. */
   revealed: number;
 }
@@ -90,5 +108,7 @@ export const START: ExplorerState = {
   dataset: null,
   notesError: null,
   steps: [],
+  picture: PLAIN,
+  by: null,
   revealed: 0,
 };

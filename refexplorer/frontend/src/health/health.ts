@@ -8,6 +8,15 @@ import type { ExplorerOperations, ExplorerWire, HealthCounts, HealthPage } from 
 export type HealthSort = ExplorerOperations["health.rows"]["asks"]["sort"];
 export type ChunkState = keyof Omit<HealthCounts, "chunks">;
 
+/** The states, with what is said of chunks of each. */
+export const STATE_NAMES: Record<ChunkState, string> = {
+  referenced: "with a reference",
+  absent: "without a reference",
+  rejected: "rejected",
+  failed: "failed",
+  unread: "not read",
+};
+
 /** Rows that the table begins with, and how many more it shows at a time. */
 export const FEW = 12;
 const MORE = 200;

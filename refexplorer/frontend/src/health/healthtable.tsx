@@ -5,16 +5,8 @@ import { Failure, Waited } from "../shared/asking.tsx";
 import { bytes, count, counted, SEVERITY_MARKS } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Count, HealthCounts, HealthPage, HealthRow } from "../shared/wire.ts";
-import type { ChunkState, HealthSort } from "./health.ts";
+import { STATE_NAMES, type ChunkState, type HealthSort } from "./health.ts";
 
-/** The states, with what is said of chunks of each. */
-export const STATE_NAMES: Record<ChunkState, string> = {
-  referenced: "with a reference",
-  absent: "without a reference",
-  rejected: "rejected",
-  failed: "failed",
-  unread: "not read",
-};
 const TROUBLE: ChunkState[] = ["rejected", "failed"];
 
 const COLUMNS: { name: string; sort: HealthSort; title: string; class?: string }[] = [

@@ -102,6 +102,7 @@ export class Maps extends Store<MapsState> {
   /** The set is another one. */
   forget(): void {
     this.rows.reset(0);
+    this.isAsked = false;
     this.set(BLANK);
   }
 
@@ -148,6 +149,16 @@ export class Maps extends Store<MapsState> {
     }
   }
 
+  /** Whether a map of chunks was asked for. */
+  isAsked = false;
+
+  /** Whether something else is drawn than the whole of a grid in the way that it is drawn at first. */
+  isNarrowed(): boolean {
+    const { grid } = this.state;
+    if (!grid) return false;
+    return grid.window.some(([start, stop], i) => stop - start !== Number(grid.grid[i]));
+  }
+
   /** Draws the chunks of an array anew if they are shown. */
   refresh(array: string): void {
     const { grid } = this.state;
@@ -156,6 +167,7 @@ export class Maps extends Store<MapsState> {
 
   /** Shows the chunks of an array; null is the one of most chunks. */
   showGrid(array: string | null, axes: number[] | null = null, window: Span[] | null = null): void {
+    this.isAsked = true;
     void this.grids.ask({ array, axes, window });
   }
 

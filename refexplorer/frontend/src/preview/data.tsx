@@ -21,7 +21,10 @@ export function Data({ session }: { session: ExplorerSession }) {
     // A chunk that was chosen in the picture is shown there already.
     if (item.path === session.picked && job?.array === array.path) return;
     session.picked = null;
-    session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);
+    const part = session.askedPart;
+    session.askedPart = null;
+    if (part?.length === array.shape.length) session.preview.want(array.path, part);
+    else session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);
   }, [item?.path]);
   const arrays = session.part === "data" ? (hello?.arrays ?? []) : [];
   const chosen = arrays.length > 0 && (

@@ -20,6 +20,8 @@ export interface PreviewState {
   /** The part that is wanted; null until its cost is known. */
   plan: Plan | null;
   planError: string | null;
+  /** Whether the part was asked for, and is not that of a first look. */
+  isChosen: boolean;
   job: Job | null;
   /** Whether scale, offset and missing values are applied, and times read as such. */
   scale: boolean;
@@ -31,6 +33,8 @@ interface Wish {
   /** Of a chunk; null with null slices: what a first look shows. */
   index: number[] | null;
   slices: string[] | null;
+  /** Only the cost is asked again. */
+  again?: boolean;
 }
 
 export class Preview extends Store<PreviewState> {
@@ -39,7 +43,7 @@ export class Preview extends Store<PreviewState> {
   private readonly off: Off;
 
   constructor(wire: ExplorerWire) {
-    super({ plan: null, planError: null, job: null, scale: true, times: true });
+    super({ plan: null, planError: null, isChosen: false, job: null, scale: true, times: true });
     this.wire = wire;
     this.plans = new Newest((wish) => this.ask(wish));
     this.off = wire.on("progress", (message) => this.progress(message));
@@ -75,7 +79,7 @@ export class Preview extends Store<PreviewState> {
       const { message, buffers } = await asked.reply;
       const values = buffers[0] ? new Float64Array(buffers[0]) : null;
       this.finish(asked.id, { reading: message.reading, values });
-      if (message.reading.state !== "ask") void this.plans.ask({ array, index: null, slices });
+      if (message.reading.state !== "ask") void this.plans.ask({ array, index: null, slices, again: true });
     } catch (error) {
       this.finish(asked.id, { error: (error as Error).message });
     }
@@ -106,8 +110,8 @@ export class Preview extends Store<PreviewState> {
 
   private async ask(wish: Wish): Promise<void> {
     try {
-      const { plan } = await this.wire.request("slice.plan", wish);
-      this.set({ plan, planError: null });
+      const { plan } = await this.wire.request("slice.plan", { array: wish.array, index: wish.index, slices: wish.slices });
+      this.set({ plan, planError: null, isChosen: wish.slices !== null && (this.state.isChosen || !wish.again) });
       const { job } = this.state;
       const seen = job?.array === plan.array && job.reading !== null && job.reading.state !== "ask";
       const other = job?.slices.join() !== plan.slices.join();

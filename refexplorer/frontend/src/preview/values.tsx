@@ -1,13 +1,12 @@
 /** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
-import { useState } from "preact/hooks";
-
 import { count, counted, moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { Drawing } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import { SCHEMES, type Scheme } from "./plot.ts";
+import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { layout, placeOf, range, slice, type Axis, type Layout } from "./slices.ts";
 import { Statistics } from "./statistics.tsx";
@@ -23,11 +22,17 @@ interface Props {
 }
 
 export function Values({ session, reading, values }: Props) {
-  const { steps: asked } = useStore(session);
-  const [wanted, setWanted] = useState<number[]>([]);
-  const [mode, setMode] = useState<Mode>("heatmap");
-  const [scheme, setScheme] = useState<Scheme>("viridis");
-  const [limits, setLimits] = useState<[string, string]>(["", ""]);
+  const { steps: asked, picture, selection } = useStore(session);
+  const { array } = reading;
+  // That of an address names the key, which may be a chunk of the array.
+  const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
+  const { axes: wanted, mode, limits, scheme: named } = isOwn ? picture : PLAIN;
+  const scheme = (Object.hasOwn(SCHEMES, named) ? named : PLAIN.scheme) as Scheme;
+  const draw = (change: Partial<Picture>) => session.set({ picture: { ...(isOwn ? picture : PLAIN), ...change, array } });
+  const setWanted = (axes: number[]) => draw({ axes });
+  const setMode = (next: Mode) => draw({ mode: next });
+  const setScheme = (next: Scheme) => draw({ scheme: next });
+  const setLimits = (next: [string, string]) => draw({ limits: next });
   if (values === null) {
     return <div class={`values ${reading.state}`}><Caption reading={reading} session={session} /><TextTable reading={reading} /></div>;
   }

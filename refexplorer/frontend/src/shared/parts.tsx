@@ -109,10 +109,10 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
 }
 
 /** Puts a text on the clipboard and says so. */
-export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
+export function Copy({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
   const [said, say] = useState<string | null>(null);
   const copy = async () => {
-    say((await toClipboard(text)) ? "Copied" : "Select the text and copy it");
+    say((await toClipboard(typeof text === "string" ? text : text())) ? "Copied" : "Select the text and copy it");
     setTimeout(() => say(null), 1600);
   };
   return (

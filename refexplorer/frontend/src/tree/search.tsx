@@ -7,8 +7,8 @@ import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, Kind } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import type { ChunkState } from "../health/health.ts";
-import { Mark, STATE_NAMES } from "../health/healthtable.tsx";
+import { STATE_NAMES, type ChunkState } from "../health/health.ts";
+import { Mark } from "../health/healthtable.tsx";
 import { START, type Focus, type Mode } from "../explorer/state.ts";
 
 const HINTS: Record<Mode, string> = {

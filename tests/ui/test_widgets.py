@@ -122,4 +122,4 @@ def test_the_explorer_keeps_its_arrangement(explorer: Locator) -> None:
     explorer.get_by_role("separator", name="Width of the tree").press("End")
     explorer.get_by_role("tab", name="Chunks").click()
     kept = explorer.page.evaluate("JSON.parse(localStorage.getItem('refexplorer.layout'))")
-    assert kept == {"tab": "chunks", "tree": 70}
+    assert kept == {"tab": "chunks", "tree": 70, "bound": 1_000_000}

@@ -60,7 +60,8 @@ class ChunkMap:
         codes, places = np.unique(view.targets, return_inverse=True)
         places = places.reshape(view.shape) - int(-1 in codes)
         counts = self._counts(grid, view)
-        buffers = [floats(each) for each in (counts, places, view.offsets, view.sizes)]
+        columns = (counts, places, view.offsets, view.sizes, view.distinct)
+        buffers = [floats(each) for each in columns]
         go_on(report, _STEPS, _STEPS, "Drawing")
         model = self._model(grid, view, counts, codes[codes >= 0].tolist(), outside)
         self.last = model, buffers

@@ -450,7 +450,8 @@ class ShowGrid(Request, frozen=True, tag="grid.show"):
     buffers = (
         "float64 in C order: chunks of each state (states x rows x columns); then for each cell "
         "(rows x columns) the target of most chunks (place in `targets`, or -1), the least offset "
-        "(or -1), and bytes (or -1: not known, a whole file is among them)."
+        "(or -1), bytes (or -1: not known, a whole file is among them), and how many targets there "
+        "are."
     )
 
     array: str | None = None

@@ -1,6 +1,6 @@
 /** The explorer: header, tree and details side by side, code below; or one part by itself. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
@@ -8,6 +8,7 @@ import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
 import { Header } from "./header.tsx";
+import { KeyList, onShortcut } from "./keys.tsx";
 import { Keys, PARTS, type PartProps } from "./parts.tsx";
 import { ExplorerSession } from "./session.ts";
 import { Splitter, useShare } from "./splitter.tsx";
@@ -34,9 +35,17 @@ interface ShownProps {
 function Whole({ host, session, hello }: ShownProps & { host: Host }) {
   const { tab, code } = useStore(session);
   const [share, setShare] = useShare();
+  const [help, setHelp] = useState(false);
+  const section = useRef<HTMLElement>(null);
   const tabs = Object.fromEntries(session.tabs.map(({ name, label }) => [name, label]));
   return (
-    <section class="view explorer" aria-label={`Reference set ${hello.title}`}>
+    <section
+      class="view explorer"
+      aria-label={`Reference set ${hello.title}`}
+      ref={section}
+      onKeyDown={(event) => onShortcut(event, section.current!, () => setHelp(true))}
+    >
+      {help && <KeyList close={() => setHelp(false)} />}
       <Header hello={hello} session={session} />
       <div class="main" style={{ "--tree": `${share}%` }}>
         <Keys session={session} hello={hello} alone={false} />
@@ -51,6 +60,7 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
         <code class="code" title={code}>{code}</code>
         <Copy text={code} label="Copy code" />
         {isLinked(host) && <CopyLink />}
+        <button type="button" class="button" aria-label="Show the keys" title="Keys (?)" onClick={() => setHelp(true)}>?</button>
       </footer>
     </section>
   );

@@ -122,11 +122,6 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.first.open();
   }
 
-  /** Settles when the first rows are here: what takes long waits for them. */
-  get opening(): Promise<void> {
-    return this.first.opened;
-  }
-
   /** The set as xarray shows it; asked for once. */
   async describe(): Promise<void> {
     if (this.state.dataset !== null) return;

@@ -13,10 +13,13 @@ import type { TargetsSummary } from "../shared/wire.ts";
 export function Files({ session }: { session: ExplorerSession }) {
   const { files, filesError, check } = useStore(session.maps);
   const { hello } = useStore(session);
+  const { page, error } = useStore(session.health);
   const running = check?.id != null;
+  // Sorting a large set takes longer than counting its chunks, which must not wait for it.
+  const isNext = page !== null || error !== null;
   useEffect(() => {
-    if (!running) void session.opening.then(() => session.maps.sumTargets());
-  }, [session, hello?.title, running]);
+    if (isNext && !running) void session.maps.sumTargets();
+  }, [session, hello?.title, running, isNext]);
   if (filesError !== null) return <section><h3>Targets</h3><Failure sentence={filesError} /></section>;
   if (files === null) return <section><h3>Targets</h3><p class="quiet">Sorting the references by their targets …</p><Waited waiting={session.maps.summing} /></section>;
   if (Number(files.total) === 0) return null;

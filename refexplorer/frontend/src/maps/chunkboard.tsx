@@ -22,6 +22,8 @@ const LARGEST_CELL = 34;
 const heightFor = (width: number) => Math.min(340, Math.max(160, width * 0.42));
 /** From this size on, px, a cell has a gap to the next, and a letter. */
 const GAPPED = 8;
+/** A square cell is no smaller, px. */
+const POINTED = 6;
 const LETTERED = 13;
 
 interface Props {
@@ -111,8 +113,11 @@ function frameOf(picture: GridPicture, width: number): PlotOptions {
   const [rows, columns] = [side(picture, 0), side(picture, 1)];
   const marginLeft = 34 + 7 * count(rows.stop).length;
   const room = width - marginLeft - MARGINS.marginRight;
-  const across = Math.min(LARGEST_CELL, room / picture.columns) * picture.columns;
-  const down = Math.min(LARGEST_CELL, heightFor(width) / picture.rows) * picture.rows;
+  const [widest, highest] = [room / picture.columns, heightFor(width) / picture.rows];
+  // Square as long as a square can be pointed at.
+  const edge = Math.min(LARGEST_CELL, widest, highest);
+  const [wide, high] = edge >= POINTED ? [edge, edge] : [Math.min(LARGEST_CELL, widest), Math.min(LARGEST_CELL, highest)];
+  const [across, down] = [wide * picture.columns, high * picture.rows];
   return {
     ...MARGINS,
     marginLeft,

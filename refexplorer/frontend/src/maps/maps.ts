@@ -19,6 +19,8 @@ export interface GridPicture extends Omit<Grid, "window" | "steps"> {
   target: Float64Array;
   offset: Float64Array;
   size: Float64Array;
+  /** How many targets each cell has. */
+  distinct: Float64Array;
 }
 
 /** A check of all targets: running, or what it found. */
@@ -186,8 +188,8 @@ export class Maps extends Store<MapsState> {
   private async drawGrid(wish: GridWish): Promise<void> {
     try {
       const { message, buffers } = await this.counting.ask("grid.show", wish);
-      const [perState, target, offset, size] = buffers.map((buffer) => new Float64Array(buffer));
-      const grid = message.map && { ...drawable(message.map), perState: perState!, target: target!, offset: offset!, size: size! };
+      const [perState, target, offset, size, distinct] = buffers.map((buffer) => new Float64Array(buffer));
+      const grid = message.map && { ...drawable(message.map), perState: perState!, target: target!, offset: offset!, size: size!, distinct: distinct! };
       this.set({ grid, gridError: null });
     } catch (error) {
       this.set({ gridError: (error as Error).message });

@@ -92,6 +92,13 @@ function only(values: Float64Array, { state, times }: ReadingModel): string {
   return values.length === 1 ? text : `${counted(values.length, "value")}, none of them a number`;
 }
 
+/** Of a boolean array, half of what there is to say may be its fill value. */
+const FALSE_IS_MISSING = ": NaN stands for the fill value, as in xarray; without “scale and offset” it is shown as it is";
+
+function isBoolean(dtype: string): boolean {
+  return dtype === "bool" || dtype.endsWith("b1");
+}
+
 function Caption({ reading, session }: { reading: ReadingModel; session: ExplorerSession }) {
   const { name, units, minimum, maximum, missing, chunks, seconds, shape, dtype, times } = reading;
   const say = times ? moment : value;
@@ -100,7 +107,7 @@ function Caption({ reading, session }: { reading: ReadingModel; session: Explore
     minimum === null || maximum === null
       ? ""
       : `${say(minimum)} to ${say(maximum)}${units && !times ? ` ${units}` : ""}`,
-    missing > 0 ? `${count(missing)} missing` : "",
+    missing > 0 ? `${count(missing)} missing${isBoolean(dtype) ? FALSE_IS_MISSING : ""}` : "",
     `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
   ];
   return (

@@ -10,6 +10,7 @@ import { useStore } from "../shared/store.ts";
 import type { Row } from "../shared/wire.ts";
 import { Badges } from "./badges.tsx";
 import { CopyMenu, copyKey, type Place } from "./copymenu.tsx";
+import { SHORTCUTS } from "../explorer/keys.tsx";
 import { isTroubled } from "./search.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
 
@@ -236,7 +237,7 @@ function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null 
     };
     const action = actions[event.key];
     if (action) session.queue(action);
-    else if (event.key.length === 1) type(event.key);
+    else if (event.key.length === 1 && !SHORTCUTS.has(event.key)) type(event.key);
     else return;
     event.preventDefault();
     event.stopPropagation();

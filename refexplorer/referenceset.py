@@ -85,6 +85,8 @@ class ReferenceSet(Mapping[str, Reference]):
         Options for fsspec that it was opened with.
     audited
         What the last `audit` found, or None; the maps of the set show it.
+    verified
+        What the last `verify` found, or None; the explorer counts it by array.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class ReferenceSet(Mapping[str, Reference]):
         self.trusted = trusted
         self.storage_options = dict(storage_options or {})
         self.audited: Audit | None = None
+        self.verified: Verification | None = None
         self._internals = Internals(contents)
         self._opened = contents.opened
 
@@ -563,7 +566,9 @@ class ReferenceSet(Mapping[str, Reference]):
         options = self._options(storage_options)
         terms = VerifyTerms(self.source.location, tuple(allow), self.limits, options, self._base)
         manner = VerifyManner(values, scheduler, workers, results, resume, watch)
-        return verify(self.source.name, self._opened, self._internals.findings, terms, manner)
+        found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)
+        self.verified = found
+        return found
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

@@ -17,6 +17,7 @@ import numpy as np
 
 from refexplorer.data.audit.plan.states import DECODED, LOST, STATES
 from refexplorer.data.decode.chunk_arithmetic import Index
+from refexplorer.data.verify.results import DIFFERS, SAME
 from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
 from refexplorer.refset.queries.array_states import ArrayStates
 from refexplorer.refset.queries.internals import internals
@@ -60,6 +61,8 @@ class HealthColumns:
         Chunks that were tried: those that could not be fetched or decoded, and the others.
     errors, warnings
         Notes that name the array or a key of it; None as long as those of the set are not known.
+    differing
+        Chunks whose reference or values differ from their file; None where none was compared.
     noted
         The keys that an error or a warning names, each with the worse of them.
     """
@@ -69,6 +72,7 @@ class HealthColumns:
     read: tuple[int, ...]
     errors: tuple[int, ...] | None
     warnings: tuple[int, ...] | None
+    differing: tuple[int | None, ...]
     noted: Mapping[str, Severity]
 
     def unread(self, place: int) -> int | None:
@@ -125,7 +129,7 @@ class ChunkHealth:
     def columns(self) -> HealthColumns:
         """Return the state of all arrays; their chunks are counted when first asked for."""
         is_linted = known(self._refs) is not None
-        now = (self._log.version, self._refs.audited, is_linted)
+        now = (self._log.version, self._refs.audited, self._refs.verified, is_linted)
         if self._made is None or self._made[0] != now:
             self._outcomes = {}
             self._made = now, self._make()
@@ -145,8 +149,18 @@ class ChunkHealth:
             outcomes = self.outcomes(states.arrays[place])
             failed[place], read[place] = len(outcomes.failed), len(outcomes.read)
         errors, warnings = self._noted(states)
-        noted = self._noted_keys()
-        return HealthColumns(states, tuple(failed), tuple(read), errors, warnings, noted)
+        noted, differing = self._noted_keys(), self._differing(states)
+        return HealthColumns(states, tuple(failed), tuple(read), errors, warnings, differing, noted)
+
+    def _differing(self, states: ArrayStates) -> tuple[int | None, ...]:
+        """Count the chunks of each array that differ from their files, as the last `verify` did."""
+        found: list[int | None] = [None] * len(states.arrays)
+        verified = self._refs.verified
+        for each in () if verified is None else verified.counts.arrays:
+            compared = each.states.get(SAME, 0) + each.states.get(DIFFERS, 0)
+            if each.path in states.places and compared:
+                found[states.places[each.path]] = each.states.get(DIFFERS, 0)
+        return tuple(found)
 
     def _noted_keys(self) -> dict[str, Severity]:
         # errors come first among them

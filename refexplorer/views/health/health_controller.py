@@ -58,7 +58,7 @@ def _trouble(columns: HealthColumns, place: int) -> tuple[int, ...]:
     """Say how much is wrong with an array: what is surely wrong counts before what may be."""
     counts = columns.states.counts[place]
     errors, warnings = (0 if each is None else each[place] for each in _noted(columns))
-    lost = columns.failed[place] + (counts.rejected or 0)
+    lost = columns.failed[place] + (counts.rejected or 0) + (columns.differing[place] or 0)
     return lost, errors, warnings, counts.absent or 0
 
 
@@ -90,15 +90,19 @@ def _row(columns: HealthColumns, place: int) -> HealthRow:
 
 def _counts(columns: HealthColumns, place: int) -> HealthCounts:
     failed, read = columns.failed[place], columns.read[place]
-    return _told(columns.states.counts[place], failed, read, columns.unread(place))
+    unread, differing = columns.unread(place), columns.differing[place]
+    return _told(columns.states.counts[place], failed, read, unread, differing)
 
 
-def _told(counts: StateCounts, failed: int, read: int, unread: int | None) -> HealthCounts:
-    return HealthCounts(*counts, failed if failed + read else None, unread)
+def _told(
+    counts: StateCounts, failed: int, read: int, unread: int | None, differing: int | None
+) -> HealthCounts:
+    return HealthCounts(*counts, failed if failed + read else None, unread, differing)
 
 
 def total_of(columns: HealthColumns) -> HealthCounts:
-    """Return the sums over all arrays."""
+    """Return the sums over all arrays; of differing chunks over those that were compared."""
     total, failed, read = columns.states.total, sum(columns.failed), sum(columns.read)
     unread = None if total.referenced is None else max(total.referenced - failed - read, 0)
-    return _told(total, failed, read, unread)
+    compared = [each for each in columns.differing if each is not None]
+    return _told(total, failed, read, unread, sum(compared) if compared else None)

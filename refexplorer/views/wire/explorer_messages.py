@@ -346,7 +346,16 @@ class Describe(Request, frozen=True, tag="overview"):
 
 
 HealthSort = Literal[
-    "trouble", "path", "bytes", "chunks", "referenced", "absent", "rejected", "failed", "unread"
+    "trouble",
+    "path",
+    "bytes",
+    "chunks",
+    "referenced",
+    "absent",
+    "rejected",
+    "failed",
+    "unread",
+    "differing",
 ]
 """What the health table is sorted by: all that is wrong together, or one of its columns."""
 

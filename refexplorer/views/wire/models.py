@@ -112,6 +112,8 @@ class HealthCounts(Struct, frozen=True):
         Of those that were tried in this session or in the last audit; null if none was.
     unread
         With a reference that was not tried.
+    differing
+        Of those that the last verification compared with their files; null if it compared none.
     """
 
     chunks: Count
@@ -120,6 +122,7 @@ class HealthCounts(Struct, frozen=True):
     rejected: Count | None
     failed: Count | None
     unread: Count | None
+    differing: Count | None
 
 
 class HealthRow(Struct, frozen=True):

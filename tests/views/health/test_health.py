@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,7 @@ def test_what_was_read_is_told_from_what_was_not(broken: Host) -> None:
     row = next(row for row in table(broken)["rows"] if row["path"] == "sst")
     assert row["counts"] == {
         "chunks": 18, "referenced": 13, "absent": 1, "rejected": 4, "failed": 1, "unread": 11,
+        "differing": None,
     }  # fmt: skip
     assert listed(broken, "failed", "sst") == ["sst/3.0.0"]
     assert "sst/0.0.0" not in listed(broken, "unread", "sst")
@@ -109,6 +112,27 @@ def test_the_last_audit_counts_and_what_may_not_be_read_is_not_failed(demo: Path
     away.audit()
     counts = table(Host(away))["rows"][0]["counts"]
     assert (counts["failed"], counts["unread"], counts["absent"]) == (None, 1, 1)
+
+
+def test_what_differs_from_a_file_is_told_once_it_was_compared(demo: Path, tmp_path: Path) -> None:
+    for file in demo.glob("*.nc"):
+        shutil.copy(file, tmp_path)
+    document = json.loads((demo / "sst.v0.json").read_text())
+    references = document.get("refs", document)
+    references["wind/3.0.0"][1] += 8
+    (tmp_path / "set.json").write_text(json.dumps(document))
+    refs = rx.open_references(tmp_path / "set.json")
+    host = Host(refs)
+    before = table(host)
+    assert {row["counts"]["differing"] for row in before["rows"]} == {None}
+    assert before["sums"]["differing"] is None
+    refs.verify()
+    counts = {row["path"]: row["counts"]["differing"] for row in table(host)["rows"]}
+    assert counts["wind"] == 1
+    assert counts["sst"] == 0
+    assert counts["land"] is None  # its file says nothing of itself
+    assert table(host)["sums"]["differing"] == 1
+    assert next(row["path"] for row in table(host)["rows"]) == "wind"
 
 
 def test_what_is_wrong_comes_first_and_what_is_unknown_last() -> None:

@@ -6,7 +6,8 @@ import { Waiting } from "../shared/waiting.ts";
 import type { ExplorerOperations, ExplorerWire, HealthCounts, HealthPage } from "../shared/wire.ts";
 
 export type HealthSort = ExplorerOperations["health.rows"]["asks"]["sort"];
-export type ChunkState = keyof Omit<HealthCounts, "chunks">;
+/** Those of which the chunks can be listed. */
+export type ChunkState = keyof Omit<HealthCounts, "chunks" | "differing">;
 
 /** The states, with what is said of chunks of each. */
 export const STATE_NAMES: Record<ChunkState, string> = {

@@ -20,6 +20,11 @@ const COLUMNS: { name: string; sort: HealthSort; title: string; class?: string }
   { name: "Not read", sort: "unread", title: "Chunks with a reference that nobody has read here yet" },
 ];
 
+/** Only there once something was compared: `refs.verify()` does it. */
+const DIFFERING = {
+  name: "Differs from file", sort: "differing", title: "Chunks that are not what their file says, of those that were compared",
+} as const;
+
 export function HealthTable({ session }: { session: ExplorerSession }) {
   const { page, error, sort, descending } = useStore(session.health);
   if (error !== null) return <section><h3>Arrays</h3><Failure sentence={error} /></section>;
@@ -27,6 +32,7 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
     return <section><h3>Arrays</h3><p class="quiet">Counting the chunks …</p><Waited waiting={session.health.counting} /></section>;
   }
   if (Number(page.total) === 0) return null;
+  const compared = page.sums.differing !== null;
   const more = Number(page.total) - page.rows.length;
   return (
     <section class="health">
@@ -39,11 +45,12 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
               {COLUMNS.map((column) => (
                 <Head key={column.sort} {...column} sorted={sort === column.sort ? descending : null} sortBy={() => session.health.sortBy(column.sort)} />
               ))}
+              {compared && <Head {...DIFFERING} sorted={sort === DIFFERING.sort ? descending : null} sortBy={() => session.health.sortBy(DIFFERING.sort)} />}
               <th scope="col" class="start"><button type="button" title="What is surely wrong first" onClick={() => session.health.sortBy("trouble")}>Notes</button></th>
             </tr>
           </thead>
           <tbody>
-            {page.rows.map((row) => <ArrayRow key={row.path} row={row} session={session} />)}
+            {page.rows.map((row) => <ArrayRow key={row.path} row={row} session={session} compared={compared} />)}
           </tbody>
         </table>
       </div>
@@ -101,7 +108,7 @@ export function Mark({ state }: { state: ChunkState }) {
   return <span class="severity error" aria-hidden="true">{SEVERITY_MARKS.error}</span>;
 }
 
-function ArrayRow({ row, session }: { row: HealthRow; session: ExplorerSession }) {
+function ArrayRow({ row, session, compared }: { row: HealthRow; session: ExplorerSession; compared: boolean }) {
   const { counts, path } = row;
   const by = (lengths: Count[]) => lengths.map(count).join(" × ") || "scalar";
   const number = (state: ChunkState) => <Number_ state={state} counts={counts} name={path || "/"} go={() => session.run(session.focusOn(state, path))} />;
@@ -118,6 +125,11 @@ function ArrayRow({ row, session }: { row: HealthRow; session: ExplorerSession }
       <td class="number">{number("rejected")}</td>
       <td class="number">{counts.failed === null ? <span class="quiet">not read</span> : number("failed")}</td>
       <td class="number">{number("unread")}</td>
+      {compared && (
+        <td class={Number(counts.differing) > 0 ? "number bad" : "number quiet"}>
+          {counts.differing === null ? "not compared" : count(counts.differing)}
+        </td>
+      )}
       <td class="start"><NoteCounts row={row} show={() => session.showNotes(path)} /></td>
     </tr>
   );

@@ -85,6 +85,8 @@ class ReferenceSet(Mapping[str, Reference]):
         Options for fsspec that it was opened with.
     audited
         What the last `audit` found, or None; the maps of the set show it.
+    verified
+        What the last `verify` found, or None; the explorer counts it by array.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class ReferenceSet(Mapping[str, Reference]):
         self.trusted = trusted
         self.storage_options = dict(storage_options or {})
         self.audited: Audit | None = None
+        self.verified: Verification | None = None
         self._internals = Internals(contents)
         self._opened = contents.opened
 
@@ -240,6 +243,7 @@ class ReferenceSet(Mapping[str, Reference]):
         *,
         mode: str = "glob",
         kind: Kind | str | Iterable[Kind | str] | None = None,
+        targets: bool = False,
     ) -> Iterator[str]:
         """Yield the keys that match, lazily, in the order of the set.
 
@@ -251,6 +255,8 @@ class ReferenceSet(Mapping[str, Reference]):
             ``"glob"``, ``"regex"`` or ``"substring"``.
         kind
             One kind or several; None stands for all.
+        targets
+            Yield after them the keys whose target matches; generated keys are not among these.
 
         Raises
         ------
@@ -265,7 +271,7 @@ class ReferenceSet(Mapping[str, Reference]):
             raise RefexplorerError(
                 "The pattern contains an unpaired surrogate, which no key contains."
             )
-        return self._internals.search.find(pattern, mode, _kinds(kind))
+        return self._internals.search.find(pattern, mode, _kinds(kind), targets)
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set.
@@ -560,7 +566,9 @@ class ReferenceSet(Mapping[str, Reference]):
         options = self._options(storage_options)
         terms = VerifyTerms(self.source.location, tuple(allow), self.limits, options, self._base)
         manner = VerifyManner(values, scheduler, workers, results, resume, watch)
-        return verify(self.source.name, self._opened, self._internals.findings, terms, manner)
+        found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)
+        self.verified = found
+        return found
 
     def filesystem(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None

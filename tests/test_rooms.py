@@ -77,7 +77,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     ),
     "views": (
         {"wire"},
-        {"maps", "preview", "text"},
+        {"health", "maps", "preview", "text"},
         {"editor"},
         {"exercises", "key", "overview"},
         {"tree"},

@@ -21,12 +21,34 @@ class Address(NamedTuple):
         The key or path that is chosen.
     slice
         Steps along the dimensions of the values that are drawn, such as ``"1,0,0"``.
+    part, mode, axes, colours, limits, raw
+        Of the values: the part of the array, how and along which dimensions it is drawn, with which
+        colours between which numbers, and what of the CF conventions is not applied.
+    find, syntax, kinds, list, only, notes
+        Of the tree and the notes: the search, what is listed in its place, what they are narrowed
+        to.
+    by, map
+        Of the map of chunks: what colours it, and its window.
     """
 
     source: str = ""
     view: str = ""
     key: str = ""
     slice: str = ""
+    part: str = ""
+    mode: str = ""
+    axes: str = ""
+    colours: str = ""
+    limits: str = ""
+    raw: str = ""
+    find: str = ""
+    syntax: str = ""
+    kinds: str = ""
+    list: str = ""
+    only: str = ""
+    notes: str = ""
+    by: str = ""
+    map: str = ""
 
     @classmethod
     def read(cls, query: str) -> Address:

@@ -56,6 +56,8 @@ def _dataset_html(refs: ReferenceSet) -> str:
         raise RefexplorerError(f"The {len(arrays):,} arrays of the set are too many for one page.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is odd about the set is among its notes
-        dataset = refs.to_xarray(create_default_indexes=False, decode_times=False)
+        has_groups = any("/" in path for path in arrays)
+        open_metadata = refs.to_datatree if has_groups else refs.to_xarray
+        dataset = open_metadata(create_default_indexes=False, decode_times=False)
         html: str = dataset._repr_html_()
     return html

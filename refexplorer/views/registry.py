@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.health.health_controller import HealthTable
 from refexplorer.views.key.key_details import KeyDetails
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.map_changes import Comparison
@@ -83,7 +84,8 @@ EXPLORER = "explorer"
 """The part that is all of them."""
 PARTS: list[ExplorerPart] = [
     ExplorerPart(
-        "overview", "Overview", "Overview", (Overview,), (snapshot.notes_section,), alone=False
+        "overview", "Overview", "Overview",
+        (HealthTable, Overview), (snapshot.health_section, snapshot.notes_section), alone=False,
     ),
     ExplorerPart("tree", "Keys", "Keys", (TreeController,), (snapshot.tree_section,), tab=False),
     ExplorerPart("key", "Key", "One key", (KeyDetails,), (snapshot.key_section,)),

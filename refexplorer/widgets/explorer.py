@@ -157,8 +157,17 @@ class ReferencesWidget(SnapshotWidget):
 class Explorer(ReferencesWidget):
     """Browse a reference set: its keys as a tree, each key's reference, and its data.
 
-    Parameters, traits and errors are those of `ReferencesWidget`, as of all its parts.
+    Parameters, other traits and errors are those of `ReferencesWidget`, as of all its parts.
+
+    Attributes
+    ----------
+    state
+        What is shown, as texts by name: ``{"view": "data", "key": "sst", "slice": "1,0,0"}``.
+        Setting it shows that again. The names are those of an address of the page, and what is as
+        it is at first is left out.
     """
+
+    state = traitlets.Dict(value_trait=traitlets.Unicode()).tag(sync=True)
 
 
 class KeyTree(ReferencesWidget, part="tree"):

@@ -28,14 +28,14 @@ main()
 def test_start_screen_offers_every_set(panel_page: PanelPage, page: Page) -> None:
     page.goto(panel_page.url)
     for title in demo.sets():
-        expect(page.get_by_role("button", name=title)).to_be_visible()
+        expect(page.get_by_role("link", name=title)).to_be_visible()
 
 
 def test_from_one_set_to_another(panel_page: PanelPage, page: Page) -> None:
     open_on_page(page, panel_page.url, "Ten mistakes")
     expect(page.get_by_role("region", name="Reference set broken.json")).to_be_visible()
     page.get_by_role("button", name="Open another set").click()
-    page.get_by_role("button", name="The same as parquet").click()
+    page.get_by_role("link", name="The same as parquet").click()
     expect(page.get_by_role("region", name="Reference set sst.parq")).to_be_visible()
 
 
@@ -72,7 +72,7 @@ def test_the_views_stay_in_their_places_when_a_set_opens(panel_page: PanelPage, 
     editor = page.get_by_role("button", name="Template editor", exact=True)
     expect(page.get_by_role("button", name="Explorer", exact=True)).to_be_disabled()
     before = editor.bounding_box()
-    page.get_by_role("button", name="The same with templates").click()
+    page.get_by_role("link", name="The same with templates").click()
     expect(page.get_by_role("button", name="Explorer", exact=True)).to_be_enabled()
     assert editor.bounding_box() == before
     editor.click()

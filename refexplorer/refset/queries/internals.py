@@ -7,6 +7,7 @@ from typing import Protocol
 
 from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.queries.array_states import ArrayStates, array_states
 from refexplorer.refset.search.key_search import KeySearch
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.refset.targets.example_urls import example_urls
@@ -43,6 +44,11 @@ class Internals:
     def search(self) -> KeySearch:
         """The keys as text to search in."""
         return KeySearch(self.opened)
+
+    @cached_property
+    def array_states(self) -> ArrayStates:
+        """The chunks of each array by state."""
+        return array_states(self.opened)
 
     @cached_property
     def target_index(self) -> TargetIndex:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from refexplorer.errors import LimitError
+from refexplorer.formats.buffers.arrow import number_column
 from refexplorer.refset.columns.reference_columns import KINDS
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.opened.opened_set import OpenedSet
@@ -44,7 +45,9 @@ class KeySearch:
             elif isinstance(part, Generated):
                 self._parts.append(part)
 
-    def find(self, text: str, mode: str, kinds: Collection[Kind] = ()) -> Iterator[str]:
+    def find(
+        self, text: str, mode: str, kinds: Collection[Kind] = (), targets: bool = False
+    ) -> Iterator[str]:
         """Yield the keys that match, in the order of the set.
 
         Parameters
@@ -55,6 +58,10 @@ class KeySearch:
             One of `refexplorer.refset.search.pattern_matching.MODES`.
         kinds
             Which kinds to look at; none stands for all.
+
+        targets
+            Yield after them the keys of references to targets that match; generated ones are not
+            among these.
 
         Raises
         ------
@@ -77,11 +84,28 @@ class KeySearch:
                 for rows in part.matching(matcher if text or mode == "glob" else None, codes):
                     for start in range(0, len(rows), _AT_ONCE):
                         yield from part.segment.keys_at(rows[start : start + _AT_ONCE]).to_pylist()
+        if targets and text:
+            yield from self._find_in_targets(matcher, codes)
         if unfinished:
             raise LimitError(
                 f"Only the first {SEARCHED_KEYS:,} of the {unfinished[0].count:,} keys of "
                 f"{unfinished[0].origin} were searched."
             )
+
+    def _find_in_targets(self, matcher: Matcher, codes: list[int]) -> Iterator[str]:
+        """Yield the keys that do not match, but whose target does."""
+        for part in self._parts:
+            if isinstance(part, Generated):
+                continue
+            columns = part.segment.columns
+            is_found = np.isin(columns.targets, matcher.urls_of(columns))
+            if codes:
+                is_found &= np.isin(columns.kinds, codes)
+            rows = np.flatnonzero(is_found)
+            for start in range(0, len(rows), _AT_ONCE):
+                keys = part.segment.keys_at(rows[start : start + _AT_ONCE])
+                others = np.flatnonzero(~matcher.matches(keys))
+                yield from keys.take(number_column(others)).to_pylist()
 
 
 def _may_be_of(part: Generated, codes: list[int]) -> bool:

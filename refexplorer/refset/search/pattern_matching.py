@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.arrow import flags_of, text_column
+from refexplorer.refset.columns.reference_columns import Columns
 from refexplorer.refset.search.literals import GLOB_MARKS, literals_of
 
 MODES = ("glob", "regex", "substring")
@@ -75,6 +76,13 @@ class Matcher:
     def may_match(self, lines: pa.Array) -> np.ndarray:
         """Say which texts may have a line that matches, shape ``(n,)`` bool; no other one has."""
         return flags_of(pc.match_substring_regex(lines, self._per_line))
+
+    def urls_of(self, columns: Columns) -> np.ndarray:
+        """Return the positions of the URLs of some references that match, ascending."""
+        positions = columns.urls_matching(self._pattern)
+        urls = [url or "" for url in columns.urls_at(positions)]
+        found: np.ndarray = positions[self.matches(text_column(urls))]
+        return found
 
     def _check(self, text: str) -> None:
         try:

@@ -68,6 +68,32 @@ class TargetIndex:
         """Return some targets, in the order in which the set first names them."""
         return [self.layout(url).summary() for url in self._urls[start:stop]]
 
+    def targets_at(self, codes: np.ndarray) -> list[TargetSummary]:
+        """Return targets by their places among all of them."""
+        return [self.layout(self._urls[code]).summary() for code in codes.tolist()]
+
+    def codes_of(self, array: str) -> np.ndarray:
+        """Return the places of the targets of an array, ascending.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        """
+        return np.unique(self._rows.codes[self._rows.arrays == self._places[array]])
+
+    def located(self, url: str | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the references to a target as `keys` takes them, by offset.
+
+        Raises
+        ------
+        KeyError
+            If no reference names it.
+        """
+        code = self._codes[url]
+        rows = slice(self._starts[code], self._starts[code + 1])
+        return self._rows.parts[rows], self._rows.rows[rows]
+
     def layout(self, url: str | None) -> TargetLayout:
         """Return the layout of a target.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,6 +11,8 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.markup import counted
+from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.references import Kind
 from refexplorer.views.key.absent import absent_item
 from refexplorer.views.key.inspector import item
@@ -38,6 +41,7 @@ from refexplorer.views.wire.explorer_messages import (
     Hello,
     KeyShown,
     KindCounts,
+    NoteCounts,
     Notes,
     SeekNotes,
     SetFacts,
@@ -161,15 +165,22 @@ class ExplorerController:
                 summary.targets,
                 summary.bytes,
                 KindCounts(**{kind: summary.kinds.get(kind, 0) for kind in Kind}),
+                len(refs.templates),
+                _generated(refs),
             ),
             None if found is None else found.notes,
             None if found is None else found.note_count,
+            None if found is None else found.severities,
             self.code,
             tuple(refs.arrays()[:ARRAYS_LISTED]),
         )
 
     def _noted(self) -> Notes:
-        return Notes(notes(self.references), len(self.references.diagnostics))
+        counts = Counter[str]()
+        for diagnostic in self.references.diagnostics:
+            counts[diagnostic.severity] += diagnostic.count
+        severities = NoteCounts(counts["error"], counts["warning"], counts["info"])
+        return Notes(notes(self.references), len(self.references.diagnostics), severities)
 
     def _notes(self, request: SeekNotes) -> None:
         def seek(report: Report) -> JobAnswer:
@@ -196,3 +207,9 @@ class ExplorerController:
     def _allow(self, request: AllowPlace) -> Allowed:
         self.policy.grant(request.grant)
         return Allowed(tuple(self.policy.granted))
+
+
+def _generated(refs: ReferenceSet) -> int:
+    """Count the keys that gen items make."""
+    parts = internals(refs).opened.segments
+    return sum(part.count for part in parts if isinstance(part, Generated))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.data.access.policy import AccessPolicy
@@ -20,57 +19,10 @@ from refexplorer.views.wire.notes import note
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
-LISTED_CHUNKS = 1_000_000
-"""Of arrays with more chunks the absent ones are not listed."""
 ORIGIN = "absent"
 """The origin in the row of an absent chunk."""
 REJECTED = "rejected"
 """What a rejected key has in its place."""
-
-
-class AbsentChunks:
-    """The absent chunks of each array, found when they are first asked for."""
-
-    def __init__(self, refs: ReferenceSet) -> None:
-        self._refs = refs
-        self._numbers: dict[str, np.ndarray] = {}
-
-    def count(self, path: str) -> int:
-        """Return how many chunks of an array are absent; 0 for all that is no array."""
-        return len(self._of(path))
-
-    def keys(self, path: str, start: int, stop: int) -> list[str]:
-        """Return the keys of some absent chunks of an array, by their place among them."""
-        array = self._refs.array(path)
-        numbers = self._of(path)[start:stop].tolist()
-        return [array.chunk_key(array.index_at(number)) for number in numbers]
-
-    def place(self, key: str) -> tuple[str, int] | None:
-        """Return the array of an absent chunk, and its place among the absent ones."""
-        owner = self._refs.array_of(key)
-        if owner is None or self._refs.get(key) is not None:
-            return None
-        array, index = self._refs.array(owner[0]), owner[1]
-        if not array.contains(index):
-            return None
-        numbers, number = self._of(array.path), array.chunk_number(index)
-        at = int(np.searchsorted(numbers, number))
-        return (array.path, at) if at < len(numbers) and numbers[at] == number else None
-
-    def _of(self, path: str) -> np.ndarray:
-        """Return the numbers of the absent chunks, C order."""
-        if path not in self._numbers:
-            self._numbers[path] = self._find(path)
-        return self._numbers[path]
-
-    def _find(self, path: str) -> np.ndarray:
-        none = np.empty(0, np.int64)
-        if path not in self._refs.arrays():
-            return none
-        if not 0 < self._refs.array(path).chunk_count <= LISTED_CHUNKS:
-            return none
-        grid = self._refs.chunk_grid(path)
-        return np.flatnonzero(grid.states == 0) if grid.complete else none
 
 
 def origin_of(refs: ReferenceSet, key: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data.audit.plan.states import DECODED
+from refexplorer.data.audit.plan.states import LOST
 from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
@@ -60,7 +60,8 @@ class ChunkMap:
         codes, places = np.unique(view.targets, return_inverse=True)
         places = places.reshape(view.shape) - int(-1 in codes)
         counts = self._counts(grid, view)
-        buffers = [floats(each) for each in (counts, places, view.offsets, view.sizes)]
+        columns = (counts, places, view.offsets, view.sizes, view.distinct)
+        buffers = [floats(each) for each in columns]
         go_on(report, _STEPS, _STEPS, "Drawing")
         model = self._model(grid, view, counts, codes[codes >= 0].tolist(), outside)
         self.last = model, buffers
@@ -84,7 +85,7 @@ class ChunkMap:
         audited = self._audited(grid)
         counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
         if audited is not None:
-            bad = grid.chunks.select(audited[tuple(grid.chunks.indices.T)] > DECODED)
+            bad = grid.chunks.select(np.isin(audited[tuple(grid.chunks.indices.T)], LOST))
             failed = reduce(bad, view.sides, view.window, len(STATES)).counts
             counts[:-1] -= failed
             counts[-1] += failed.sum(axis=0)
@@ -102,7 +103,7 @@ class ChunkMap:
         failed = self._failure_log.failed(grid.array.path)
         known = {tuple(index) for index in grid.left_out.indices.tolist()} if failed else set()
         for index in failed:
-            if index in known or (audited is not None and audited[index] > DECODED):
+            if index in known or (audited is not None and audited[index] in LOST):
                 continue
             reference = self._refs.get(grid.array.chunk_key(index))
             state = STATES.index("absent" if reference is None else reference.kind)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import pyarrow.compute as pc
 from msgspec import UNSET
 
 from refexplorer.data.check.check_results import TargetCheck
 from refexplorer.data.check.checking import check_targets
 from refexplorer.data.check.journal import Journal
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.buffers.arrow import numbers_of, text_column
 from refexplorer.markup import counted
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.targets.layout import TargetLayout, TargetRange, TargetSummary
@@ -20,13 +23,15 @@ from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import (
     CheckTargets,
     ShowTarget,
+    SumTargets,
     TargetPage,
     TargetReply,
     TargetRows,
     TargetsChecked,
+    TargetsSummary,
 )
 from refexplorer.views.wire.jobs import Report, go_on, unheard
-from refexplorer.views.wire.map_models import Layout, MapArray, MapRange, TargetRow
+from refexplorer.views.wire.map_models import Layout, MapArray, MapRange, TargetPlace, TargetRow
 
 if TYPE_CHECKING:
     from refexplorer.data.audit.report.audit_report import Audit
@@ -38,6 +43,10 @@ RANGES_SHOWN = 400
 WHOLE_KEYS_SHOWN = 20
 _ARRAYS_NAMED = 4
 _GRANTS_NAMED = 8
+_PLACES_NAMED = 8
+_LOST_NAMED = 12
+_PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
+"""A protocol with its host, which is all that is told of a URL here."""
 
 
 class Known(NamedTuple):
@@ -64,6 +73,7 @@ class TargetMapView:
         self._did = context.did
         self.operations: Operations = {
             TargetRows: self._jobs.in_turn(self.rows),
+            SumTargets: self._jobs.in_turn(self.summary),
             ShowTarget: self._jobs.in_turn(self.show),
             CheckTargets: self._check,
         }
@@ -76,8 +86,34 @@ class TargetMapView:
         self._sort(report)
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
         index = internals(self._refs).target_index
-        rows = tuple(map(self._row, index.targets(start, start + n)))
-        return TargetPage(start, index.count, rows), []
+        if request.array is None:
+            targets, total = index.targets(start, start + n), index.count
+        elif request.array in self._refs.arrays():
+            codes = index.codes_of(request.array)
+            targets, total = index.targets_at(codes[start : start + n]), len(codes)
+        else:
+            raise RefexplorerError(f"There is no array at {request.array!r}.")
+        return TargetPage(start, total, tuple(map(self._row, targets))), []
+
+    def summary(
+        self, request: SumTargets, report: Report = unheard
+    ) -> tuple[TargetsSummary, Buffers]:
+        """Answer ``targets.summary``."""
+        self._sort(report)
+        index = internals(self._refs).target_index
+        places = _places(index.urls)
+        known: dict[str | None, Known | TargetCheck] = {**self._audited(), **self._checked}
+        lost = [url for url in index.urls if url in known and known[url].state != "good"]
+        rows = tuple(self._row(index.layout(url).summary()) for url in lost[:_LOST_NAMED])
+        return TargetsSummary(
+            index.count,
+            places[:_PLACES_NAMED],
+            len(places),
+            sum(url in known for url in index.urls) if known else 0,
+            rows,
+            len(lost),
+            index.unlisted,
+        ), []
 
     def _row(self, target: TargetSummary) -> TargetRow:
         known = self._checked.get(target.url) or self._audited().get(target.url)
@@ -164,6 +200,15 @@ class TargetMapView:
             None if shown is None else tuple(_range(each, layout) for each in shown),
             internals(self._refs).target_index.unlisted,
         )
+
+
+def _places(urls: Sequence[str | None]) -> tuple[TargetPlace, ...]:
+    """Count URLs by the place that they begin with, those of most targets first."""
+    named = text_column([url or "" for url in urls])
+    found = pc.replace_substring_regex(named, pattern=_PLACE, replacement=r"\1").value_counts()
+    places, counts = found.field(0).to_pylist(), numbers_of(found.field(1))
+    order = np.argsort(-counts, kind="stable")
+    return tuple(TargetPlace(places[at], int(counts[at])) for at in order)
 
 
 def _range(found: TargetRange, layout: TargetLayout) -> MapRange:

@@ -86,6 +86,8 @@ class DecodedChunks:
         """Keep whether a chunk failed; say whether that was not known."""
         reason = found.message or "It could not be read."
         has_failed = found.state is ChunkState.FAILED
+        if found.state is ChunkState.FETCHED:
+            self._failure_log.note_read(array.path, index)
         return self._failure_log.note(array.path, index, reason if has_failed else None)
 
     def _fetch(self, array: ArrayMeta, indices: Sequence[Index], report: Report) -> Targets:

@@ -104,10 +104,13 @@ def _places(text: str, size: int, name: str) -> range:
             f"{name}: {text!r} is neither an index, such as 3, nor a slice, such as 0:10:2."
         )
     start, stop, step = (None if each is None else int(each) for each in match.group(1, 3, 4))
+    if step == 0:
+        raise RefexplorerError(f"{name}: the step of {text} is 0; write 1 for every place.")
     if not match[2]:
-        place = range(size)[start : start + 1] if start is not None and start >= 0 else range(0)
+        # an index from the end has nothing after it where it is the last one
+        place = range(size)[start : None if start == -1 else (start or 0) + 1]
     else:
-        place = range(size)[start : stop : max(step or 1, 1)]
+        place = range(size)[start:stop:step]
     if not place:
         raise RefexplorerError(f"{name}: {text} selects nothing of 0 to {size - 1:,}.")
     return place

@@ -64,6 +64,9 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
             numbers = np.where(np.isnat(stamps), np.nan, stamps.astype("<f8"))
             return Physical(decoded, numbers, times=True)
     decoded = _decoded(array, found, values, Decoding(decoding.scale, times=False))
+    if values.dtype.kind == "b" and decoded.dtype.kind == "O":
+        # masked, they are objects to xarray: true, false and NaN
+        return Physical(decoded, np.where(np.equal(decoded, values).astype(bool), values, np.nan))
     return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
 
 

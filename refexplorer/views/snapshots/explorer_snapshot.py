@@ -22,6 +22,7 @@ from refexplorer.markup import (
     size_text,
     table,
 )
+from refexplorer.views.health.health_controller import HealthTable
 from refexplorer.views.key.inspector import item
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.map_changes import Comparison
@@ -30,8 +31,8 @@ from refexplorer.views.preview.reader import PreviewReader
 from refexplorer.views.snapshots import pictures
 from refexplorer.views.tree.tree_controller import TreeController
 from refexplorer.views.wire.context import PartController
-from refexplorer.views.wire.explorer_messages import ShowGrid, ShowTarget
-from refexplorer.views.wire.models import ReadingModel, Row
+from refexplorer.views.wire.explorer_messages import HealthPage, HealthRows, ShowGrid, ShowTarget
+from refexplorer.views.wire.models import HealthRow, ReadingModel, Row
 from refexplorer.views.wire.notes import SOON, known
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ LONGEST = 300_000
 """Most characters of the HTML of one widget."""
 ROWS = 60
 _TARGETS = 20
+_ARRAYS = 40
 _NAME = 160
 _TEXT = 2_000
 
@@ -110,6 +112,31 @@ def complete(controller: SnapshotExplorer) -> None:
         _draw_chunks(controller)
     with suppress(RefexplorerError):
         controller.part(TargetMapView).show(ShowTarget())
+
+
+def health_section(controller: SnapshotExplorer) -> str:
+    """Return the arrays that have most trouble, with their chunks by state."""
+    if known(controller.references) is None:
+        return ""  # counting would hold up the first look
+    asked = HealthRows(start=0, n=_ARRAYS, sort="trouble", descending=True)
+    page, _ = controller.part(HealthTable).rows(asked)
+    if not isinstance(page, HealthPage) or not page.rows:
+        return ""
+    cells = [_health_cells(row) for row in page.rows]
+    if page.total > len(cells):
+        cells.append([f"… {page.total - len(cells):,} more", *[""] * 7])
+    head = ("Array", "Shape", "Data type", "Chunks", "No reference", "Rejected", "Failed")
+    return table((*head, "Not read"), cells)
+
+
+def _health_cells(row: HealthRow) -> list[str]:
+    counts = row.counts
+    states = (counts.chunks, counts.absent, counts.rejected, counts.failed, counts.unread)
+    told = ["not known" if count is None else f"{count:,}" for count in states]
+    if counts.failed is None:
+        told[3] = "not read"
+    shape = " x ".join(f"{length:,}" for length in row.shape)
+    return [code(row.path or "/", _NAME), shape, shown(row.dtype, _NAME), *told]
 
 
 def notes_section(controller: SnapshotExplorer) -> str:

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from msgspec.structs import replace
+
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.markup import counted
+from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.search.literals import GLOB_MARKS
+from refexplorer.refset.search.pattern_matching import Matcher
+from refexplorer.refset.tree.nodes import NodeType
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.views.health.health import ChunkHealth
+from refexplorer.views.health.state_keys import keys_in_state
+from refexplorer.views.key.absent import REJECTED
+from refexplorer.views.tree.target_keys import TargetKeys
 from refexplorer.views.tree.timed_search import collect
-from refexplorer.views.tree.visible_rows import VisibleTree, row
+from refexplorer.views.tree.trouble import TroubleKeys
+from refexplorer.views.tree.visible_rows import AllKeys, VisibleTree, node_of, row
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.code import code_of_search
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer_messages import (
     KeysFound,
-    TreeAbsent,
     TreeChange,
     TreeFind,
+    TreeOnly,
     TreePage,
     TreeReveal,
     TreeRows,
+    TreeState,
+    TreeTarget,
     TreeToggle,
 )
-from refexplorer.views.wire.models import Row
+from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
+from refexplorer.views.wire.models import Badges, Row
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -34,29 +53,52 @@ class TreeController:
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
+        self._opened = internals(self._refs).opened
+        self._log = context.failure_log
         self._lock = context.lock
         self._did = context.did
-        self._tree = VisibleTree(self._refs)
-        self._found: list[str] | None = None
+        self._tree = VisibleTree(AllKeys(self._refs))
+        self._health = ChunkHealth(self._refs, context.failure_log)
+        self._found: Sequence[str] | None = None
         self.operations: Operations = {
             TreeRows: self._rows,
             TreeToggle: self._toggle,
             TreeReveal: self._reveal,
             TreeFind: self._find,
-            TreeAbsent: self._absent,
+            TreeTarget: context.jobs.in_turn(self._list_target),
+            TreeState: context.jobs.in_turn(self._list_state),
+            TreeOnly: context.jobs.in_turn(self._only),
         }
 
     def window(self, start: int, n: int) -> tuple[list[Row], int]:
         """Return rows of the tree, or of the search while one is on, and how many there are."""
         with self._lock:
             if self._found is None:
-                return self._tree.window(start, n), self._tree.total
-            return self._results(start, n), len(self._found)
+                rows, total = self._tree.window(start, n), self._tree.total
+            else:
+                rows, total = self._results(start, n), len(self._found)
+            return [self._told(each) for each in rows], total
+
+    def _told(self, row: Row) -> Row:
+        """Add to a row what is known of an array, and what is wrong with it."""
+        array = self._opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
+        form = None if array is None else form_of(array)
+        badges = self._health.badges(row.path)
+        return replace(row, form=form, badges=badges, cause=self._cause(row, badges))
+
+    def _cause(self, row: Row, badges: Badges | None) -> str | None:
+        if row.origin == REJECTED:
+            error = self._refs.left_out(row.path)
+            return None if error is None else error.message
+        if row.type is not NodeType.KEY or badges is None or not badges.failed:
+            return None
+        owner = self._refs.array_of(row.path)
+        return None if owner is None else self._log.failed(owner[0]).get(owner[1])
 
     def _results(self, start: int, n: int) -> list[Row]:
         found = self._found or []
         paths = enumerate(found[start : start + n], start + 1)
-        nodes = [(at, self._refs.node(path)) for at, path in paths]
+        nodes = [(at, node_of(self._refs, path, path)) for at, path in paths]
         return [row(node, 0, False, at, len(found)) for at, node in nodes]
 
     def _rows(self, request: TreeRows) -> TreePage:
@@ -78,15 +120,49 @@ class TreeController:
         if not text and not kinds:
             self._found = None
             return KeysFound(self._tree.total, False)
-        pattern, mode = (text, request.mode) if text else ("", "substring")
-        matches = self._refs.find(pattern, mode=mode, kind=kinds or None)
-        self._found, capped = collect(matches)
-        self._did(code_of_search(pattern, mode, kinds))
-        return KeysFound(len(self._found), capped)
+        mode: str = request.mode
+        if not text or (mode == "glob" and GLOB_MARKS.search(text) is None):
+            mode = "substring"
+        matches = self._refs.find(text, mode=mode, kind=kinds or None, targets=True)
+        found, capped = collect(matches)
+        is_key = Matcher(text, mode).matches(text_column(found))
+        in_targets = len(found) - int(np.count_nonzero(is_key))
+        self._found = found
+        self._did(code_of_search(text, mode, kinds, in_targets > 0))
+        return KeysFound(len(found), capped, in_targets)
 
-    def _absent(self, request: TreeAbsent) -> TreeChange:
-        self._tree.show_absent(request.show)
-        return TreeChange(self._tree.total, -1)
+    def _list_state(self, request: TreeState, report: Report) -> JobAnswer:
+        if request.array is not None and request.array not in self._refs.arrays():
+            raise RefexplorerError(f"There is no array at {request.array!r}.")
+        go_on(report, None, None, "Listing chunks")
+        found = keys_in_state(self._refs, self._health, request.state, request.array)
+        with self._lock:
+            self._found = found
+        return KeysFound(len(found), False), []
+
+    def _list_target(self, request: TreeTarget, report: Report) -> JobAnswer:
+        references = counted(self._refs.count, "reference")
+        go_on(report, None, None, f"Sorting {references} by their targets")
+        try:
+            found = TargetKeys(internals(self._refs).target_index, request.url)
+        except KeyError:
+            raise RefexplorerError(f"No reference has the target {request.url!r}.") from None
+        with self._lock:
+            self._found = found
+        return KeysFound(len(found), False), []
+
+    def _only(self, request: TreeOnly, report: Report) -> JobAnswer:
+        go_on(report, None, None, "Looking for what is wrong")
+        listing = TroubleKeys(self._refs, self._health) if request.trouble else AllKeys(self._refs)
+        with self._lock:
+            self._tree.show(listing)
+        return TreeChange(self._tree.total, -1), []
+
+
+def form_of(array: ArrayMeta) -> str:
+    """Return shape and data type in a few characters."""
+    lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
+    return f"{lengths} {array.dtype}".strip()
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:

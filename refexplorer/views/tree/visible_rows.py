@@ -7,31 +7,68 @@ rows each open level shows, so that a level of 10^12 keys costs no more than one
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 from refexplorer.errors import shorten
 from refexplorer.refset.tree.nodes import Node, NodeType
-from refexplorer.views.key.absent import AbsentChunks, origin_of
+from refexplorer.views.key.absent import origin_of
 from refexplorer.views.wire.models import Row
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
 
+class TreeListing(Protocol):
+    """What a tree shows below each folder; ``""`` is the root."""
+
+    def count(self, path: str) -> int:
+        """Return how many children are shown; 0 for what is no folder."""
+        ...
+
+    def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
+        """Return some of them by their positions."""
+        ...
+
+    def place(self, path: str) -> tuple[str, int]:
+        """Return the folder that shows a path, and its position there.
+
+        Raises
+        ------
+        KeyError
+            If none does.
+        """
+        ...
+
+
+class AllKeys:
+    """All that a set has."""
+
+    def __init__(self, refs: ReferenceSet) -> None:
+        self._refs = refs
+
+    def count(self, path: str) -> int:
+        """As in `TreeListing`, which all its methods follow."""
+        return self._refs.children(path, 0, 0).total
+
+    def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
+        """Return some children."""
+        return self._refs.children(path, first, last).rows
+
+    def place(self, path: str) -> tuple[str, int]:
+        """Return where a path is shown."""
+        return self._refs.parent(path), self._refs.position(path)
+
+
 @dataclass(slots=True, eq=False)
 class _OpenLevel:
-    """An open folder; `rows` counts its children and everything open below them.
-
-    Of its `count` children the first `listed` are in the set; the others are absent chunks.
-    """
+    """An open folder; `rows` counts its children and everything open below them."""
 
     path: str
     parent: _OpenLevel | None
     position: int
     depth: int
-    listed: int
     count: int
     rows: int = 0
     positions: list[int] = field(default_factory=list)
@@ -43,25 +80,22 @@ class VisibleTree:
 
     Parameters
     ----------
-    refs
-        The opened set.
+    listing
+        What is shown.
     """
 
-    def __init__(self, refs: ReferenceSet) -> None:
-        self._refs = refs
-        self._absent: AbsentChunks | None = None
+    def __init__(self, listing: TreeListing) -> None:
         self._levels: dict[str, _OpenLevel] = {}
-        self._root = self._level("", None, 0)
+        self.show(listing)
 
-    def show_absent(self, is_shown: bool) -> None:
-        """Show or hide, below each array, the chunks that have no reference."""
-        if is_shown != (self._absent is not None):
-            opened = list(self._levels)[1:]
-            self._absent = AbsentChunks(self._refs) if is_shown else None
-            self._levels.clear()
-            self._root = self._level("", None, 0)
-            for path in opened:
-                self._open(path)
+    def show(self, listing: TreeListing) -> None:
+        """Show something else; what was open stays so if it is there."""
+        opened = list(self._levels)[1:]
+        self._listing = listing
+        self._levels.clear()
+        self._root = self._level("", None, 0)
+        for path in opened:
+            self._open(path)
 
     @property
     def total(self) -> int:
@@ -70,24 +104,11 @@ class VisibleTree:
 
     def window(self, start: int, n: int) -> list[Row]:
         """Return at most `n` visible rows from number `start` (0 is the first)."""
-        rows = []
-        for level, first, last in self._spans(start, start + n):
-            listed = min(last, level.listed)
-            nodes = self._refs.children(level.path, first, listed).rows if first < listed else ()
-            rows += [self._row(level, at, node) for at, node in enumerate(nodes, first)]
-            rows += self._absent_rows(level, max(first, level.listed), last)
-        return rows
-
-    def _absent_rows(self, level: _OpenLevel, first: int, last: int) -> Iterator[Row]:
-        if self._absent is None or first >= last:
-            return
-        keys = self._absent.keys(level.path, first - level.listed, last - level.listed)
-        start = len(level.path) + 1 if level.path else 0
-        for at, key in enumerate(keys, first + 1):
-            node = Node(
-                key, key[start:], NodeType.KEY, None, None, None, origin_of(self._refs, key), 0
-            )
-            yield row(node, level.depth + 1, False, at, level.count)
+        return [
+            row(node, level.depth + 1, node.path in self._levels, at, level.count)
+            for level, first, last in self._spans(start, start + n)
+            for at, node in enumerate(self._listing.nodes(level.path, first, last), first + 1)
+        ]
 
     def index(self, path: str) -> int:
         """Return the number of a row; -1 if its folder is not open, and for the root.
@@ -99,17 +120,9 @@ class VisibleTree:
         """
         if not path:
             return -1
-        absent = self._place_of_absent(path)
-        if absent is not None:
-            level = self._levels.get(absent[0])
-            return -1 if level is None else _flat(level, level.listed + absent[1])
-        position, level = self._refs.position(path), self._levels.get(self._refs.parent(path))
-        if level is None:
-            return -1
-        return _flat(level, position)
-
-    def _place_of_absent(self, path: str) -> tuple[str, int] | None:
-        return None if self._absent is None else self._absent.place(path)
+        folder, position = self._listing.place(path)
+        level = self._levels.get(folder)
+        return -1 if level is None else _flat(level, position)
 
     def toggle(self, path: str, is_open: bool) -> int:
         """Open or close a folder and return the number of its row.
@@ -119,7 +132,7 @@ class VisibleTree:
         KeyError
             If there is no such path.
         """
-        if self._refs.parent(path) not in self._levels:
+        if path and self._listing.place(path)[0] not in self._levels:
             self.reveal(path)
         if is_open:
             self._open(path)
@@ -130,42 +143,32 @@ class VisibleTree:
     def reveal(self, path: str) -> int:
         """Open the folders above a path and return the number of its row; -1 if there is none."""
         ancestors: list[str] = []
-        absent = self._place_of_absent(path)
-        if absent is not None:
-            ancestors.append(absent[0])
-        elif not self._is_there(path):
+        try:
+            above = self._listing.place(path)[0] if path else ""
+            while above:
+                ancestors.append(above)
+                above = self._listing.place(above)[0]
+        except KeyError:
             return -1
-        above = self._refs.parent(path if absent is None else absent[0])
-        while above:
-            ancestors.append(above)
-            above = self._refs.parent(above)
         for ancestor in reversed(ancestors):
             self._open(ancestor)
         return self.index(path)
 
-    def _is_there(self, path: str) -> bool:
-        try:
-            self._refs.node(path)
-        except KeyError:
-            return False
-        return True
-
     def _level(self, path: str, parent: _OpenLevel | None, position: int) -> _OpenLevel:
         """Make and keep the level of a folder."""
-        listed = self._refs.children(path, 0, 0).total
-        count = listed if self._absent is None else listed + self._absent.count(path)
+        count = self._listing.count(path)
         depth = -1 if parent is None else parent.depth + 1
-        level = _OpenLevel(
-            path, parent, position, depth, listed, count, count if parent is None else 0
-        )
+        level = _OpenLevel(path, parent, position, depth, count, count if parent is None else 0)
         self._levels[path] = level
         return level
 
     def _open(self, path: str) -> None:
-        if path in self._levels or not self._refs.children(path, 0, 0).total:
+        if path in self._levels or not self._listing.count(path):
             return
-        parent = self._levels[self._refs.parent(path)]
-        level = self._level(path, parent, self._refs.position(path))
+        folder, position = self._listing.place(path)
+        if (parent := self._levels.get(folder)) is None:
+            return
+        level = self._level(path, parent, position)
         at = bisect_left(parent.positions, level.position)
         parent.positions.insert(at, level.position)
         parent.levels.insert(at, level)
@@ -202,9 +205,13 @@ class VisibleTree:
             else:
                 stack.append((below, 0, 0))
 
-    def _row(self, level: _OpenLevel, position: int, node: Node) -> Row:
-        is_open = node.path in self._levels
-        return row(node, level.depth + 1, is_open, position + 1, level.count)
+
+def node_of(refs: ReferenceSet, path: str, name: str) -> Node:
+    """Return what the set has at a path, or a row for a chunk that it does not have."""
+    try:
+        return replace(refs.node(path), name=name)
+    except KeyError:
+        return Node(path, name, NodeType.KEY, None, None, None, origin_of(refs, path), 0)
 
 
 def row(node: Node, depth: int, is_open: bool, position: int, siblings: int) -> Row:

@@ -43,9 +43,10 @@ def _code_of_absent(refs: ReferenceSet, key: str, granted: Sequence[str]) -> str
     return f"refs.chunk({', '.join(arguments)})"
 
 
-def code_of_search(pattern: str, mode: str, kinds: Sequence[Kind]) -> str:
+def code_of_search(pattern: str, mode: str, kinds: Sequence[Kind], targets: bool) -> str:
     """Return the search of a pattern in the set, which is called ``refs``."""
     kind = f", kind={[str(each) for each in kinds]!r}" if kinds else ""
+    kind += ", targets=True" if targets else ""
     return f"list(refs.find({pattern!r}, mode={mode!r}{kind}))"
 
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from refexplorer.spec.core.references import Kind
 from refexplorer.views.wire.editor_models import Derived
-from refexplorer.views.wire.map_models import Changes, Grid, Layout, TargetRow
+from refexplorer.views.wire.map_models import Changes, Grid, Layout, TargetPlace, TargetRow
 from refexplorer.views.wire.messages import (
     Cancel as Cancel,
 )
@@ -26,6 +26,8 @@ from refexplorer.views.wire.messages import (
 )
 from refexplorer.views.wire.models import (
     BytesPage,
+    HealthCounts,
+    HealthRow,
     LadderReply,
     Note,
     PathItem,
@@ -52,6 +54,8 @@ class SetFacts(Struct, frozen=True):
     bytes
         Of what is in the set and of byte ranges; null where it is not known. Whole files are beside
         it.
+    templates, generated
+        Templates that are defined, and keys that gen items make.
     """
 
     keys: Count
@@ -59,6 +63,16 @@ class SetFacts(Struct, frozen=True):
     targets: Count
     bytes: Count | None
     kinds: KindCounts
+    templates: Count
+    generated: Count
+
+
+class NoteCounts(Struct, frozen=True):
+    """Findings of each severity; a note stands for as many as its `count` says."""
+
+    error: Count
+    warning: Count
+    info: Count
 
 
 class Hello(Struct, frozen=True):
@@ -66,8 +80,9 @@ class Hello(Struct, frozen=True):
 
     Attributes
     ----------
-    notes, note_count
-        The first, and how many there are; null of a large set, until they are known.
+    notes, note_count, severities
+        The first, how many there are, and their findings; null of a large set, until they are
+        known.
     arrays
         Paths of the first arrays.
     """
@@ -77,6 +92,7 @@ class Hello(Struct, frozen=True):
     facts: SetFacts
     notes: tuple[Note, ...] | None
     note_count: int | None
+    severities: NoteCounts | None
     code: str
     arrays: tuple[str, ...]
 
@@ -88,10 +104,11 @@ class GreetExplorer(Request, frozen=True, tag="hello"):
 
 
 class Notes(Struct, frozen=True):
-    """The first notes of the set, and how many there are."""
+    """The first notes of the set, how many there are, and their findings."""
 
     notes: tuple[Note, ...]
     note_count: int
+    severities: NoteCounts
 
 
 class SeekNotes(Request, frozen=True, tag="notes"):
@@ -163,14 +180,27 @@ class TreeReveal(Request, frozen=True, tag="tree.reveal"):
 
 
 class KeysFound(Struct, frozen=True):
-    """How many keys were found, and whether there may be more."""
+    """How many keys were found, and whether there may be more.
+
+    Attributes
+    ----------
+    in_targets
+        Of these, the keys of which only the target matches; they come last.
+    """
 
     total: Count
     capped: bool
+    in_targets: Count = 0
 
 
 class TreeFind(Request, frozen=True, tag="tree.find"):
-    """Search; without text and kinds the search ends."""
+    """Search keys and targets; without text and kinds the search ends.
+
+    Attributes
+    ----------
+    mode
+        A ``glob`` without a wildcard is looked for as a substring.
+    """
 
     reply = KeysFound
 
@@ -179,12 +209,48 @@ class TreeFind(Request, frozen=True, tag="tree.find"):
     kinds: tuple[Kind, ...]
 
 
-class TreeAbsent(Request, frozen=True, tag="tree.absent"):
-    """Have the chunks without a reference as rows, too, or no longer."""
+class TreeOnly(Request, frozen=True, tag="tree.only"):
+    """Have only what is wrong as rows, with the chunks that are not there, or everything again."""
 
     reply = TreeChange
+    is_later = True
 
-    show: bool
+    trouble: bool
+
+
+StateName = Literal["referenced", "absent", "rejected", "failed", "unread"]
+"""A state of `HealthCounts`."""
+
+
+class TreeState(Request, frozen=True, tag="tree.state"):
+    """Have the chunks of a state as rows, as the results of a search.
+
+    Attributes
+    ----------
+    array
+        Null: those of all arrays.
+    """
+
+    reply = KeysFound
+    is_later = True
+
+    state: StateName
+    array: str | None
+
+
+class TreeTarget(Request, frozen=True, tag="tree.target"):
+    """Have the keys that refer to a target as rows, as the results of a search.
+
+    Attributes
+    ----------
+    url
+        Null is the target that the reader names.
+    """
+
+    reply = KeysFound
+    is_later = True
+
+    url: str | None
 
 
 class KeyShown(Struct, frozen=True):
@@ -277,6 +343,42 @@ class Describe(Request, frozen=True, tag="overview"):
 
     reply = DatasetView
     is_later = True
+
+
+HealthSort = Literal[
+    "trouble",
+    "path",
+    "bytes",
+    "chunks",
+    "referenced",
+    "absent",
+    "rejected",
+    "failed",
+    "unread",
+    "differing",
+]
+"""What the health table is sorted by: all that is wrong together, or one of its columns."""
+
+
+class HealthPage(Struct, frozen=True):
+    """Some of the arrays, how many there are, and the sums over all of them."""
+
+    start: Count
+    total: Count
+    rows: tuple[HealthRow, ...]
+    sums: HealthCounts
+
+
+class HealthRows(Request, frozen=True, tag="health.rows"):
+    """List the arrays with their chunks by state; what is not known comes last."""
+
+    reply = HealthPage
+    is_later = True
+
+    start: int
+    n: int
+    sort: HealthSort
+    descending: bool
 
 
 class Planned(Struct, frozen=True):
@@ -395,7 +497,8 @@ class ShowGrid(Request, frozen=True, tag="grid.show"):
     buffers = (
         "float64 in C order: chunks of each state (states x rows x columns); then for each cell "
         "(rows x columns) the target of most chunks (place in `targets`, or -1), the least offset "
-        "(or -1), and bytes (or -1: not known, a whole file is among them)."
+        "(or -1), bytes (or -1: not known, a whole file is among them), and how many targets there "
+        "are."
     )
 
     array: str | None = None
@@ -453,13 +556,51 @@ class TargetPage(Struct, frozen=True):
 
 
 class TargetRows(Request, frozen=True, tag="targets.rows"):
-    """List targets."""
+    """List targets.
+
+    Attributes
+    ----------
+    array
+        Null: those of all keys, else only those of an array.
+    """
 
     reply = TargetPage
     is_later = True
 
     start: int
     n: int
+    array: str | None = None
+
+
+class TargetsSummary(Struct, frozen=True):
+    """The targets in numbers.
+
+    Attributes
+    ----------
+    places, place_count
+        Those of most targets, and how many there are.
+    checked
+        Targets of which a check or an audit told the state.
+    lost, lost_count
+        The first whose state is not ``good``, and how many there are.
+    unlisted
+        Generated keys that were not evaluated: they may have other targets.
+    """
+
+    total: Count
+    places: tuple[TargetPlace, ...]
+    place_count: Count
+    checked: Count
+    lost: tuple[TargetRow, ...]
+    lost_count: Count
+    unlisted: Count
+
+
+class SumTargets(Request, frozen=True, tag="targets.summary"):
+    """Count the targets by their places, and tell which were found wanting."""
+
+    reply = TargetsSummary
+    is_later = True
 
 
 class TargetReply(Struct, frozen=True):

@@ -151,6 +151,19 @@ class TargetRow(Struct, frozen=True):
     message: str | None
 
 
+class TargetPlace(Struct, frozen=True):
+    """A host, or what else URLs begin with, and how many targets are there.
+
+    Attributes
+    ----------
+    place
+        Such as ``s3://bucket``; empty for paths.
+    """
+
+    place: str
+    targets: Count
+
+
 class MapArray(Struct, frozen=True):
     """An array in a map of a target, with the number that its colour goes by.
 

@@ -15,6 +15,24 @@ ReadOutcome = Annotated[str, named("ReadOutcome", "fetched", "fill", "failed", "
 """How a read came out; ``ask``: it may not be read until ``grant`` is allowed."""
 
 
+class Badges(Struct, frozen=True):
+    """What is wrong with a key, or with the arrays below a folder, as far as it is known.
+
+    Attributes
+    ----------
+    failed
+        Chunks that could not be fetched or decoded when they were read.
+    errors, warnings
+        Notes that name a key.
+    """
+
+    rejected: Count
+    failed: Count
+    absent: Count
+    errors: Count
+    warnings: Count
+
+
 class Row(Struct, frozen=True):
     """A visible row of the tree, or a result of a search.
 
@@ -29,6 +47,12 @@ class Row(Struct, frozen=True):
         a rejected key.
     position
         Among its siblings, from 1.
+    form
+        Shape and data type of an array.
+    badges
+        Null where nothing wrong is known.
+    cause
+        Why a chunk failed, or a key is rejected.
     """
 
     path: str
@@ -43,6 +67,9 @@ class Row(Struct, frozen=True):
     open: bool
     position: Count
     siblings: Count
+    form: str | None = None
+    badges: Badges | None = None
+    cause: str | None = None
 
 
 class Note(Struct, frozen=True):
@@ -68,6 +95,57 @@ class Note(Struct, frozen=True):
     column: int | None
     count: Count
     key: str | None
+
+
+class HealthCounts(Struct, frozen=True):
+    """Chunks by state; null where it is not known.
+
+    Attributes
+    ----------
+    chunks
+        Of the grid.
+    absent
+        Without a reference.
+    rejected
+        With a reference that an error keeps out of the set.
+    failed
+        Of those that were tried in this session or in the last audit; null if none was.
+    unread
+        With a reference that was not tried.
+    differing
+        Of those that the last verification compared with their files; null if it compared none.
+    """
+
+    chunks: Count
+    referenced: Count | None
+    absent: Count | None
+    rejected: Count | None
+    failed: Count | None
+    unread: Count | None
+    differing: Count | None
+
+
+class HealthRow(Struct, frozen=True):
+    """An array in the health table.
+
+    Attributes
+    ----------
+    chunks
+        The shape of a chunk.
+    bytes
+        Of all its references; null where it is not known.
+    errors, warnings
+        Notes that name it or a key of it; null until those of the whole set are known.
+    """
+
+    path: str
+    shape: tuple[Count, ...]
+    chunks: tuple[Count, ...]
+    dtype: str
+    bytes: Count | None
+    counts: HealthCounts
+    errors: Count | None
+    warnings: Count | None
 
 
 class EstimateModel(Struct, frozen=True):

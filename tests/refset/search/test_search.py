@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +166,29 @@ def test_a_gen_that_is_too_long_says_how_far_it_was_searched() -> None:
 def test_what_cannot_be_searched_for_is_refused(asked: dict[str, Any]) -> None:
     with pytest.raises(rx.RefexplorerError):
         list(rx.open_references({"a": "b"}).find(**asked))
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+@pytest.mark.parametrize(
+    ("mode", "pattern"), [("substring", "2025-0"), ("glob", "*-09.nc"), ("regex", "-(08|10)")]
+)
+def test_targets_are_searched_as_each_reference_would_be(
+    demo: Path, form: str, mode: str, pattern: str
+) -> None:
+    refs = rx.open_references(demo / ("sst.v0.json" if form == "json" else "sst.parq"))
+    matches: Callable[[str], bool] = {
+        "substring": lambda text: pattern in text,
+        "glob": lambda text: fnmatch.fnmatchcase(text, pattern),
+        "regex": lambda text: re.search(pattern, text) is not None,
+    }[mode]
+    by_key = list(refs.find(pattern, mode=mode))
+    by_target = [
+        key
+        for key, reference in refs.items()
+        if key not in by_key and matches(getattr(reference, "url", None) or "")
+    ]
+    assert by_target
+    assert list(refs.find(pattern, mode=mode, targets=True)) == by_key + by_target
+    assert list(refs.find(pattern, mode=mode, kind="url", targets=True)) == [
+        key for key in by_key + by_target if refs[key].kind == "url"
+    ]

@@ -42,7 +42,7 @@ def test_rows_of_the_tree_and_of_a_search() -> None:
     host = Host(DEMO / "sst.v0.json")
     total = host.ask("tree.rows", start=0, n=3)["total"]
     reply = host.ask("tree.find", text="sst/*.0.1", mode="glob", kinds=["range"])
-    assert reply == {"total": 9, "capped": False}
+    assert reply == {"total": 9, "capped": False, "in_targets": 0}
     rows = host.ask("tree.rows", start=7, n=50)["rows"]
     assert [row["path"] for row in rows] == ["sst/7.0.1", "sst/8.0.1"]
     assert rows[0]["position"] == 8
@@ -56,7 +56,7 @@ def test_rows_of_the_tree_and_of_a_search() -> None:
 def test_a_search_without_end_gives_what_it_found() -> None:
     host = Host({"version": 1, "gen": [GEN], "refs": {"needle": "x"}})
     reply = host.ask("tree.find", text="needle", mode="substring", kinds=[])
-    assert reply == {"total": 1, "capped": True}
+    assert reply == {"total": 1, "capped": True, "in_targets": 0}
     reply = host.ask("tree.find", text="v/", mode="substring", kinds=[])
     assert reply["capped"]
     assert 0 < reply["total"] <= 100_000

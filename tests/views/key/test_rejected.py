@@ -58,7 +58,7 @@ def test_any_key_that_was_left_out_is_shown_with_its_error() -> None:
 @pytest.mark.parametrize("bad", [BAD, {}], ids=["rejected", "absent"])
 def test_rows_of_chunks_that_are_not_there_say_why(bad: Any) -> None:
     host = Host(raw_set("text", bad))
-    host.ask("tree.absent", show=True)
+    ask(host, "tree.only", trouble=True)
     host.ask("tree.toggle", path="x", open=True)
     rows = {row["path"]: row["origin"] for row in host.ask("tree.rows", start=0, n=99)["rows"]}
     assert (rows["x/1"], rows["x/2"]) == ("rejected" if bad else "absent", "absent")

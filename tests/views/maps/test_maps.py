@@ -15,15 +15,23 @@ from tests.helpers.sets import DEMO, metadata, raw_set
 
 
 def test_the_first_look_at_the_chunks() -> None:
-    grid, (counts, targets, offsets, sizes) = show(Host(DEMO / "sst.v0.json"))
+    grid, (counts, targets, offsets, sizes, distinct) = show(Host(DEMO / "sst.v0.json"))
     assert (grid["array"], grid["axes"], grid["rows"], grid["columns"]) == ("sst", [2, 0], 2, 9)
     assert dict(zip(grid["states"], grid["counts"], strict=True))["range"] == 18
     assert counts.reshape(6, 2, 9)[4].tolist() == [[1] * 9] * 2
     assert [target["number"] for target in grid["targets"]] == [0, 1, 2]
     assert targets.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2] * 2
+    assert distinct.tolist() == [1] * 18
     assert grid["key_start"] + grid["separator"].join("602") == "sst/6.0.2"
     reference = Host(DEMO / "sst.v0.json").controller.references["sst/6.0.0"].to_v0()
     assert [grid["targets"][int(targets[6])]["url"], offsets[6], sizes[6]] == reference
+
+
+def test_a_cell_of_several_targets_tells_how_many() -> None:
+    refs = {f"x/{n}": [f"f{n // 2}", n, 1] for n in range(480)}
+    grid, (*_, distinct) = show(Host({"x/.zarray": metadata([480]), **refs}))
+    assert (grid["columns"], grid["steps"]) == (120, [4])
+    assert distinct.tolist() == [2] * 120
 
 
 def test_a_part_of_the_chunks_and_another_array() -> None:

@@ -145,17 +145,17 @@ def test_attributes_cannot_leave_the_overview_as_html() -> None:
     assert "<script>" not in host.answer()[0]["html"]
 
 
-def test_absent_chunks_are_rows_when_asked_for() -> None:
+def test_absent_chunks_are_rows_of_what_is_wrong() -> None:
     host = Host(raw_set("abcd", shape=[6]))
     total = host.ask("tree.toggle", path="x", open=True)["total"]
-    assert host.ask("tree.absent", show=True)["total"] == total + 2
+    assert later(host, "tree.only", trouble=True)[0]["total"] == 3  # the array and its two
     rows = host.ask("tree.rows", start=0, n=50)["rows"]
     absent = [row for row in rows if row["origin"] == "absent"]
     assert [row["path"] for row in absent] == ["x/1", "x/2"]
     assert host.ask("tree.reveal", path="x/2")["index"] == rows.index(absent[1])
     item = host.ask("key.show", path="x/2")["item"]
     assert (item["kind"], item["chunk"]["index"]) == (None, [2])
-    assert host.ask("tree.absent", show=False)["total"] == total
+    assert later(host, "tree.only", trouble=False)[0]["total"] == total
 
 
 def test_overview_and_reading_may_begin_together() -> None:

@@ -33,6 +33,8 @@ def array(shape: list[int], chunks: list[int]) -> ArrayMeta:
         (" 1 : 9 : 2 ", range(1, 9, 2), "1:9:2"),
         ("-2:", range(8, 10), "8:"),
         ("5:99", range(5, 10), "5:"),
+        ("-1", range(9, 10), "9"),
+        ("-10", range(1), "0"),
     ],
 )
 def test_slices_are_read_and_written_as_python_does(text: str, places: range, written: str) -> None:
@@ -41,10 +43,15 @@ def test_slices_are_read_and_written_as_python_does(text: str, places: range, wr
     assert slices(meta, (places,)) == (written,)
 
 
-@pytest.mark.parametrize("text", ["", "x", "1.5", "10", "-1", "5:5", "__import__('os')", "1:2:3:4"])
+@pytest.mark.parametrize("text", ["", "x", "1.5", "10", "-11", "5:5", "::0", "1:2:3:4"])
 def test_what_is_no_slice_is_refused_by_the_name_of_its_dimension(text: str) -> None:
     with pytest.raises(RefexplorerError, match=r"^x: "):
         parse(array([10], [4]), [text])
+
+
+def test_a_step_of_zero_is_told_from_what_is_no_slice() -> None:
+    with pytest.raises(RefexplorerError, match=r"^x: the step of 1::0 is 0"):
+        parse(array([10], [4]), ["1::0"])
 
 
 def test_a_large_array_is_looked_at_in_steps() -> None:

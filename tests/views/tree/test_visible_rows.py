@@ -6,7 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.tree.visible_rows import VisibleTree
+from refexplorer.views.health.health import ChunkHealth
+from refexplorer.views.tree.trouble import TroubleKeys
+from refexplorer.views.tree.visible_rows import AllKeys, VisibleTree
+from refexplorer.views.wire.failure_log import FailureLog
 from tests.helpers.sets import GEN
 
 
@@ -26,7 +29,7 @@ def refs() -> rx.ReferenceSet:
 def test_windows_agree_with_a_walk(refs: rx.ReferenceSet) -> None:
     chance = random.Random(7)
     folders = [*"abc", *(f"{a}/{b}" for a in "abc" for b in range(7))]
-    tree, is_open = VisibleTree(refs), set[str]()
+    tree, is_open = VisibleTree(AllKeys(refs)), set[str]()
     for _ in range(120):
         path, opening = chance.choice(folders), chance.random() < 0.6
         index = tree.toggle(path, opening)
@@ -51,7 +54,7 @@ def test_windows_agree_with_a_walk(refs: rx.ReferenceSet) -> None:
 
 
 def test_revealing_opens_what_is_above(refs: rx.ReferenceSet) -> None:
-    tree = VisibleTree(refs)
+    tree = VisibleTree(AllKeys(refs))
     index = tree.reveal("b/3/4")
     assert tree.window(index, 1)[0].path == "b/3/4"
     assert tree.reveal("b/3/nothing") == -1
@@ -59,7 +62,9 @@ def test_revealing_opens_what_is_above(refs: rx.ReferenceSet) -> None:
 
 
 def test_a_trillion_children_are_arithmetic() -> None:
-    tree = VisibleTree(rx.open_references({"version": 1, "gen": [GEN], "refs": {"z": "after"}}))
+    tree = VisibleTree(
+        AllKeys(rx.open_references({"version": 1, "gen": [GEN], "refs": {"z": "after"}}))
+    )
     tree.toggle("v", True)
     assert tree.total == 10**12 + 2
     rows = tree.window(5 * 10**11 + 7, 3)
@@ -69,20 +74,21 @@ def test_a_trillion_children_are_arithmetic() -> None:
 
 
 def test_what_is_not_there_and_what_cannot_open(refs: rx.ReferenceSet) -> None:
-    tree = VisibleTree(refs)
+    tree = VisibleTree(AllKeys(refs))
     with pytest.raises(KeyError):
         tree.toggle("nothing", True)
     before = tree.total
     tree.toggle("top", True)
     assert tree.total == before
     assert tree.window(before, 10) == []
-    assert VisibleTree(rx.open_references({})).window(0, 10) == []
+    assert VisibleTree(AllKeys(rx.open_references({}))).window(0, 10) == []
 
 
-@pytest.mark.parametrize("absent", [False, True])
-def test_the_root_has_no_row(refs: rx.ReferenceSet, absent: bool) -> None:
-    tree = VisibleTree(refs)
-    tree.show_absent(absent)
+@pytest.mark.parametrize("trouble", [False, True])
+def test_the_root_has_no_row(refs: rx.ReferenceSet, trouble: bool) -> None:
+    tree = VisibleTree(AllKeys(refs))
+    if trouble:
+        tree.show(TroubleKeys(refs, ChunkHealth(refs, FailureLog())))
     before = tree.total
     assert [tree.reveal(""), tree.toggle("", True), tree.toggle("", False)] == [-1, -1, -1]
     assert tree.total == before
@@ -90,7 +96,9 @@ def test_the_root_has_no_row(refs: rx.ReferenceSet, absent: bool) -> None:
 
 def test_keys_with_very_many_slashes() -> None:
     key = "/".join("a" * 500)
-    tree = VisibleTree(rx.open_references({key: "deep", "a//b": "empty name", "/c": "slash first"}))
+    tree = VisibleTree(
+        AllKeys(rx.open_references({key: "deep", "a//b": "empty name", "/c": "slash first"}))
+    )
     for path in (key, "a//b", "/c"):
         index = tree.reveal(path)
         assert tree.window(index, 1)[0].path == path

@@ -15,7 +15,7 @@ function picture(counts: number[][], change: Partial<GridPicture> = {}): GridPic
     steps: [1, 2], rows, columns, states: STATES, counts: [1, 0, 9, 0], target_count: 1,
     targets: [{ url: "a.nc", number: 0 }], sampled: false, perState,
     target: Float64Array.from(counts, () => 0), offset: Float64Array.from(counts, () => 100),
-    size: Float64Array.from(counts, () => 50), ...change,
+    size: Float64Array.from(counts, () => 50), distinct: Float64Array.from(counts, () => 1), ...change,
   } as GridPicture;
 }
 
@@ -50,7 +50,12 @@ test("no reference, failed and referenced are said apart", () => {
   const grid = picture(SIX);
   assert.equal(cells.said(grid, [0, 2]), "chunk 1, 0, 4 · sst/1.0.4 · no reference: reads as the fill value");
   assert.equal(cells.said(grid, [1, 2]), "chunk 2, 0, 4 · sst/2.0.4 · a.nc · 100 + 50 bytes");
-  assert.equal(cells.said(grid, [1, 1]), "chunks 2, 0, 2–3 · 1 byte range, 1 failed · mostly a.nc · 50 B");
+  assert.equal(cells.said(grid, [1, 1]), "chunks 2, 0, 2–3 · 1 byte range, 1 failed · a.nc · 50 B");
+});
+
+test("of several targets none is named, since no more than their number is sure", () => {
+  const grid = picture(SIX, { distinct: Float64Array.from(SIX, () => 24) });
+  assert.match(cells.said(grid, [0, 0]), / · 24 targets · /);
 });
 
 test("a size that is not known is not 0", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { ExplorerSession } from "../../../refexplorer/frontend/src/explorer/session.ts";
-import { followAddress } from "../../../refexplorer/frontend/src/explorer/whereabouts.ts";
+import { followState, readListed } from "../../../refexplorer/frontend/src/explorer/whereabouts.ts";
 import type { Host, Message } from "../../../refexplorer/frontend/src/shared/host.ts";
 
 const PARTS = [
@@ -16,6 +16,8 @@ const ANSWERS: Record<string, object> = {
   "tree.rows": { start: 0, total: 1, rows: [] },
   "tree.reveal": { total: 1, index: 0 },
   "key.show": { item: { path: "a", notes: [] } },
+  "tree.find": { total: 1, capped: false, in_targets: 0 },
+  "tree.state": { total: 1, capped: false, in_targets: 0 },
 };
 
 /** A page whose Python answers at once. */
@@ -76,7 +78,7 @@ test("choosing a key turns from the overview to the key, and from no other tab",
 test("the explorer goes where the address says, and tells where it is", async () => {
   const { host, values, set } = page({ asked: { address: "view=census&key=a&slice=1%2C0", step: 3 } });
   const session = new ExplorerSession(host);
-  const off = followAddress(host, session);
+  const off = followState(host, session);
   await settled();
   const { tab, selection, steps } = session.state;
   assert.deepEqual({ tab, selection, steps }, { tab: "census", selection: "a", steps: [1, 0] });
@@ -87,4 +89,30 @@ test("the explorer goes where the address says, and tells where it is", async ()
   assert.deepEqual(values["here"], { address: "", step: 4 });
   off();
   session.close();
+});
+
+test("a notebook tells where it is in one trait, and what came from there is not told back", async () => {
+  const { host, values, set } = page({ state: { view: "key", key: "a" } });
+  const session = new ExplorerSession({ ...host, place: "notebook" });
+  const off = followState({ ...host, place: "notebook" }, session);
+  await settled();
+  assert.deepEqual([session.state.tab, session.state.selection], ["key", "a"]);
+  assert.deepEqual(values["state"], { view: "key", key: "a" });
+  session.show("census");
+  assert.deepEqual(values["state"], { view: "census", key: "a" });
+  set("state", { list: "absent:a" });
+  await settled();
+  assert.deepEqual(session.state.focus, { by: "state", state: "absent", array: "a" });
+  assert.deepEqual(values["state"], { list: "absent:a" });
+  off();
+  session.close();
+});
+
+test("what an address lists is read, and what is no such thing is not", () => {
+  assert.deepEqual(readListed("rejected"), { by: "state", state: "rejected", array: null });
+  assert.deepEqual(readListed("absent:a:b/c"), { by: "state", state: "absent", array: "a:b/c" });
+  assert.deepEqual(readListed("unread:"), { by: "state", state: "unread", array: "" });
+  assert.deepEqual(readListed("target:s3://b/f"), { by: "target", url: "s3://b/f" });
+  assert.deepEqual(readListed("target"), { by: "target", url: null });
+  for (const text of ["", "other:x", "toString"]) assert.equal(readListed(text), null);
 });

@@ -20,6 +20,9 @@ the end; it was not decoded. ``decoded``: its bytes were read and decoded as wel
 not compared with anything."""
 GOOD, DECODED, UNREADABLE, UNDECODABLE, PAST_END, UNREACHABLE, FORBIDDEN = range(len(STATES))
 
+LOST = (UNREADABLE, UNDECODABLE, PAST_END, UNREACHABLE)
+"""Those of a chunk that failed; one that may not be read was not tried."""
+
 STATE_WORDS = {
     "good": "not decoded",
     "decoded": "decoded",

@@ -1,42 +1,51 @@
-/** What a set is, in one line above the explorer. */
+/** What a set is, in one line above the explorer; each number leads to what it counts. */
 
-import { counted, extent } from "../shared/format.ts";
+import { count, counted, extent } from "../shared/format.ts";
 import { SeverityMark } from "../shared/parts.tsx";
 import type { Hello, Severity } from "../shared/wire.ts";
+import type { ExplorerSession } from "./session.ts";
+import { START } from "./state.ts";
 
-export function Header({ hello, showNotes }: { hello: Hello; showNotes(): void }) {
-  const { facts, notes, note_count: total } = hello;
+const SEVERITIES: Severity[] = ["error", "warning", "info"];
+
+export function Header({ hello, session }: { hello: Hello; session: ExplorerSession }) {
+  const { facts, severities } = hello;
   const size = extent(facts);
-  const has = (severity: Severity) => notes?.some((note) => note.severity === severity);
-  const worst = has("error") ? "error" : has("warning") ? "warning" : "info";
   return (
     <header class="bar head">
       <b class="title" title={hello.title}>{hello.title}</b>
       <span class="chip">{hello.form}</span>
-      <Fact text={counted(facts.keys, "key")} />
-      <Fact text={counted(facts.arrays, "array")} />
-      <Fact text={counted(facts.targets, "target")} />
+      <Fact text={counted(facts.keys, "key")} go={() => session.run(session.find(START.search))} />
+      <Fact text={counted(facts.arrays, "array")} go={() => session.show("overview")} />
+      <Fact text={counted(facts.targets, "target")} go={() => session.showTargets(null)} />
       {size === null ? (
         <span class="fact">size not known</span>
       ) : (
         <Fact text={`${size.replace(" ", "\u00a0")} referenced`} />
       )}
       <span class="space" />
-      {total !== null && total > 0 && (
-        <button type="button" class={`chip ${worst}`} onClick={showNotes}>
-          <SeverityMark severity={worst} /> {counted(total, "note")}
+      {SEVERITIES.filter((severity) => Number(severities?.[severity] ?? 0) > 0).map((severity) => (
+        <button
+          type="button"
+          key={severity}
+          class={`chip ${severity}`}
+          aria-label={said(severity, Number(severities![severity]))}
+          onClick={() => session.showNotes(null, severity)}
+        >
+          <SeverityMark severity={severity} /> {count(severities![severity])}
         </button>
-      )}
+      ))}
     </header>
   );
 }
 
+function said(severity: Severity, n: number): string {
+  return severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity);
+}
+
 /** "4,212 keys", the number standing out. */
-function Fact({ text }: { text: string }) {
+function Fact({ text, go }: { text: string; go?: () => void }) {
   const [number, ...rest] = text.split(" ");
-  return (
-    <span class="fact">
-      <b>{number}</b> {rest.join(" ")}
-    </span>
-  );
+  const body = <><b>{number}</b> {rest.join(" ")}</>;
+  return go ? <button type="button" class="fact" onClick={go}>{body}</button> : <span class="fact">{body}</span>;
 }

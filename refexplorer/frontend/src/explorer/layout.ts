@@ -6,14 +6,16 @@ export interface Arrangement {
   tab: string;
   /** Share of the width that the tree has, in percent. */
   tree: number;
+  /** Up to so many bytes another part of an array is read by itself. */
+  bound: number;
 }
 
-const FIRST: Arrangement = { tab: "overview", tree: 40 };
+const FIRST: Arrangement = { tab: "overview", tree: 40, bound: 1_000_000 };
 
 export function kept(): Arrangement {
   try {
-    const { tab, tree } = { ...FIRST, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
-    return { tab: String(tab), tree: tree >= 15 && tree <= 80 ? tree : FIRST.tree };
+    const { tab, tree, bound } = { ...FIRST, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
+    return { tab: String(tab), tree: tree >= 15 && tree <= 80 ? tree : FIRST.tree, bound: bound >= 0 ? bound : FIRST.bound };
   } catch {
     return FIRST;
   }

@@ -1,11 +1,13 @@
 /** The first look: what this set is, and whether something is wrong. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { count, counted, extent, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { Files } from "../health/files.tsx";
+import { HealthTable } from "../health/healthtable.tsx";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { SetFacts, Hello, Note } from "../shared/wire.ts";
+import type { SetFacts, Hello, Note, Severity } from "../shared/wire.ts";
 import { Waited } from "../shared/asking.tsx";
 import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
@@ -17,7 +19,7 @@ interface Props {
 
 const FORMS: Record<string, string> = {
   V0: "a version 0 reference set, in which every reference is written out",
-  V1: "a version 1 reference set, with templates and generated keys",
+  V1: "a version 1 reference set",
   parquet: "a parquet reference set, with a folder of record files for each array",
   Icechunk: "a snapshot of an Icechunk repository, with the references of its chunks in manifests",
   VirtualiZarr: "a virtual dataset of VirtualiZarr, held in memory",
@@ -27,10 +29,13 @@ export function Overview({ session, hello }: Props) {
   const { facts } = hello;
   return (
     <>
+      <HealthTable session={session} />
+      <Files session={session} />
+      <SetNotes session={session} hello={hello} />
       <section>
         <h3>About this set</h3>
         <p class="prose">
-          <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}. {howMuch(facts)}
+          <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}{written(facts)}. {howMuch(facts)}
         </p>
       </section>
       {Number(facts.keys) > 0 && (
@@ -39,11 +44,19 @@ export function Overview({ session, hello }: Props) {
           <KindTable facts={facts} />
         </section>
       )}
-      <SetNotes session={session} hello={hello} />
       <Dataset session={session} />
       {Number(facts.keys) > 0 && <p class="quiet hint">Select a key in the tree to see its reference and its data.</p>}
     </>
   );
+}
+
+/** What of version 1 the set has. */
+function written({ templates, generated }: SetFacts): string {
+  const parts = [
+    Number(templates) > 0 ? counted(templates, "template") : "",
+    Number(generated) > 0 ? counted(generated, "generated key") : "",
+  ].filter(Boolean);
+  return parts.length > 0 ? ` with ${parts.join(" and ")}` : "";
 }
 
 /** How much there is, in a sentence or two. */
@@ -62,6 +75,15 @@ function howMuch(facts: SetFacts): string {
 function SetNotes({ session, hello }: Props) {
   const { notes, note_count: total } = hello;
   const [source, show] = useState<Source | null>(null);
+  const { notesOf, severity, notesShown } = useStore(session);
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const pane = section.current?.closest(".pane");
+    if (notesShown === 0 || !pane) return;
+    // Not `scrollIntoView`, which scrolls a notebook or the page as well.
+    pane.scrollTop += section.current!.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+    section.current!.focus({ preventScroll: true });
+  }, [notesShown]);
   if (notes === null || total === null) return <Sought session={session} />;
   const follow = (note: Note) => {
     const { key } = note;
@@ -69,17 +91,32 @@ function SetNotes({ session, hello }: Props) {
     if (note.line === null) return null;
     return () => session.run(session.around(note).then((lines) => show(lines && { note, lines })));
   };
+  const about = notes.filter((note) => (severity === null || note.severity === severity) && (notesOf === null || isAbout(note, notesOf)));
+  const narrowed = notesOf !== null || severity !== null;
   return (
-    <section>
-      <h3>{total === 0 ? "Notes" : counted(total, "note")}</h3>
+    <section ref={section} tabIndex={-1}>
+      <h3>{total === 0 ? "Notes" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "note")}</h3>
+      {narrowed && total > 0 && (
+        <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>Show all notes ({count(total)})</button>
+      )}
       {total === 0 ? (
         <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
       ) : (
-        <Notes notes={notes} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} />
+        <Notes notes={about} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} />
       )}
       {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}
     </section>
   );
+}
+
+/** Whether a note names an array or a key below it. */
+function isAbout({ key }: Note, array: string): boolean {
+  return key !== null && (key === array || array === "" || key.startsWith(`${array}/`));
+}
+
+function titleOf(n: number, array: string | null, severity: Severity | null): string {
+  const what = counted(n, severity === null ? "note" : severity === "info" ? "note worth knowing" : severity).replace("note worth knowings", "notes worth knowing");
+  return array === null ? what : `${what} about ${array || "/"}`;
 }
 
 /** The lines of the source around a note. */

@@ -4,13 +4,14 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { OVERHEARD, Wire } from "../shared/wire.ts";
-import type { Count, ExplorerWire, Hello, PathItem, Note, Row } from "../shared/wire.ts";
+import type { Count, ExplorerWire, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
+import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../maps/comparing.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
-import { START, WHOLE, type ExplorerState, type PartRecord, type Search } from "./state.ts";
+import { START, WHOLE, type ExplorerState, type Focus, type PartRecord, type Search } from "./state.ts";
 import { Waiting } from "../shared/waiting.ts";
 
 export class ExplorerSession extends Store<ExplorerState> {
@@ -21,9 +22,12 @@ export class ExplorerSession extends Store<ExplorerState> {
   readonly preview: Preview;
   readonly details: KeyDetails;
   readonly comparing: Comparing;
+  readonly health: Health;
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking: Waiting;
   readonly describing: Waiting;
+  /** The listing of chunks of one state. */
+  readonly narrowing: Waiting;
   /** What this widget shows: the explorer, or one part of it by itself. */
   readonly part: string;
   private readonly parts: PartRecord[];
@@ -31,6 +35,8 @@ export class ExplorerSession extends Store<ExplorerState> {
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
   picked: string | null = null;
+  /** The part of the next array that is looked at, where an address names one. */
+  askedPart: string[] | null = null;
   private keys: Promise<void> = Promise.resolve();
   /** Settles when the first rows are here: nothing else may hold them up. */
   private first = gate();
@@ -49,6 +55,8 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.preview = new Preview(this.wire);
     this.seeking = new Waiting(this.wire);
     this.describing = new Waiting(this.wire);
+    this.narrowing = new Waiting(this.wire);
+    this.health = new Health(this.wire, () => void this.rows.refresh());
     this.details = new KeyDetails(this.wire);
     this.comparing = new Comparing(this.wire);
     this.rows = new RowWindow(
@@ -59,7 +67,10 @@ export class ExplorerSession extends Store<ExplorerState> {
       host.onChange("selection", (path) => this.follow(String(path ?? ""))),
       this.wire.on("code", ({ code }) => this.set({ code })),
       this.wire.on("opened", () => void this.reopen()),
-      this.wire.on("failures", ({ array }) => this.maps.refresh(array)),
+      this.wire.on("failures", ({ array }) => {
+        this.maps.refresh(array);
+        this.health.load();
+      }),
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
@@ -70,10 +81,20 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.preview.close();
     this.seeking.close();
     this.describing.close();
+    this.narrowing.close();
+    this.health.close();
     this.maps.close();
     this.details.close();
     this.comparing.close();
     this.wire.close();
+  }
+
+  /** Calls back with each change of what is shown, in any part of the explorer. */
+  watchAll(watcher: () => void): Off {
+    const offs = [this, this.maps, this.preview].map((store) => store.watch(watcher));
+    return () => {
+      for (const off of offs) off();
+    };
   }
 
   async open(): Promise<void> {
@@ -85,6 +106,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       if (first?.["tree.rows"]) this.begin(first["tree.rows"]);
       // The tree has at least one row, or says that it has none.
       else this.rows.reset(1);
+      if (this.part === WHOLE || this.part === "tree") void this.first.opened.then(() => this.health.load());
       if (this.part === WHOLE || this.part === "key") void this.seekNotes();
       const selection = String(this.host.get("selection") ?? "");
       if (selection === "") return;
@@ -119,8 +141,9 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.set({ notesError: null });
     try {
       const { message } = await this.seeking.ask("notes", {});
-      const { notes, note_count } = message;
-      if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count } });
+      const { notes, note_count, severities } = message;
+      if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count, severities } });
+      if (this.part === WHOLE) this.health.load();
       await this.annotate();
     } catch (error) {
       this.set({ notesError: (error as Error).message });
@@ -148,6 +171,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.preview.forget();
     this.details.look("");
     this.comparing.forget();
+    this.health.forget();
     await this.open();
   }
 
@@ -226,7 +250,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     const inspected = this.inspect(path);
     const reply = await this.wire.request("tree.reveal", { path });
     const index = Number(reply.index);
-    this.set({ search: START.search, searching: false });
+    this.set({ search: START.search, searching: false, focus: null });
     this.rows.reset(reply.total, true);
     // What is not there is said where the key would be shown.
     if (index >= 0 && this.state.selection === path) {
@@ -271,13 +295,14 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.rows.reset(total, true);
   }
 
-  /** Shows or hides the chunks that have no reference. */
-  async showAbsent(absent: boolean): Promise<void> {
-    const { total } = await this.wire.request("tree.absent", { show: absent });
-    this.set({ absent });
-    if (this.state.searching) return;
-    this.rows.reset(total, true);
-    if (this.state.selection !== "") await this.reveal(this.state.selection);
+  /** Narrows the tree to what is wrong, or shows everything again. */
+  async showOnly(trouble: boolean): Promise<void> {
+    this.set({ onlyTrouble: trouble });
+    const { message } = await this.narrowing.ask("tree.only", { trouble });
+    if (this.state.searching) await this.find(START.search);
+    this.set({ active: 0 });
+    this.rows.reset(message.total, true);
+    if (this.state.selection !== "") await this.lookAt(this.state.selection);
   }
 
   /** All that is known of a key, for one that may not be the selected one. */
@@ -301,15 +326,55 @@ export class ExplorerSession extends Store<ExplorerState> {
   async find(change: Partial<Search>): Promise<void> {
     const search = { ...this.state.search, ...change };
     const searching = search.text !== "" || search.kinds.length > 0;
-    this.set({ search, searchError: null });
+    this.set({ search, searchError: null, focus: null, notesOf: null });
     try {
       const reply = await this.wire.request("tree.find", search);
       if (this.state.search !== search) return;
-      this.set({ searching, capped: reply.capped, active: 0 });
+      this.set({ searching, capped: reply.capped, inTargets: reply.in_targets, active: 0 });
       this.rows.reset(reply.total);
     } catch (error) {
       if (this.state.search === search) this.set({ searchError: (error as Error).message });
     }
+  }
+
+  /** Lists the chunks of a state in the tree, and marks them on the map; of one array, or of all. */
+  focusOn(state: ChunkState, array: string | null): Promise<void> {
+    this.set({ notesOf: array });
+    if (array !== null) this.maps.showGrid(array);
+    return this.narrow({ by: "state", state, array });
+  }
+
+  /** Lists the keys that refer to a target. */
+  focusOnTarget(url: string | null): Promise<void> {
+    return this.narrow({ by: "target", url });
+  }
+
+  /** Lists something in place of what a search would find. */
+  async narrow(focus: Focus): Promise<void> {
+    this.set({ focus, search: START.search, searching: false, searchError: null });
+    const { message } = focus.by === "state"
+      ? await this.narrowing.ask("tree.state", { state: focus.state, array: focus.array })
+      : await this.narrowing.ask("tree.target", { url: focus.url });
+    if (this.state.focus !== focus) return;
+    this.set({ searching: true, capped: false, inTargets: 0, active: 0 });
+    this.rows.reset(message.total);
+  }
+
+  /** Shows the targets, or those of one array. */
+  showTargets(array: string | null): void {
+    this.maps.narrowTargets(array);
+    this.show("targets");
+  }
+
+  /** Shows the map of one target. */
+  showTarget(url: string | null): void {
+    this.maps.showTarget({ url, window: null });
+    this.show("targets");
+  }
+
+  /** Shows the notes about an array, or of a severity, or all of them. */
+  showNotes(array: string | null, severity: Severity | null = null): void {
+    this.set({ notesOf: array, severity, tab: "overview", notesShown: this.state.notesShown + 1 });
   }
 
   /** Another view of this widget opened, closed or searched the tree that they share. */

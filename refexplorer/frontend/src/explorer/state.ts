@@ -1,6 +1,8 @@
 /** What the explorer shows, in the words of its views, its search and its state. */
 
-import type { DatasetView, Hello, PathItem, Kind } from "../shared/wire.ts";
+import type { ChunkState } from "../health/health.ts";
+import type { By } from "../maps/cells.ts";
+import type { Count, DatasetView, Hello, PathItem, Kind, Severity } from "../shared/wire.ts";
 
 /** A part of the explorer, as Python's registry describes it. */
 export interface PartRecord {
@@ -20,6 +22,27 @@ export interface Search {
   kinds: Kind[];
 }
 
+/** What the tree lists in place of what a search would find. */
+export type Focus =
+  /** Chunks of one state; of all arrays where it names none. */
+  | { by: "state"; state: ChunkState; array: string | null }
+  /** The keys that refer to a target. */
+  | { by: "target"; url: string | null };
+
+/** How the values of an array are drawn. */
+export interface Picture {
+  /** The array; null for any, as long as nothing was chosen. */
+  array: string | null;
+  mode: "heatmap" | "line" | "table" | "statistics";
+  /** The dimensions that are drawn; none: the last ones. */
+  axes: number[];
+  scheme: string;
+  /** Of the colours, as they were written. */
+  limits: [string, string];
+}
+
+export const PLAIN: Picture = { array: null, mode: "heatmap", axes: [], scheme: "viridis", limits: ["", ""] };
+
 export interface ExplorerState {
   hello: Hello | null;
   failure: string | null;
@@ -32,9 +55,18 @@ export interface ExplorerState {
   active: number;
   search: Search;
   searching: boolean;
-  /** Whether chunks without a reference are among the rows. */
-  absent: boolean;
+  focus: Focus | null;
+  /** The array whose notes alone are shown. */
+  notesOf: string | null;
+  /** The severity that the notes are narrowed to. */
+  severity: Severity | null;
+  /** Counts up whenever the notes should be scrolled to. */
+  notesShown: number;
+  /** Whether the tree shows nothing but what is wrong. */
+  onlyTrouble: boolean;
   capped: boolean;
+  /** How many of the keys that were found match by their target alone. */
+  inTargets: Count;
   searchError: string | null;
   /** Why the last move in the tree failed. */
   trouble: string | null;
@@ -46,6 +78,9 @@ export interface ExplorerState {
   notesError: string | null;
   /** Where along each dimension of the values the drawn slice is. */
   steps: number[];
+  picture: Picture;
+  /** What the map of chunks is coloured by; null: as it is at first. */
+  by: By | null;
   /** Counts up whenever the active row should be scrolled to. */
   revealed: number;
 }
@@ -60,13 +95,20 @@ export const START: ExplorerState = {
   active: 0,
   search: { text: "", mode: "glob", kinds: [] },
   searching: false,
-  absent: false,
+  focus: null,
+  notesOf: null,
+  severity: null,
+  notesShown: 0,
+  onlyTrouble: false,
   capped: false,
+  inTargets: 0,
   searchError: null,
   trouble: null,
   code: "",
   dataset: null,
   notesError: null,
   steps: [],
+  picture: PLAIN,
+  by: null,
   revealed: 0,
 };

@@ -45,21 +45,28 @@ function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) 
         )}
       </div>
       {item.notes !== null && item.notes.length > 0 && <Notes notes={item.notes} follow={() => null} />}
-      <Reference item={item} details={details} />
+      <Reference item={item} session={session} />
       {item.text !== null && <Text text={item.text} total={item.text_total} />}
       {item.kind !== null && <Bytes item={item} details={details} />}
       {item.chunk !== null && <Decoding details={details} />}
-      {item.array && <ArrayFacts array={item.array} chunk={item.chunk?.index.map(Number) ?? null} />}
+      {item.array && <ArrayFacts array={item.array} session={session} chunk={item.chunk?.index.map(Number) ?? null} />}
       <Code details={details} />
     </>
   );
 }
 
-function Reference({ item, details }: { item: PathItem; details: KeyDetails }) {
+function Reference({ item, session }: { item: PathItem; session: ExplorerSession }) {
+  const { details } = session;
+  const whole = session.part === "explorer";
   return (
     <section>
       <dl class="facts">
-        {item.url !== null && <Line name="target"><Target url={item.url} /></Line>}
+        {item.url !== null && (
+          <Line name="target">
+            <Target url={item.url} />
+            {whole && <> <Go name="its keys" go={() => session.run(session.focusOnTarget(item.url))} /> <Go name="its bytes" go={() => session.showTarget(item.url)} /></>}
+          </Line>
+        )}
         {item.resolved !== null && item.resolved !== item.url && (
           <Line name="leads to"><Target url={item.resolved} /></Line>
         )}
@@ -75,6 +82,11 @@ function Reference({ item, details }: { item: PathItem; details: KeyDetails }) {
       {item.kind !== null && <Derivation details={details} />}
     </section>
   );
+}
+
+/** A link to where something is shown. */
+function Go({ name, go, bad = false }: { name: string; go(): void; bad?: boolean }) {
+  return <button type="button" class={`link ${bad ? "bad" : ""}`} onClick={go}>{name}</button>;
 }
 
 /** A link for what a browser can open and a reader can see to be that; text for all else. */
@@ -203,7 +215,7 @@ function Text({ text, total }: { text: string; total: number }) {
   );
 }
 
-function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null }) {
+function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number[] | null; session: ExplorerSession }) {
   const { present, rejected } = array;
   const isCounted = present !== null && rejected !== null;
   const missing = isCounted ? less(less(array.chunk_count, present).toString(), rejected) : 0;
@@ -217,9 +229,10 @@ function ArrayFacts({ array, chunk }: { array: ArrayItem; chunk: number[] | null
         <Line name="chunks">
           {by(array.chunks)}, {count(array.chunk_count)} in all
           {!isCounted && <span class="quiet">; how many have a reference is not known</span>}
-          {missing > 0 && <span class="absent"> {count(missing)} without a reference</span>}
-          {Number(rejected) > 0 && <span class="bad"> {count(Number(rejected))} rejected by errors</span>}
+          {missing > 0 && <>; <Go name={`${count(missing)} without a reference`} go={() => session.run(session.focusOn("absent", array.path))} /></>}
+          {Number(rejected) > 0 && <>; <Go name={`${count(Number(rejected))} rejected by errors`} bad go={() => session.run(session.focusOn("rejected", array.path))} /></>}
         </Line>
+        {session.part === "explorer" && <Line name="targets"><Go name="Show the targets of this array" go={() => session.showTargets(array.path)} /></Line>}
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
         <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>
         <Line name="format">Zarr {array.zarr_format}</Line>

@@ -7,6 +7,7 @@ import { useMemo, useState } from "preact/hooks";
 import { escaped } from "../shared/escaping.ts";
 import { bytes, count } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
+import type { ChunkState } from "../health/health.ts";
 import { Board, type Frame } from "./board.tsx";
 import { changeSaid, changesSummary, paintChanges } from "./changecells.ts";
 import { cellAt, FAILED, failures, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
@@ -21,6 +22,8 @@ const LARGEST_CELL = 34;
 const heightFor = (width: number) => Math.min(340, Math.max(160, width * 0.42));
 /** From this size on, px, a cell has a gap to the next, and a letter. */
 const GAPPED = 8;
+/** A square cell is no smaller, px. */
+const POINTED = 6;
 const LETTERED = 13;
 
 interface Props {
@@ -30,11 +33,13 @@ interface Props {
   changes: ChangePicture | null;
   /** Index of the selected chunk if it is one of this array. */
   selected: number[] | null;
+  /** The state that the tree is narrowed to: cells without such a chunk stand back. */
+  only: ChunkState | null;
   select(key: string): void;
   zoomTo(spans: Span[]): void;
 }
 
-export function ChunkBoard({ picture, by, changes, selected, select, zoomTo }: Props) {
+export function ChunkBoard({ picture, by, changes, selected, only, select, zoomTo }: Props) {
   const [cursor, setCursor] = useState<Place | null>(null);
   const shown = cursor && cursor[0] < picture.rows && cursor[1] < picture.columns ? cursor : null;
   const chosen = selected && placeOf(picture, selected);
@@ -43,10 +48,11 @@ export function ChunkBoard({ picture, by, changes, selected, select, zoomTo }: P
     () => (context: CanvasRenderingContext2D, frame: Frame) => {
       if (by !== "change") paintCells(context, frame, picture, by);
       else if (changes) paintChanges(context, frame, changes, (place) => rectangle(frame, picture, place));
+      if (only) veil(context, frame, picture, only);
       if (chosen) outline(context, frame, picture, chosen, frame.inks.ink, 2.5);
       if (shown) outline(context, frame, picture, shown, frame.inks.accent, 2);
     },
-    [picture, by, changes, shown?.join(), chosen?.join()],
+    [picture, by, changes, only, shown?.join(), chosen?.join()],
   );
   const pick = (place: Place | null) => {
     if (place === null) return;
@@ -107,8 +113,11 @@ function frameOf(picture: GridPicture, width: number): PlotOptions {
   const [rows, columns] = [side(picture, 0), side(picture, 1)];
   const marginLeft = 34 + 7 * count(rows.stop).length;
   const room = width - marginLeft - MARGINS.marginRight;
-  const across = Math.min(LARGEST_CELL, room / picture.columns) * picture.columns;
-  const down = Math.min(LARGEST_CELL, heightFor(width) / picture.rows) * picture.rows;
+  const [widest, highest] = [room / picture.columns, heightFor(width) / picture.rows];
+  // Square as long as a square can be pointed at.
+  const edge = Math.min(LARGEST_CELL, widest, highest);
+  const [wide, high] = edge >= POINTED ? [edge, edge] : [Math.min(LARGEST_CELL, widest), Math.min(LARGEST_CELL, highest)];
+  const [across, down] = [wide * picture.columns, high * picture.rows];
   return {
     ...MARGINS,
     marginLeft,
@@ -183,6 +192,25 @@ function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: Gr
       }
     }
   }
+}
+
+/** Lets the cells stand back that have no chunk of a state; the map does not tell which chunks were read. */
+function veil(context: CanvasRenderingContext2D, frame: Frame, picture: GridPicture, only: ChunkState): void {
+  const has: Partial<Record<ChunkState, (cell: number) => boolean>> = {
+    absent: (cell) => presence(picture, cell).present < presence(picture, cell).seen,
+    rejected: (cell) => failures(picture, cell) > 0,
+    failed: (cell) => failures(picture, cell) > 0,
+  };
+  context.save();
+  context.globalAlpha = 0.78;
+  context.fillStyle = frame.inks.paper;
+  for (let row = 0; row < picture.rows; row++) {
+    for (let column = 0; column < picture.columns; column++) {
+      const place: Place = [row, column];
+      if (has[only]?.(cellAt(picture, place)) === false) context.fillRect(...rectangle(frame, picture, place));
+    }
+  }
+  context.restore();
 }
 
 function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: string, x: number, y: number): void {

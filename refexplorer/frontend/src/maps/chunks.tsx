@@ -1,6 +1,6 @@
 /** The chunks of an array as a map: what each refers to, how far, and what is missing. */
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { bytes, count, counted, fileName, KIND_NAMES } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
@@ -17,14 +17,15 @@ import { kindInk, series } from "./palette.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 
 export function Chunks({ session }: { session: ExplorerSession }) {
-  const { item } = useStore(session);
+  const { item, focus, by: chosen } = useStore(session);
   const { grid, gridError } = useStore(session.maps);
   const { changes } = useStore(session.comparing);
-  const [chosen, setBy] = useState<By | null>(null);
+  const setBy = (look: By) => session.set({ by: look });
   const looks = Object.entries(LOOKS).filter(([look]) => look !== "change" || changes !== null);
   const by = looks.some(([look]) => look === chosen) ? chosen! : changes ? "change" : "target";
   const wanted = item?.array?.path ?? null;
   useEffect(() => {
+    if (grid === undefined && session.maps.isAsked) return; // by an address
     if (grid === undefined || (wanted !== null && wanted !== grid?.array)) session.maps.showGrid(wanted);
     else if (grid && item?.chunk && placeOf(grid, item.chunk.index.map(Number)) === null) session.maps.showGrid(grid.array, grid.axes);
   }, [item]);
@@ -55,6 +56,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
             by={by}
             changes={changes && fitting(changes, grid)}
             selected={selected}
+            only={focus?.by === "state" && [null, array].includes(focus.array) ? focus.state : null}
             select={(key) => session.run(session.reveal(key))}
             zoomTo={(spans) => redraw(deeper(grid, spans, window))}
           />

@@ -4,7 +4,7 @@ import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import type { ExplorerWire, Grid, Layout, JobProgress, TargetRow } from "../shared/wire.ts";
+import type { ExplorerWire, Grid, Layout, JobProgress, TargetRow, TargetsSummary } from "../shared/wire.ts";
 import { Waiting } from "../shared/waiting.ts";
 
 export type Span = [number, number];
@@ -19,6 +19,8 @@ export interface GridPicture extends Omit<Grid, "window" | "steps"> {
   target: Float64Array;
   offset: Float64Array;
   size: Float64Array;
+  /** How many targets each cell has. */
+  distinct: Float64Array;
 }
 
 /** A check of all targets: running, or what it found. */
@@ -62,28 +64,39 @@ export interface MapsState {
   strip: Strip | null | undefined;
   stripError: string | null;
   check: Check | null;
+  /** Null until it was asked for. */
+  files: TargetsSummary | null;
+  /** The array whose targets alone are listed. */
+  targetsOf: string | null;
+  filesError: string | null;
 }
+
+const BLANK: MapsState = {
+  grid: undefined, gridError: null, strip: undefined, stripError: null, check: null, files: null, filesError: null, targetsOf: null,
+};
 
 export class Maps extends Store<MapsState> {
   readonly rows: RowWindow<TargetRow>;
   /** The counting of chunks, and the sorting of ranges. */
   readonly counting: Waiting;
   readonly sorting: Waiting;
+  readonly summing: Waiting;
   private readonly wire: ExplorerWire;
   private readonly off: Off;
   private readonly grids: Newest<GridWish>;
   private readonly strips: Newest<StripWish>;
 
   constructor(wire: ExplorerWire) {
-    super({ grid: undefined, gridError: null, strip: undefined, stripError: null, check: null });
+    super(BLANK);
     this.wire = wire;
     this.off = wire.on("progress", (message) => this.progress(message));
     this.counting = new Waiting(wire);
     this.sorting = new Waiting(wire);
+    this.summing = new Waiting(wire);
     this.grids = new Newest((wish) => this.drawGrid(wish));
     this.strips = new Newest((wish) => this.drawStrip(wish));
     this.rows = new RowWindow(
-      (start, n) => wire.request("targets.rows", { start, n }),
+      (start, n) => wire.request("targets.rows", { start, n, array: this.state.targetsOf }),
       () => this.set({}),
     );
   }
@@ -91,12 +104,14 @@ export class Maps extends Store<MapsState> {
   /** The set is another one. */
   forget(): void {
     this.rows.reset(0);
-    this.set({ grid: undefined, gridError: null, strip: undefined, stripError: null, check: null });
+    this.isAsked = false;
+    this.set(BLANK);
   }
 
   close(): void {
     this.counting.close();
     this.sorting.close();
+    this.summing.close();
     this.off();
   }
 
@@ -115,6 +130,15 @@ export class Maps extends Store<MapsState> {
     this.rows.reset(this.rows.total, true);
   }
 
+  /** Asks where the targets are, and what is known of them by now. */
+  async sumTargets(): Promise<void> {
+    try {
+      this.set({ files: (await this.summing.ask("targets.summary", {})).message, filesError: null });
+    } catch (error) {
+      this.set({ filesError: (error as Error).message });
+    }
+  }
+
   stopCheck(): void {
     const { check } = this.state;
     if (check?.id) this.wire.cancel(check.id);
@@ -127,6 +151,16 @@ export class Maps extends Store<MapsState> {
     }
   }
 
+  /** Whether a map of chunks was asked for. */
+  isAsked = false;
+
+  /** Whether something else is drawn than the whole of a grid in the way that it is drawn at first. */
+  isNarrowed(): boolean {
+    const { grid } = this.state;
+    if (!grid) return false;
+    return grid.window.some(([start, stop], i) => stop - start !== Number(grid.grid[i]));
+  }
+
   /** Draws the chunks of an array anew if they are shown. */
   refresh(array: string): void {
     const { grid } = this.state;
@@ -135,7 +169,15 @@ export class Maps extends Store<MapsState> {
 
   /** Shows the chunks of an array; null is the one of most chunks. */
   showGrid(array: string | null, axes: number[] | null = null, window: Span[] | null = null): void {
+    this.isAsked = true;
     void this.grids.ask({ array, axes, window });
+  }
+
+  /** Lists the targets of one array, or all of them. */
+  narrowTargets(array: string | null): void {
+    if (this.state.targetsOf === array) return;
+    this.set({ targetsOf: array });
+    this.rows.reset(1);
   }
 
   showTarget(wish: StripWish): void {
@@ -146,8 +188,8 @@ export class Maps extends Store<MapsState> {
   private async drawGrid(wish: GridWish): Promise<void> {
     try {
       const { message, buffers } = await this.counting.ask("grid.show", wish);
-      const [perState, target, offset, size] = buffers.map((buffer) => new Float64Array(buffer));
-      const grid = message.map && { ...drawable(message.map), perState: perState!, target: target!, offset: offset!, size: size! };
+      const [perState, target, offset, size, distinct] = buffers.map((buffer) => new Float64Array(buffer));
+      const grid = message.map && { ...drawable(message.map), perState: perState!, target: target!, offset: offset!, size: size!, distinct: distinct! };
       this.set({ grid, gridError: null });
     } catch (error) {
       this.set({ gridError: (error as Error).message });

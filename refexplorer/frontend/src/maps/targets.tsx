@@ -17,7 +17,7 @@ import { TargetCheck, TargetTable } from "./targettable.tsx";
 
 export function Targets({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);
-  const { strip, stripError } = useStore(session.maps);
+  const { strip, stripError, targetsOf } = useStore(session.maps);
   const { maps } = session;
   const refers = item !== null && (item.kind === "url" || item.kind === "range");
   const wanted = refers ? item.url : undefined;
@@ -35,6 +35,12 @@ export function Targets({ session }: { session: ExplorerSession }) {
   if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
   return (
     <>
+      {targetsOf !== null && (
+        <p class="caption">
+          Targets of <b>{targetsOf || "/"}</b>{" "}
+          <button type="button" class="button" onClick={() => maps.narrowTargets(null)}>Show all targets</button>
+        </p>
+      )}
       <TargetTable maps={maps} chosen={strip.url} />
       <TargetCheck maps={maps} />
       <Waited waiting={maps.sorting} />
@@ -42,6 +48,9 @@ export function Targets({ session }: { session: ExplorerSession }) {
     </>
   );
 }
+
+/** Arrays of a target that are linked by name. */
+const NAMED = 12;
 
 function inView({ start, stop }: Strip, [from, to]: Span): boolean {
   return from >= start && to <= stop;
@@ -58,6 +67,13 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
     <section class="target-map">
       <h2 class="data-title">{targetName(url)}</h2>
       <p class="caption">{summary(strip)}</p>
+      <p class="caption links">
+        <button type="button" class="link" onClick={() => session.run(session.focusOnTarget(url))}>List its keys</button>
+        {strip.arrays.slice(0, NAMED).map(({ path }) => path !== null && (
+          <button type="button" key={path} class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}>{path || "/"}</button>
+        ))}
+        {strip.arrays.length > NAMED && <span>and {count(strip.arrays.length - NAMED)} more arrays</span>}
+      </p>
       {Number(strip.unlisted) > 0 && (
         <p class="caption">{count(strip.unlisted)} generated keys were not evaluated, since there are too many; they are not shown.</p>
       )}

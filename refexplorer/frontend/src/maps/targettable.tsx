@@ -3,7 +3,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, NOT_KNOWN } from "../shared/format.ts";
-import { Blank } from "../shared/parts.tsx";
+import { Blank, Cut } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { TargetRow } from "../shared/wire.ts";
@@ -96,7 +96,7 @@ function Columns() {
 const SOME = "Not all generated keys were evaluated, so more of them may refer to this target.";
 
 /** With a sign, so that none is told by colour alone. */
-const STATES: Record<TargetRow["state"], string> = {
+export const STATES: Record<TargetRow["state"], string> = {
   unknown: "not checked",
   good: "✓ answered",
   short: "✕ too short",
@@ -117,7 +117,7 @@ function Cells({ row, partly }: { row: TargetRow; partly: boolean }) {
   const arrays = row.arrays.map(arrayName).join(", ") + (more > 0 ? ` and ${more} more` : "");
   return (
     <>
-      <span role="gridcell" title={targetName(row.url)}>{row.url === null ? targetName(null) : fileName(row.url)}</span>
+      <span role="gridcell" title={targetName(row.url)}>{row.url === null ? targetName(null) : <Cut text={fileName(row.url)} />}</span>
       <span role="gridcell" class="number" title={partly ? SOME : ""}>{whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`}</span>
       <span role="gridcell" class="number">{whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`}</span>
       <span role="gridcell" class="number">{whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}</span>

@@ -1,10 +1,10 @@
 /** The address of the page: it follows where the person is, and the person follows it. */
 
 import type { Host, Off } from "../shared/host.ts";
-import type { Place } from "../shared/place.ts";
+import { PLACES, type Place } from "../shared/place.ts";
 import { ask } from "./wire.ts";
 
-const NAMES = ["source", "view", "key", "slice"];
+const NAMES = ["source", ...PLACES];
 /** Keys that are chosen sooner after each other than this are one step back, ms. */
 const STEP = 1000;
 

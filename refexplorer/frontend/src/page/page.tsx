@@ -16,6 +16,7 @@ export function Page({ host }: ViewProps) {
   const view = useShared(host, "view");
   const notice = useShared(host, "notice");
   useEffect(() => followAddress(host), [host]);
+  useTitle(host, view);
   return (
     <div class={`page ${view}`}>
       <header class="bar top">
@@ -38,6 +39,18 @@ export function Page({ host }: ViewProps) {
       {view === "start" && <Start host={host} />}
     </div>
   );
+}
+
+/** Names the set and the key in the title of the page, by which a person finds its tab again. */
+function useTitle(host: Host, view: string): void {
+  const [title, place] = [useShared(host, "title"), useShared(host, "place")];
+  const screens = useShared(host, "screens");
+  const key = new URLSearchParams(place.address).get("key") ?? "";
+  const screen = screens.find(({ name }) => name === view)?.label ?? "";
+  const parts = view === "explorer" ? [key, title] : view === "start" ? [] : [screen, title];
+  useEffect(() => {
+    document.title = [...parts, "refexplorer"].filter(Boolean).join(" · ");
+  }, [parts.join(" · ")]);
 }
 
 /** The views of the page, always in the same places; there is something to explore once a set is open. */

@@ -84,16 +84,22 @@ function Typed({ open, busy }: ChoiceProps) {
 }
 
 function Offered({ sets, open, busy }: ChoiceProps & { sets: OfferedSet[] }) {
+  // A link can be copied and opened beside this page; a plain click stays on it.
+  const choose = (event: MouseEvent, source: string) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    if (!busy) open(source);
+  };
   return (
     <section aria-labelledby="examples">
       <h2 id="examples">Sets offered on this page</h2>
       <ul class="sets">
         {sets.map((set) => (
           <li key={set.source}>
-            <button type="button" class="set" disabled={busy} onClick={() => open(set.source)}>
+            <a class="set" href={`?source=${encodeURIComponent(set.source)}`} aria-disabled={busy} onClick={(event) => choose(event, set.source)}>
               <span class="set-title">{set.title}</span>
               <code class="quiet">{set.source}</code>
-            </button>
+            </a>
           </li>
         ))}
       </ul>

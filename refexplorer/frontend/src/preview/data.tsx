@@ -1,6 +1,6 @@
 /** Reading values: which part, what would be read, the question of access, the wait, what came. */
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
@@ -14,14 +14,17 @@ import { Values } from "./values.tsx";
 
 export function Data({ session }: { session: ExplorerSession }) {
   const { item, hello } = useStore(session);
-  const { plan, planError, job } = useStore(session.preview);
+  const { plan, planError, job, wanted, bound } = useStore(session.preview);
   const array = item?.array ?? null;
   useEffect(() => {
     if (item === null || array === null) return;
     // A chunk that was chosen in the picture is shown there already.
     if (item.path === session.picked && job?.array === array.path) return;
     session.picked = null;
-    session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);
+    const part = session.askedPart;
+    session.askedPart = null;
+    if (part?.length === array.shape.length) session.preview.want(array.path, part);
+    else session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);
   }, [item?.path]);
   const arrays = session.part === "data" ? (hello?.arrays ?? []) : [];
   const chosen = arrays.length > 0 && (
@@ -37,22 +40,30 @@ export function Data({ session }: { session: ExplorerSession }) {
   }
   const shown = job?.array === array.path ? job : null;
   const busy = shown?.id != null;
+  const part = wanted ?? plan?.slices;
+  const isOld = shown?.reading != null && part !== undefined && part.join() !== shown.slices.join();
   return (
     <>
       {chosen || <h2 class="data-title">{array.path || "/"}</h2>}
       {plan?.array === array.path && (
         <div class="wanted">
-          <Slices key={plan.slices.join()} plan={plan} want={(slices) => session.preview.want(array.path, slices)} />
+          <Slices plan={plan} wanted={wanted ?? plan.slices} want={(slices) => session.preview.want(array.path, slices)} />
           {planError === null && shown?.reading?.state !== "ask" && (
             <Offer plan={plan} done={isDone(shown, plan)} busy={busy} read={() => session.preview.read()} />
+          )}
+          {shown?.reading && (
+            <Choice label="Read another part by itself" value={String(bound)} options={BOUNDS} choose={(to) => session.preview.setBound(Number(to))} />
           )}
         </div>
       )}
       {planError !== null && <Failure sentence={planError} />}
-      {shown && <Outcome session={session} job={shown} />}
+      {isOld && <p class="caption" role="status">The picture is of another part, <code>{shown.slices.join(", ")}</code>: read again to see the one above.</p>}
+      {shown && <div class={isOld ? "outcome old" : "outcome"}><Outcome session={session} job={shown} /></div>}
     </>
   );
 }
+
+const BOUNDS: [string, string][] = [["0", "never"], ["100000", "up to 100 kB"], ["1000000", "up to 1 MB"], ["10000000", "up to 10 MB"]];
 
 function nothing(item: PathItem | null): string {
   return item === null
@@ -66,27 +77,21 @@ function isDone(job: Job | null, plan: Plan): boolean {
 
 interface SlicesProps {
   plan: Plan;
+  /** What was asked for last, which the plan may not be of yet. */
+  wanted: string[];
   want(slices: string[]): void;
 }
 
 /** For each dimension the part that is wanted, as Python writes it, and a slider for an index. */
-function Slices({ plan, want }: SlicesProps) {
-  const set = (axis: number, text: string) => want(plan.slices.map((old, i) => (i === axis ? text : old)));
+function Slices({ plan, wanted, want }: SlicesProps) {
+  const set = (axis: number, text: string) => want(wanted.map((old, i) => (i === axis ? text : old)));
   if (plan.slices.length === 0) return null;
   return (
     <div class="slices" role="group" aria-label="Part to read">
-      {plan.slices.map((text, axis) => (
+      {wanted.map((text, axis) => (
         <div class="slice" key={axis}>
           <span class="slice-name">{plan.dimensions[axis]}</span>
-          <input
-            type="text"
-            class="slice-text"
-            aria-label={`${plan.dimensions[axis]}: index or slice`}
-            title="An index such as 3, or a slice such as 0:10:2"
-            spellcheck={false}
-            defaultValue={text}
-            onChange={(event) => set(axis, event.currentTarget.value)}
-          />
+          <SliceField name={plan.dimensions[axis]!} text={text} set={(next) => set(axis, next)} />
           <span class="quiet slice-size">of {count(plan.sizes[axis]!)}</span>
           {/^\d+$/.test(text) && (
             <input
@@ -95,12 +100,30 @@ function Slices({ plan, want }: SlicesProps) {
               min={0}
               max={Number(plan.sizes[axis]) - 1}
               value={text}
-              onChange={(event) => set(axis, event.currentTarget.value)}
+              onInput={(event) => set(axis, event.currentTarget.value)}
             />
           )}
         </div>
       ))}
     </div>
+  );
+}
+
+/** Keeps what is being written while the part that it is of is looked up. */
+function SliceField({ name, text, set }: { name: string; text: string; set(text: string): void }) {
+  const [draft, setDraft] = useState(text);
+  useEffect(() => setDraft(text), [text]);
+  return (
+    <input
+      type="text"
+      class="slice-text"
+      aria-label={`${name}: index or slice`}
+      title="An index such as 3 or -1, or a slice such as 0:10:2"
+      spellcheck={false}
+      value={draft}
+      onInput={(event) => setDraft(event.currentTarget.value)}
+      onChange={() => set(draft)}
+    />
   );
 }
 

@@ -14,6 +14,31 @@ import { WhyValue } from "./why.tsx";
 /** Height of the picture for its width, px. */
 const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));
 
+/** Of a picture whose cells are as wide as high along both axes, as long as it fits; else of any. */
+function sizeOf(width: number, axes: Axis[]): { width: number; height: number } {
+  const height = heightOf(width);
+  const [rows, columns] = axes;
+  const isAlike = rows && columns && Math.abs(stepOf(rows) / stepOf(columns) - 1) < 0.01;
+  if (!isAlike) return { width, height };
+  const [room, most] = [width - FRAME[0], TALLEST - FRAME[1]];
+  const cell = Math.min(room / columns.size, most / rows.size);
+  const [across, down] = [cell * columns.size, cell * rows.size];
+  if (Math.min(across, down) < LEAST) return { width, height };
+  return { width: across + FRAME[0], height: down + FRAME[1] };
+}
+
+/** How far two places along an axis are from each other; times are told from all else. */
+function stepOf({ at, size, times }: Axis): number {
+  if (times) return NaN;
+  return at === null ? 1 : Math.abs((at[size - 1]! - at[0]!) / (size - 1));
+}
+
+/** What is beside a picture, and the height that it may have in all; px. */
+const FRAME = [70, 48] as const;
+const TALLEST = 440;
+/** A picture of square cells that would be narrower is stretched. */
+const LEAST = 120;
+
 interface Props {
   session: ExplorerSession;
   reading: ReadingModel;
@@ -35,7 +60,8 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
   const [first, second] = axes;
   const chosen = item?.chunk?.array === reading.array ? item.chunk.index.map(Number) : null;
   const marked = second ? marksOf(reading, [first!, second], steps, chosen) : [];
-  const look = { width, height: heightOf(width), label: reading.name, domain, scheme, times: reading.times, marked };
+  const unplaced = axes.filter(({ at }) => at === null);
+  const look = { ...sizeOf(width, axes), label: reading.name, domain, scheme, times: reading.times, marked };
 
   useLayoutEffect(() => {
     if (width === 0) return;
@@ -67,6 +93,11 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
   };
   return (
     <div class="drawing">
+      {unplaced.length > 0 && (
+        <p class="caption">
+          {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the coordinate is not known, or its steps are not alike.
+        </p>
+      )}
       {second && width > 0 && <Legend label={labelOf(reading)} look={look} />}
       <div
         class="figure"

@@ -151,7 +151,16 @@ function hatching(): SVGElement {
 export function legend(label: string, width: number, { domain, scheme, times }: Look): Element {
   const color = { type: "linear" as const, scheme, domain, label: escaped(label) };
   const tickFormat = times ? { tickFormat: (at: number) => moment(at).slice(0, 10) } : {};
-  return Plot.legend({ color, width, height: 44, ticks: times ? 3 : 5, ...tickFormat }) as Element;
+  // Long numbers would be printed over each other.
+  const isLong = domain.some((at) => at !== 0 && (Math.abs(at) >= 1e4 || Math.abs(at) < 1e-2));
+  return Plot.legend({ color, width, height: 44, ticks: times || isLong ? 3 : 5, ...(isLong && !times ? { tickFormat: short } : tickFormat) }) as Element;
+}
+
+/** 123456789 → "123M", 0.00012 → "1.2e-4". */
+function short(at: number): string {
+  if (at === 0) return "0";
+  if (Math.abs(at) < 1e-2 || Math.abs(at) >= 1e15) return at.toExponential(1).replace(".0e", "e");
+  return Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 }).format(at);
 }
 
 /** How often the values occur. */

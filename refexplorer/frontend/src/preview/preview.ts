@@ -1,6 +1,7 @@
 /** What the preview knows and does: the part of an array that is wanted, its cost, its values. */
 
 import type { Off } from "../shared/host.ts";
+import { keep, kept } from "../explorer/layout.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueExplained } from "../shared/wire.ts";
@@ -20,6 +21,12 @@ export interface PreviewState {
   /** The part that is wanted; null until its cost is known. */
   plan: Plan | null;
   planError: string | null;
+  /** The part that was asked for last; null where it is that of a first look. */
+  wanted: string[] | null;
+  /** Up to so many bytes another part is read without being asked for, once one was read. */
+  bound: number;
+  /** Whether the part was asked for, and is not that of a first look. */
+  isChosen: boolean;
   job: Job | null;
   /** Whether scale, offset and missing values are applied, and times read as such. */
   scale: boolean;
@@ -31,6 +38,8 @@ interface Wish {
   /** Of a chunk; null with null slices: what a first look shows. */
   index: number[] | null;
   slices: string[] | null;
+  /** Only the cost is asked again. */
+  again?: boolean;
 }
 
 export class Preview extends Store<PreviewState> {
@@ -39,7 +48,7 @@ export class Preview extends Store<PreviewState> {
   private readonly off: Off;
 
   constructor(wire: ExplorerWire) {
-    super({ plan: null, planError: null, job: null, scale: true, times: true });
+    super({ plan: null, planError: null, wanted: null, bound: kept().bound, isChosen: false, job: null, scale: true, times: true });
     this.wire = wire;
     this.plans = new Newest((wish) => this.ask(wish));
     this.off = wire.on("progress", (message) => this.progress(message));
@@ -56,12 +65,13 @@ export class Preview extends Store<PreviewState> {
 
   /** Looks at an array, or at one chunk of it. */
   look(array: string, index: number[] | null): void {
-    this.set({ plan: null, planError: null });
+    this.set({ plan: null, planError: null, wanted: null });
     void this.plans.ask({ array, index, slices: null });
   }
 
   /** Wants another part of the array; what takes no request is shown at once. */
   want(array: string, slices: string[]): void {
+    this.set({ wanted: slices });
     void this.plans.ask({ array, index: null, slices });
   }
 
@@ -75,7 +85,9 @@ export class Preview extends Store<PreviewState> {
       const { message, buffers } = await asked.reply;
       const values = buffers[0] ? new Float64Array(buffers[0]) : null;
       this.finish(asked.id, { reading: message.reading, values });
-      if (message.reading.state !== "ask") void this.plans.ask({ array, index: null, slices });
+      if (message.reading.state === "ask") return;
+      const wanted = this.state.wanted ?? slices;
+      void this.plans.ask({ array, index: null, slices: wanted, again: wanted.join() === slices.join() });
     } catch (error) {
       this.finish(asked.id, { error: (error as Error).message });
     }
@@ -111,15 +123,35 @@ export class Preview extends Store<PreviewState> {
 
   private async ask(wish: Wish): Promise<void> {
     try {
-      const { plan } = await this.wire.request("slice.plan", wish);
-      this.set({ plan, planError: null });
+      const { plan } = await this.wire.request("slice.plan", { array: wish.array, index: wish.index, slices: wish.slices });
+      const asked = wish.slices !== null && this.state.wanted?.join() === wish.slices.join();
+      this.set({
+        plan,
+        planError: null,
+        // As the plan writes it, unless another part was asked for since: -1 is the last place.
+        wanted: asked ? plan.slices : this.state.wanted,
+        isChosen: wish.slices !== null && (this.state.isChosen || !wish.again),
+      });
       const { job } = this.state;
       const seen = job?.array === plan.array && job.reading !== null && job.reading.state !== "ask";
       const other = job?.slices.join() !== plan.slices.join();
-      if (wish.slices !== null && seen && other && plan.estimate.requests === 0) void this.read();
+      // One at a time: when it is here, what was wanted meanwhile is looked at again.
+      if (wish.slices !== null && seen && other && job.id === null && this.isCheap(plan)) void this.read();
     } catch (error) {
       this.set({ planError: (error as Error).message });
     }
+  }
+
+  /** Whether a part may be read without a word: one of the array was, so it is allowed. */
+  private isCheap({ estimate }: Plan): boolean {
+    return estimate.requests === 0 || (estimate.bytes !== null && Number(estimate.bytes) <= this.state.bound);
+  }
+
+  setBound(bound: number): void {
+    this.set({ bound });
+    keep({ bound });
+    const { plan } = this.state;
+    if (plan) void this.plans.ask({ array: plan.array, index: null, slices: plan.slices, again: true });
   }
 
   private progress(message: JobProgress): void {

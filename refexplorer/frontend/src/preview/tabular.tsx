@@ -1,6 +1,8 @@
 /** Values as a table: numbers of the drawn slice, or texts. */
 
-import { count, counted, moment, value } from "../shared/format.ts";
+import { useState } from "preact/hooks";
+
+import { count, moment, value } from "../shared/format.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { placeOf, type Axis } from "./slices.ts";
 
@@ -16,12 +18,15 @@ interface NumbersProps {
 
 export function NumberTable({ reading, axes, values }: NumbersProps) {
   const [rows, columns] = axes.length === 2 ? [axes[0]!, axes[1]!] : [axes[0]!, null];
-  const height = Math.min(ROWS, rows.size);
-  const width = Math.min(COLUMNS, columns?.size ?? 1);
+  const [top, setTop] = useState(0);
+  const [left, setLeft] = useState(0);
   const say = reading.times ? moment : value;
-  const cut = height < rows.size || width < (columns?.size ?? 1);
+  const across = columns?.size ?? 1;
+  const shown = { rows: span(top, ROWS, rows.size), columns: span(left, COLUMNS, across) };
   return (
     <>
+      <Pages name="rows" start={top} step={ROWS} size={rows.size} move={setTop} />
+      <Pages name="columns" start={left} step={COLUMNS} size={across} move={setLeft} />
       <div class="scrolled" tabIndex={0} role="region" aria-label="Values">
         <table class="texts numbers">
           <thead>
@@ -29,15 +34,15 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
               <th scope="col">{columns ? `${rows.name} \\ ${columns.name}` : rows.name}</th>
               {columns === null
                 ? <th scope="col" class="number">Value</th>
-                : range(width).map((at) => <th key={at} scope="col" class="number">{placeOf(columns, at)}</th>)}
+                : shown.columns.map((at) => <th key={at} scope="col" class="number">{placeOf(columns, at)}</th>)}
             </tr>
           </thead>
           <tbody>
-            {range(height).map((row) => (
+            {shown.rows.map((row) => (
               <tr key={row}>
                 <th scope="row">{placeOf(rows, row)}</th>
-                {range(width).map((column) => {
-                  const number = values[row * (columns?.size ?? 1) + column]!;
+                {shown.columns.map((column) => {
+                  const number = values[row * across + column]!;
                   return <td key={column} class={Number.isNaN(number) ? "number absent" : "number"}>{say(number)}</td>;
                 })}
               </tr>
@@ -45,7 +50,6 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
           </tbody>
         </table>
       </div>
-      {cut && <p class="quiet">The first {count(height)} × {count(width)} of {counted(values.length, "value")}.</p>}
     </>
   );
 }
@@ -68,6 +72,29 @@ export function TextTable({ reading }: { reading: ReadingModel }) {
   );
 }
 
-function range(size: number): number[] {
-  return Array.from({ length: size }, (_, at) => at);
+interface PagesProps {
+  name: string;
+  start: number;
+  step: number;
+  size: number;
+  move(start: number): void;
+}
+
+/** Which of many rows or columns are shown, and the way to the others. */
+function Pages({ name, start, step, size, move }: PagesProps) {
+  if (size <= step) return null;
+  const last = Math.min(size, start + step);
+  return (
+    <p class="pages quiet" role="group" aria-label={`Page of ${name}`}>
+      <button type="button" class="button" aria-label={`Previous ${name}`} disabled={start === 0} onClick={() => move(Math.max(0, start - step))}>‹</button>
+      <button type="button" class="button" aria-label={`Next ${name}`} disabled={last === size} onClick={() => move(start + step)}>›</button>
+      <span role="status">{name} {count(start + 1)} to {count(last)} of {count(size)}</span>
+    </p>
+  );
+}
+
+/** Indices of a page; of the first one where another array has no such page. */
+function span(start: number, step: number, size: number): number[] {
+  const from = start < size ? start : 0;
+  return Array.from({ length: Math.min(step, size - from) }, (_, at) => from + at);
 }

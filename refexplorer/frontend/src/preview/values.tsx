@@ -1,13 +1,12 @@
 /** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
-import { useState } from "preact/hooks";
-
 import { count, counted, moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { Drawing } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import { SCHEMES, type Scheme } from "./plot.ts";
+import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { indexOf, layout, placeOf, range, slice, type Axis, type Layout } from "./slices.ts";
 import { Statistics } from "./statistics.tsx";
@@ -24,13 +23,19 @@ interface Props {
 }
 
 export function Values({ session, reading, values }: Props) {
-  const { steps: asked } = useStore(session);
-  const [wanted, setWanted] = useState<number[]>([]);
-  const [mode, setMode] = useState<Mode>("heatmap");
-  const [scheme, setScheme] = useState<Scheme>("viridis");
-  const [limits, setLimits] = useState<[string, string]>(["", ""]);
+  const { steps: asked, picture, selection } = useStore(session);
+  const { array } = reading;
+  // That of an address names the key, which may be a chunk of the array.
+  const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
+  const { axes: wanted, mode, limits, scheme: named } = isOwn ? picture : PLAIN;
+  const scheme = (Object.hasOwn(SCHEMES, named) ? named : PLAIN.scheme) as Scheme;
+  const draw = (change: Partial<Picture>) => session.set({ picture: { ...(isOwn ? picture : PLAIN), ...change, array } });
+  const setWanted = (axes: number[]) => draw({ axes });
+  const setMode = (next: Mode) => draw({ mode: next });
+  const setScheme = (next: Scheme) => draw({ scheme: next });
+  const setLimits = (next: [string, string]) => draw({ limits: next });
   if (values === null) {
-    return <div class={`values ${reading.state}`}><Caption reading={reading} /><TextTable reading={reading} /></div>;
+    return <div class={`values ${reading.state}`}><Caption reading={reading} session={session} /><TextTable reading={reading} /></div>;
   }
   const whole = layout(reading, wanted);
   const drawable = mode === "heatmap" && whole.drawn.length === 1 ? "line" : mode;
@@ -43,7 +48,7 @@ export function Values({ session, reading, values }: Props) {
   const part = slice(values, reading, plan, steps);
   return (
     <div class={`values ${reading.state}`}>
-      <Caption reading={reading} />
+      <Caption reading={reading} session={session} />
       <div class="controls">
         {!single && <Modes modes={plan.drawn.length + plan.stepped.length > 1 ? MODES : LINEAR} chosen={drawable} choose={setMode} />}
         {!single && <Axes plan={plan} choose={setWanted} />}
@@ -91,7 +96,14 @@ function only(values: Float64Array, { state, times }: ReadingModel): string {
   return values.length === 1 ? text : `${counted(values.length, "value")}, none of them a number`;
 }
 
-function Caption({ reading }: { reading: ReadingModel }) {
+/** Of a boolean array, half of what there is to say may be its fill value. */
+const FALSE_IS_MISSING = ": NaN stands for the fill value, as in xarray; without “scale and offset” it is shown as it is";
+
+function isBoolean(dtype: string): boolean {
+  return dtype === "bool" || dtype.endsWith("b1");
+}
+
+function Caption({ reading, session }: { reading: ReadingModel; session: ExplorerSession }) {
   const { name, units, minimum, maximum, missing, chunks, seconds, shape, dtype, times } = reading;
   const say = times ? moment : value;
   const parts = [
@@ -99,14 +111,18 @@ function Caption({ reading }: { reading: ReadingModel }) {
     minimum === null || maximum === null
       ? ""
       : `${say(minimum)} to ${say(maximum)}${units && !times ? ` ${units}` : ""}`,
-    missing > 0 ? `${count(missing)} missing` : "",
-    chunks.fill > 0 ? `${counted(chunks.fill, "chunk")} without a reference` : "",
+    missing > 0 ? `${count(missing)} missing${isBoolean(dtype) ? FALSE_IS_MISSING : ""}` : "",
     `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
   ];
   return (
     <p class="caption">
       <b>{name}</b> {parts.filter(Boolean).join(" · ")}
-      {chunks.failed > 0 && <span class="bad"> · ✕ {counted(chunks.failed, "chunk")} failed</span>}
+      {chunks.fill > 0 && (
+        <> · <button type="button" class="link" title="List the chunks of the array without a reference" onClick={() => session.run(session.focusOn("absent", reading.array))}>{counted(chunks.fill, "chunk")} without a reference</button></>
+      )}
+      {chunks.failed > 0 && (
+        <> · <button type="button" class="link bad" title="List the chunks that failed, with the cause of each" onClick={() => session.run(session.focusOn("failed", reading.array))}>✕ {counted(chunks.failed, "chunk")} failed</button></>
+      )}
     </p>
   );
 }

@@ -31,6 +31,20 @@ export function Sentence({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 === 0 ? part : <code key={i}>{part}</code>))}</>;
 }
 
+/** As many characters of the end stay whatever the room: names of a set often begin alike. */
+const TAIL = 10;
+
+/** A name that is cut before its end where there is no room for it. */
+export function Cut({ text }: { text: string }) {
+  if (text.length <= 2 * TAIL) return <>{text}</>;
+  return (
+    <span class="cut">
+      <span>{text.slice(0, -TAIL)}</span>
+      <span>{text.slice(-TAIL)}</span>
+    </span>
+  );
+}
+
 interface NotesProps {
   notes: Note[];
   /** What happens on a click, or null for a note that leads nowhere. */
@@ -95,10 +109,10 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
 }
 
 /** Puts a text on the clipboard and says so. */
-export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
+export function Copy({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
   const [said, say] = useState<string | null>(null);
   const copy = async () => {
-    say((await toClipboard(text)) ? "Copied" : "Select the text and copy it");
+    say((await toClipboard(typeof text === "string" ? text : text())) ? "Copied" : "Select the text and copy it");
     setTimeout(() => say(null), 1600);
   };
   return (

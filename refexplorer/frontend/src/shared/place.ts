@@ -3,3 +3,11 @@ export interface Place {
   address: string;
   step: number;
 }
+
+/** What an address says of the explorer; `refexplorer/app/address.py` knows the same names. */
+export const PLACES = [
+  "view", "key", "slice", "part", "mode", "axes", "colours", "limits", "raw",
+  "find", "syntax", "kinds", "list", "only", "notes", "by", "map",
+] as const;
+
+export type Places = Partial<Record<(typeof PLACES)[number], string>>;

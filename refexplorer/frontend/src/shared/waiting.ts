@@ -20,7 +20,7 @@ export interface WaitingState {
   progress: JobProgress | null;
 }
 
-const BEGUN: JobProgress = { ev: "progress", id: "", done: null, of: null, label: "Waiting for Python …" };
+const BEGUN: JobProgress = { ev: "progress", id: "", done: null, of: null, label: "Waiting for an answer …" };
 
 /** What `<progress>` takes; without a value it shows that something goes on, not how far it is. */
 export function measured(progress: JobProgress | null): { max?: number; value?: number } {

@@ -19,6 +19,8 @@ export interface Reply<T> {
   buffers: ArrayBuffer[];
 }
 
+type WireHost = Pick<Host, "send" | "onMessage"> & Partial<Pick<Host, "place">>;
+
 interface Waiting {
   resolve(reply: Reply<never>): void;
   reject(error: Error): void;
@@ -31,7 +33,7 @@ export const OVERHEARD = "overheard";
 
 /** Requests with unique ids; replies that other views of the same model asked for are dropped. */
 export class Wire<O extends Table<O>, E extends object> {
-  private readonly host: Pick<Host, "send" | "onMessage">;
+  private readonly host: WireHost;
   private readonly patience: number;
   private readonly view = Math.random().toString(36).slice(2, 10);
   private readonly waiting = new Map<string, Waiting>();
@@ -39,7 +41,7 @@ export class Wire<O extends Table<O>, E extends object> {
   private readonly off: Off;
   private sequence = 0;
 
-  constructor(host: Pick<Host, "send" | "onMessage">, patience = PATIENCE) {
+  constructor(host: WireHost, patience = PATIENCE) {
     this.host = host;
     this.patience = patience;
     this.off = host.onMessage((message, buffers) => this.receive(message, buffers));
@@ -105,7 +107,8 @@ export class Wire<O extends Table<O>, E extends object> {
 
   private giveUp(id: string): void {
     const seconds = Math.round(this.patience / 1000);
-    const sentence = `Python has not answered for ${seconds} s: it is busy, or was stopped.`;
+    const who = this.host.place === "page" ? "The server" : "Python";
+    const sentence = `${who} has not answered for ${seconds} s: it is busy, or was stopped.`;
     this.settle(id)?.reject(new Error(sentence));
   }
 

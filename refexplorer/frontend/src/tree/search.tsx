@@ -1,14 +1,18 @@
 /** The search field above the tree, with how it reads and which kinds it lets through. */
 
 import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { targetName } from "../maps/cells.ts";
 import { Badge } from "../shared/parts.tsx";
+import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, Kind } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import type { Mode } from "../explorer/state.ts";
+import { STATE_NAMES, type ChunkState } from "../health/health.ts";
+import { Mark } from "../health/healthtable.tsx";
+import { START, type Focus, type Mode } from "../explorer/state.ts";
 
 const HINTS: Record<Mode, string> = {
-  glob: "air/*.0",
+  glob: "temp or air/*.0",
   substring: "zarray",
   regex: "^air/[0-9.]+$",
 };
@@ -19,8 +23,9 @@ interface Props {
 }
 
 export function SearchBox({ session, kinds }: Props) {
-  const { search, searching, capped, searchError, trouble, absent, hello } = useStore(session);
+  const { search, searching, capped, searchError, trouble, onlyTrouble, focus, inTargets } = useStore(session);
   useStore(session.listing);
+  useStore(session.health);
   const wrong = searchError ?? trouble;
   const toggle = (kind: Kind) =>
     session.find({
@@ -34,7 +39,7 @@ export function SearchBox({ session, kinds }: Props) {
         <input
           type="search"
           aria-label="Find keys"
-          placeholder={`Find keys, such as ${HINTS[search.mode]}`}
+          placeholder={`Find keys or targets, such as ${HINTS[search.mode]}`}
           spellcheck={false}
           value={search.text}
           aria-invalid={searchError !== null}
@@ -63,25 +68,76 @@ export function SearchBox({ session, kinds }: Props) {
             <Badge kind={kind} /> <span class="filter-count">{count(kinds[kind])}</span>
           </button>
         ))}
-        {Number(hello?.facts.arrays) > 0 && (
+        <StateFilter session={session} state="absent" name="absent chunks" />
+        {(onlyTrouble || isTroubled(session)) && (
           <button
             type="button"
             class="filter plain"
-            aria-pressed={absent}
-            title="Also show chunks without a reference, of arrays of up to a million chunks"
-            onClick={() => session.run(session.showAbsent(!absent))}
+            aria-pressed={onlyTrouble}
+            title="Only what is rejected, failed or absent, or named by an error or a warning"
+            onClick={() => session.run(session.showOnly(!onlyTrouble))}
           >
-            <span class="hatch small" aria-hidden="true" /> absent chunks
+            <span class="severity error" aria-hidden="true">✕</span> only trouble
           </button>
         )}
         <span class={wrong ? "find-said bad" : "find-said"} role="status">
-          {wrong ?? (searching ? found(session.rows.total, capped) : "")}
+          {wrong ?? (focus === null && searching ? found(session.rows.total, capped, inTargets) : "")}
         </span>
       </div>
+      {focus !== null && (
+        <div class="find-line focused" role="group" aria-label="Filter">
+          <span role="status"><Focused focus={focus} total={searching ? session.rows.total : null} /></span>
+          <button type="button" class="button" onClick={() => session.find(START.search)}>Show all keys</button>
+          <Waited waiting={session.narrowing} />
+        </div>
+      )}
     </div>
   );
 }
 
-function found(total: number, capped: boolean): string {
-  return capped ? `the first ${count(total)} found` : `${counted(total, "key")} found`;
+/** Whether something is known to be wrong, or not known not to be. */
+export function isTroubled(session: ExplorerSession): boolean {
+  const sums = session.health.state.page?.sums;
+  const notes = session.state.hello?.notes ?? [];
+  const states = [sums?.rejected, sums?.failed, sums?.absent];
+  return sums !== undefined && (states.some((n) => Number(n) > 0) || notes.some(({ severity }) => severity !== "info"));
+}
+
+/** Lists the chunks of a state, with how many they are; not there where there are none. */
+function StateFilter({ session, state, name }: { session: ExplorerSession; state: ChunkState; name: string }) {
+  const { focus } = useStore(session);
+  const { page } = useStore(session.health);
+  const number = page?.sums[state] ?? null;
+  if (number === null || Number(number) === 0) return null;
+  const pressed = focus?.by === "state" && focus.state === state && focus.array === null;
+  return (
+    <button
+      type="button"
+      class="filter plain"
+      aria-pressed={pressed}
+      title={`Only the chunks ${STATE_NAMES[state]}`}
+      onClick={() => session.run(pressed ? session.find(START.search) : session.focusOn(state, null))}
+    >
+      <Mark state={state} /> {name} <span class="filter-count">{count(number)}</span>
+    </button>
+  );
+}
+
+/** What the tree is narrowed to; `total` is null until it is known. */
+function Focused({ focus, total }: { focus: Focus; total: number | null }) {
+  if (focus.by === "target") {
+    return <>{total === null ? "Listing the keys" : counted(total, "key")} of <b>{targetName(focus.url)}</b></>;
+  }
+  const state = STATE_NAMES[focus.state];
+  return (
+    <>
+      {total === null ? `Listing the chunks ${state} …` : `${counted(total, "chunk")} ${state}`}
+      {focus.array !== null && <> of <b>{focus.array || "/"}</b></>}
+    </>
+  );
+}
+
+function found(total: number, capped: boolean, inTargets: Count): string {
+  const by = Number(inTargets) > 0 ? `, ${count(inTargets)} of them by target` : "";
+  return `${capped ? `the first ${count(total)} found` : `${counted(total, "key")} found`}${by}`;
 }

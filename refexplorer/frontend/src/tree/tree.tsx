@@ -4,11 +4,14 @@ import type { CSSProperties } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, NOT_KNOWN, TYPE_NAMES } from "../shared/format.ts";
-import { Badge, Blank } from "../shared/parts.tsx";
+import { Badge, Blank, Cut } from "../shared/parts.tsx";
 import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Row } from "../shared/wire.ts";
+import { Badges } from "./badges.tsx";
 import { CopyMenu, copyKey, type Place } from "./copymenu.tsx";
+import { SHORTCUTS } from "../explorer/keys.tsx";
+import { isTroubled } from "./search.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
 
 const TYPE_AHEAD_MS = 700;
@@ -19,12 +22,14 @@ const REJECTED = "rejected";
 /** Stands for a row that is waited for, in the same elements. */
 const WAITING: Row = {
   path: "", name: "…", depth: 0, type: "key", kind: null, size: null, target: null, origin: null,
-  children: 0, open: false, position: 0, siblings: 0,
+  children: 0, open: false, position: 0, siblings: 0, form: null, badges: null, cause: null,
 };
 
 export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
   const { active, selection, searching, revealed } = useStore(session);
   useStore(session.listing);
+  useStore(session.health);
+  const troubled = isTroubled(session);
   const id = useId();
   const handle = useRef<RowsHandle>(null);
   const [menu, setMenu] = useState<Place | null>(null);
@@ -49,13 +54,13 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
         rows={rows}
         handle={handle}
         attributes={{
-          class: "tree",
+          class: troubled ? "tree troubled" : "tree",
           role: "treegrid",
           "aria-label": label,
           "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
           onKeyDown,
         }}
-        header={<Columns />}
+        header={<Columns troubled={troubled} />}
         footer={<Absence session={session} />}
       >
         {(row = WAITING, { index, key, style }) => (
@@ -66,6 +71,7 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
             index={index}
             style={style}
             flat={searching}
+            troubled={troubled}
             active={index === active}
             selected={row.path === selection && selection !== ""}
             choose={() => session.run(session.goTo(index))}
@@ -86,27 +92,28 @@ function below(box: HTMLElement): Place {
   return { left: 40, top: Math.min(row.bottom, frame.bottom - 20) - frame.top };
 }
 
-function Columns() {
+function Columns({ troubled }: { troubled: boolean }) {
   return (
     <div class="row columns" role="row" aria-rowindex={1}>
       <span role="columnheader">Key</span>
+      {troubled && <span role="columnheader">Trouble</span>}
       <span role="columnheader">Kind</span>
       <span role="columnheader" class="number">Size</span>
-      <span role="columnheader">Target</span>
-      <span role="columnheader">Origin</span>
+      <span role="columnheader" class="target">Target</span>
+      <span role="columnheader" class="target origin">Origin</span>
     </div>
   );
 }
 
 /** What stands in place of rows. */
 function Absence({ session }: { session: ExplorerSession }) {
-  const { searching } = session.state;
+  const { searching, onlyTrouble } = session.state;
   const { rows } = session;
   if (rows.error !== null) {
     return <div role="row"><div role="gridcell"><Blank sentence={rows.error} retry={() => rows.retry()} /></div></div>;
   }
   if (rows.total > 0) return null;
-  const sentence = searching ? "No key matches." : "This reference set has no keys.";
+  const sentence = searching ? "No key and no target matches." : onlyTrouble ? "Nothing wrong is known: the targets may not have been read." : "This reference set has no keys.";
   return <div role="row"><div role="gridcell"><Blank sentence={sentence} /></div></div>;
 }
 
@@ -116,6 +123,8 @@ interface RowProps {
   index: number;
   style: CSSProperties;
   flat: boolean;
+  /** Whether rows have a cell for what is wrong. */
+  troubled: boolean;
   active: boolean;
   selected: boolean;
   choose(): void;
@@ -123,12 +132,13 @@ interface RowProps {
   onContextMenu(event: MouseEvent): void;
 }
 
-function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle, onContextMenu }: RowProps) {
+function TreeRow({ id, row, index, style, flat, troubled, active, selected, choose, toggle, onContextMenu }: RowProps) {
   const waiting = row === WAITING;
   const branch = row.type !== "key" && !flat;
   const absent = row.origin === ABSENT;
   const marks = { waiting, selected, active, "no-reference": absent };
   const state = Object.entries(marks).map(([mark, on]) => (on ? `${mark} ` : "")).join("");
+  const shown = flat && !waiting ? row.path : row.name || "/";
   const onTwisty = (event: MouseEvent) => {
     event.stopPropagation();
     toggle();
@@ -149,20 +159,21 @@ function TreeRow({ id, row, index, style, flat, active, selected, choose, toggle
       onDblClick={branch ? toggle : undefined}
       onContextMenu={onContextMenu}
     >
-      <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} title={row.path || undefined}>
+      <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} aria-label={shown || undefined} title={[row.path, row.form, row.cause].filter(Boolean).join("  ") || undefined}>
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
           {branch ? (row.open ? "▾" : "▸") : ""}
         </span>
-        {flat && !waiting ? row.path : row.name || "/"}
+        <Cut text={shown} />
       </span>
+      {troubled && <span role="gridcell"><Badges badges={row.badges} leaf={row.type === "key"} /></span>}
       <span role="gridcell">
         {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{unkinded(row)}</span>}
       </span>
       <span role="gridcell" class="number">{row.size === null ? unsized(row) : bytes(row.size)}</span>
-      <span role="gridcell" class="target" title={row.target ?? undefined}>
-        {row.target === null ? inside(row) : fileName(row.target)}
+      <span role="gridcell" class="target" title={row.cause ?? row.target ?? undefined}>
+        {row.cause !== null ? row.cause : row.target === null ? inside(row) : <Cut text={fileName(row.target)} />}
       </span>
-      <span role="gridcell" class="target">{absent ? "" : row.origin}</span>
+      <span role="gridcell" class="target origin">{absent ? "" : row.origin}</span>
     </div>
   );
 }
@@ -181,8 +192,8 @@ function unsized(row: Row): string {
 
 function inside(row: Row): string {
   if (row.origin === ABSENT) return "no reference";
-  if (row.origin === REJECTED) return "rejected: its reference cannot be used";
-  return row.type === "key" ? "" : `${count(row.children)} inside`;
+  if (row.origin === REJECTED) return row.cause ?? "rejected: its reference cannot be used";
+  return row.form ?? (row.type === "key" ? "" : `${count(row.children)} inside`);
 }
 
 /** The keyboard of a treegrid (WAI-ARIA practices), and type-ahead by name. */
@@ -226,7 +237,7 @@ function useKeys(session: ExplorerSession, handle: { current: RowsHandle | null 
     };
     const action = actions[event.key];
     if (action) session.queue(action);
-    else if (event.key.length === 1) type(event.key);
+    else if (event.key.length === 1 && !SHORTCUTS.has(event.key)) type(event.key);
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -59,6 +59,11 @@ export class RowWindow<R> {
     void this.load();
   }
 
+  /** Fetches the rows anew, since more is known of them; those that are here stay until then. */
+  refresh(): void {
+    if (this.rows.size > 0) this.reset(this.total, true);
+  }
+
   /** Forgets every row, and has some of those that take their places. */
   fill(page: RowsReply<R>): void {
     this.generation += 1;

@@ -1,0 +1,43 @@
+/** The keys of the explorer: `/` searches, and `?` lists all of them. */
+
+import { useEffect, useRef } from "preact/hooks";
+
+/** Keys that mean the same wherever no text is written. */
+export const SHORTCUTS = new Set(["/", "?"]);
+
+const KEYS: [keys: string, does: string][] = [
+  ["/", "search keys and targets"],
+  ["?", "show these keys"],
+  ["↑ ↓", "move through the tree, a table or a picture"],
+  ["→ ←", "open and close a folder, or move along a row of a picture"],
+  ["Page Up, Page Down, Home, End", "move by a page, or to an end"],
+  ["letters", "go to the next key that begins so"],
+  ["Enter", "select the key, the chunk or the range"],
+  ["Ctrl+C", "copy the key"],
+  ["Shift+F10", "open the menu of the key"],
+  ["Tab", "go to the next control"],
+];
+
+/** What a key of the explorer does, unless text is written where it was pressed. */
+export function onShortcut(event: KeyboardEvent, section: HTMLElement, show: () => void): void {
+  if (!SHORTCUTS.has(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if ((event.target as HTMLElement).closest("input:not([type=checkbox], [type=range]), select, textarea, [contenteditable]")) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (event.key === "?") show();
+  else section.querySelector<HTMLElement>("input[type=search]")?.focus();
+}
+
+export function KeyList({ close }: { close(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current!.showModal(), []);
+  return (
+    <dialog class="keys" ref={dialog} aria-label="Keys" onClose={close}>
+      <h2>Keys</h2>
+      <dl>
+        {KEYS.map(([keys, does]) => [<dt key={keys}><kbd>{keys}</kbd></dt>, <dd key={does}>{does}</dd>])}
+      </dl>
+      <form method="dialog"><button type="submit" class="button">Close</button></form>
+    </dialog>
+  );
+}

@@ -1,0 +1,60 @@
+/** The files of a set in a few lines: how many, where, and which were found wanting. */
+
+import { useEffect } from "preact/hooks";
+
+import type { ExplorerSession } from "../explorer/session.ts";
+import { targetName } from "../maps/cells.ts";
+import { STATES, TargetCheck } from "../maps/targettable.tsx";
+import { Failure, Waited } from "../shared/asking.tsx";
+import { count, counted } from "../shared/format.ts";
+import { useStore } from "../shared/store.ts";
+import type { TargetsSummary } from "../shared/wire.ts";
+
+export function Files({ session }: { session: ExplorerSession }) {
+  const { files, filesError, check } = useStore(session.maps);
+  const { hello } = useStore(session);
+  const { page, error } = useStore(session.health);
+  const running = check?.id != null;
+  // Sorting a large set takes longer than counting its chunks, which must not wait for it.
+  const isNext = page !== null || error !== null;
+  useEffect(() => {
+    if (isNext && !running) void session.maps.sumTargets();
+  }, [session, hello?.title, running, isNext]);
+  if (filesError !== null) return <section><h3>Targets</h3><Failure sentence={filesError} /></section>;
+  if (files === null) return <section><h3>Targets</h3><p class="quiet">Sorting the references by their targets …</p><Waited waiting={session.maps.summing} /></section>;
+  if (Number(files.total) === 0) return null;
+  const more = Number(files.lost_count) - files.lost.length;
+  return (
+    <section class="files">
+      <h3>{counted(files.total, "target")}</h3>
+      <p class="prose">
+        {where(files)} <button type="button" class="link" onClick={() => session.showTargets(null)}>Show the table of targets</button>
+      </p>
+      {files.lost.length > 0 && (
+        <ul class="lost" aria-label="Targets that were found wanting">
+          {files.lost.map(({ url, state, message }) => (
+            <li key={url}>
+              <span class="bad">{STATES[state]}</span>{" "}
+              <button type="button" class="link" onClick={() => session.showTarget(url)}>{targetName(url)}</button>{" "}
+              <span class="quiet">{message}</span>
+            </li>
+          ))}
+          {more > 0 && <li class="quiet">and {count(more)} more</li>}
+        </ul>
+      )}
+      <TargetCheck maps={session.maps} />
+    </section>
+  );
+}
+
+/** Where the targets are, and how many of them were asked. */
+function where({ total, places, place_count: all, checked, lost_count: lost, unlisted }: TargetsSummary): string {
+  const named = places.map(({ place, targets }) => `${all === 1 ? "all" : count(targets)} ${place === "" ? "given by a path" : `at ${place}`}`);
+  if (Number(all) > places.length) named.push(`others at ${counted(Number(all) - places.length, "more place")}`);
+  const list = named.join(", ");
+  const some = Number(checked) === Number(total) ? "All were" : `${count(checked)} of ${count(total)} were`;
+  const found = Number(lost) === 0 ? "nothing wrong was found" : `${count(lost)} found wanting`;
+  const asked = Number(checked) === 0 ? "None was asked whether it is there." : `${some} asked: ${found}.`;
+  const unknown = Number(unlisted) > 0 ? ` ${counted(unlisted, "generated key")} were not evaluated and may have other targets.` : "";
+  return `${list[0]!.toUpperCase()}${list.slice(1)}. ${asked}${unknown}`;
+}

@@ -1,0 +1,165 @@
+/** The first table of a set: its arrays, what is wrong with their chunks, each number a link to them. */
+
+import type { ExplorerSession } from "../explorer/session.ts";
+import { Failure, Waited } from "../shared/asking.tsx";
+import { bytes, count, counted, SEVERITY_MARKS } from "../shared/format.ts";
+import { useStore } from "../shared/store.ts";
+import type { Count, HealthCounts, HealthPage, HealthRow } from "../shared/wire.ts";
+import { STATE_NAMES, type ChunkState, type HealthSort } from "./health.ts";
+
+const TROUBLE: ChunkState[] = ["rejected", "failed"];
+
+const COLUMNS: { name: string; sort: HealthSort; title: string; class?: string }[] = [
+  { name: "Array", sort: "path", title: "In the order of the set", class: "start" },
+  { name: "Chunk", sort: "chunks", title: "Shape of a chunk; sorts by the number of chunks", class: "start wide" },
+  { name: "Size", sort: "bytes", title: "Bytes of all its references", class: "wide" },
+  { name: "Referenced", sort: "referenced", title: "Chunks with a reference, of all chunks", class: "middle" },
+  { name: "No reference", sort: "absent", title: "Chunks without a reference: they read as the fill value" },
+  { name: "Rejected", sort: "rejected", title: "Chunks with a reference that an error keeps out of the set" },
+  { name: "Failed", sort: "failed", title: "Chunks that could not be fetched or decoded when they were read" },
+  { name: "Not read", sort: "unread", title: "Chunks with a reference that nobody has read here yet" },
+];
+
+/** Only there once something was compared: `refs.verify()` does it. */
+const DIFFERING = {
+  name: "Differs from file", sort: "differing", title: "Chunks that are not what their file says, of those that were compared",
+} as const;
+
+export function HealthTable({ session }: { session: ExplorerSession }) {
+  const { page, error, sort, descending } = useStore(session.health);
+  if (error !== null) return <section><h3>Arrays</h3><Failure sentence={error} /></section>;
+  if (page === null) {
+    return <section><h3>Arrays</h3><p class="quiet">Counting the chunks …</p><Waited waiting={session.health.counting} /></section>;
+  }
+  if (Number(page.total) === 0) return null;
+  const compared = page.sums.differing !== null;
+  const more = Number(page.total) - page.rows.length;
+  return (
+    <section class="health">
+      <h3>{counted(page.total, "array")}</h3>
+      <Verdict page={page} session={session} />
+      <div class="health-scroll">
+        <table class="health-table" aria-label="Arrays and the states of their chunks">
+          <thead>
+            <tr>
+              {COLUMNS.map((column) => (
+                <Head key={column.sort} {...column} sorted={sort === column.sort ? descending : null} sortBy={() => session.health.sortBy(column.sort)} />
+              ))}
+              {compared && <Head {...DIFFERING} sorted={sort === DIFFERING.sort ? descending : null} sortBy={() => session.health.sortBy(DIFFERING.sort)} />}
+              <th scope="col" class="start"><button type="button" title="What is surely wrong first" onClick={() => session.health.sortBy("trouble")}>Notes</button></th>
+            </tr>
+          </thead>
+          <tbody>
+            {page.rows.map((row) => <ArrayRow key={row.path} row={row} session={session} compared={compared} />)}
+          </tbody>
+        </table>
+      </div>
+      {more > 0 && <button type="button" class="button" onClick={() => session.health.showMore()}>Show more ({count(more)})</button>}
+    </section>
+  );
+}
+
+interface HeadProps {
+  name: string;
+  title: string;
+  class?: string;
+  /** Whether the greatest comes first; null if it is not sorted by this. */
+  sorted: boolean | null;
+  sortBy(): void;
+}
+
+function Head({ name, title, class: look, sorted, sortBy }: HeadProps) {
+  const order = sorted === null ? undefined : sorted ? "descending" : "ascending";
+  return (
+    <th scope="col" class={look} aria-sort={order}>
+      <button type="button" title={title} onClick={sortBy}>{name}{order && <span aria-hidden="true"> {sorted ? "▾" : "▴"}</span>}</button>
+    </th>
+  );
+}
+
+/** What is wrong in one line, each part a link; what was not looked at is said as well. */
+function Verdict({ page: { sums }, session }: { page: HealthPage; session: ExplorerSession }) {
+  const some = (state: ChunkState) => sums[state] !== null && Number(sums[state]) > 0;
+  const listed = (["rejected", "failed", "absent"] as ChunkState[]).filter(some);
+  const unknown = sums.absent === null || sums.rejected === null;
+  return (
+    <p class="verdict">
+      {listed.map((state) => (
+        <button type="button" key={state} class={`chip ${TROUBLE.includes(state) ? "error" : ""}`} onClick={() => session.run(session.focusOn(state, null))}>
+          <Mark state={state} /> {counted(sums[state]!, "chunk")} {STATE_NAMES[state]}
+        </button>
+      ))}
+      {listed.length === 0 && !unknown && <span>All {count(sums.chunks)} chunks have a reference.</span>}
+      {unknown && <span>Too many chunks are generated to count those without a reference.</span>}
+      <span class="quiet">{tried(sums)}</span>
+    </p>
+  );
+}
+
+/** How much was read here. */
+function tried({ failed, unread }: HealthCounts): string {
+  if (failed === null) return "No chunk has been read yet: whether the bytes are there and decode is not known.";
+  if (unread === null) return "Not all chunks have been read.";
+  return Number(unread) === 0 ? "All chunks with a reference were read." : `${counted(unread, "chunk")} have not been read yet.`;
+}
+
+export function Mark({ state }: { state: ChunkState }) {
+  if (state === "absent") return <span class="hatch small" aria-hidden="true" />;
+  return <span class="severity error" aria-hidden="true">{SEVERITY_MARKS.error}</span>;
+}
+
+function ArrayRow({ row, session, compared }: { row: HealthRow; session: ExplorerSession; compared: boolean }) {
+  const { counts, path } = row;
+  const by = (lengths: Count[]) => lengths.map(count).join(" × ") || "scalar";
+  const number = (state: ChunkState) => <Number_ state={state} counts={counts} name={path || "/"} go={() => session.run(session.focusOn(state, path))} />;
+  return (
+    <tr>
+      <th scope="row" class="start">
+        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}>{path || "/"}</button>
+        <span class="quiet shape">{by(row.shape)} {row.dtype}</span>
+      </th>
+      <td class="start wide mono">{by(row.chunks)}</td>
+      <td class="number wide">{row.bytes === null ? <Unknown /> : bytes(row.bytes)}</td>
+      <td class="number middle">{number("referenced")}<span class="quiet"> of {count(counts.chunks)}</span></td>
+      <td class="number">{number("absent")}</td>
+      <td class="number">{number("rejected")}</td>
+      <td class="number">{counts.failed === null ? <span class="quiet">not read</span> : number("failed")}</td>
+      <td class="number">{number("unread")}</td>
+      {compared && (
+        <td class={Number(counts.differing) > 0 ? "number bad" : "number quiet"}>
+          {counts.differing === null ? "not compared" : count(counts.differing)}
+        </td>
+      )}
+      <td class="start"><NoteCounts row={row} show={() => session.showNotes(path)} /></td>
+    </tr>
+  );
+}
+
+function Unknown() {
+  return <span class="quiet" title="not known">?<span class="unseen"> not known</span></span>;
+}
+
+function Number_({ state, counts, name, go }: { state: ChunkState; counts: HealthCounts; name: string; go(): void }) {
+  const found = counts[state];
+  if (found === null) return <Unknown />;
+  if (Number(found) === 0) return <span class="quiet">0</span>;
+  const bad = TROUBLE.includes(state) ? "bad" : "";
+  return (
+    <button type="button" class={`link ${bad}`} aria-label={`${counted(found, "chunk")} of ${name} ${STATE_NAMES[state]}: list them`} onClick={go}>
+      {count(found)}
+    </button>
+  );
+}
+
+/** How many notes name the array; nothing where none does, since one may stand for others. */
+function NoteCounts({ row: { errors, warnings, path }, show }: { row: HealthRow; show(): void }) {
+  if (errors === null || warnings === null) return <span class="quiet">…<span class="unseen">not known yet</span></span>;
+  const parts = [[errors, "error"], [warnings, "warning"]] as const;
+  const found = parts.filter(([n]) => Number(n) > 0);
+  if (found.length === 0) return null;
+  return (
+    <button type="button" class="link note-counts" aria-label={`Notes about ${path || "/"}: ${found.map(([n, noun]) => counted(n, noun)).join(", ")}`} onClick={show}>
+      {found.map(([n, noun]) => <span key={noun} class={`severity ${noun}`}>{SEVERITY_MARKS[noun]} {count(n)}</span>)}
+    </button>
+  );
+}

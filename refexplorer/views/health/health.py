@@ -1,0 +1,252 @@
+"""The arrays of a set and the states of their chunks, as far as they are known by now.
+
+What a set says of its chunks is counted once. What was read of them changes with each reading, so
+the columns of that are made anew when something was read, audited or linted since.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from refexplorer.data.audit.plan.states import DECODED, LOST, STATES
+from refexplorer.data.decode.chunk_arithmetic import Index
+from refexplorer.data.verify.results import DIFFERS, SAME
+from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
+from refexplorer.refset.queries.array_states import ArrayStates
+from refexplorer.refset.queries.internals import internals
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.paths import folders_above
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.models import Badges
+from refexplorer.views.wire.notes import known
+
+if TYPE_CHECKING:
+    from refexplorer.data.audit.report.audit_report import Audit
+    from refexplorer.referenceset import ReferenceSet
+
+
+_INT64 = 2**63 - 1
+
+
+class Outcomes(NamedTuple):
+    """The chunks of an array with a reference that were tried, as columns of indices.
+
+    Attributes
+    ----------
+    failed, read
+        Numbers in the grid, ascending, shape ``(n,)`` int64; no chunk is in both.
+    """
+
+    failed: np.ndarray
+    read: np.ndarray
+
+
+@dataclass(frozen=True)
+class HealthColumns:
+    """The state of all arrays, in the order of the set: an entry of each column for each array.
+
+    Attributes
+    ----------
+    states
+        The counts that follow from the set itself.
+    failed, read
+        Chunks that were tried: those that could not be fetched or decoded, and the others.
+    errors, warnings
+        Notes that name the array or a key of it; None as long as those of the set are not known.
+    differing
+        Chunks whose reference or values differ from their file; None where none was compared.
+    noted
+        The keys that an error or a warning names, each with the worse of them.
+    """
+
+    states: ArrayStates
+    failed: tuple[int, ...]
+    read: tuple[int, ...]
+    errors: tuple[int, ...] | None
+    warnings: tuple[int, ...] | None
+    differing: tuple[int | None, ...]
+    noted: Mapping[str, Severity]
+
+    def unread(self, place: int) -> int | None:
+        """Return how many chunks with a reference were not tried; None where it is not known."""
+        referenced = self.states.counts[place].referenced
+        if referenced is None:
+            return None
+        return max(referenced - self.failed[place] - self.read[place], 0)
+
+    @cached_property
+    def _before(self) -> dict[str, list[int]]:
+        """The sum of each column before each array."""
+        counts = self.states.counts
+        columns: dict[str, Sequence[int]] = {
+            "absent": [each.absent or 0 for each in counts],
+            "rejected": [each.rejected or 0 for each in counts],
+            "failed": self.failed,
+            "errors": self.errors or (0,) * len(counts),
+            "warnings": self.warnings or (0,) * len(counts),
+        }
+        return {name: list(accumulate(each, initial=0)) for name, each in columns.items()}
+
+    def below(self, first: int, last: int) -> dict[str, int]:
+        """Return what is wrong with the arrays of the folders numbered `first` to `last`.
+
+        What is not known of an array adds nothing.
+        """
+        low, high = (bisect_left(self.states.folders, number) for number in (first, last))
+        return {name: sums[high] - sums[low] for name, sums in self._before.items()}
+
+
+class ChunkHealth:
+    """What is known of the chunks of a set.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    failure_log
+        How reading went.
+    """
+
+    def __init__(self, refs: ReferenceSet, failure_log: FailureLog) -> None:
+        self._refs = refs
+        self._log = failure_log
+        self._made: tuple[tuple[object, ...], HealthColumns] | None = None
+        self._outcomes: dict[str, Outcomes] = {}
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the chunks of the set were counted, so that `columns` takes no time."""
+        return "array_states" in vars(internals(self._refs))
+
+    def columns(self) -> HealthColumns:
+        """Return the state of all arrays; their chunks are counted when first asked for."""
+        is_linted = known(self._refs) is not None
+        now = (self._log.version, self._refs.audited, self._refs.verified, is_linted)
+        if self._made is None or self._made[0] != now:
+            self._outcomes = {}
+            self._made = now, self._make()
+        return self._made[1]
+
+    def _make(self) -> HealthColumns:
+        states = internals(self._refs).array_states
+        audit = self._refs.audited
+        failed, read = [0] * len(states.arrays), [0] * len(states.arrays)
+        for each in () if audit is None else audit.summary.arrays:
+            if each.path is not None and each.path in states.places:
+                place = states.places[each.path]
+                failed[place] = sum(each.states.get(STATES[code], 0) for code in LOST)
+                read[place] = each.states.get(STATES[DECODED], 0)
+        for path in self._log.arrays() & states.places.keys():
+            place = states.places[path]
+            outcomes = self.outcomes(states.arrays[place])
+            failed[place], read[place] = len(outcomes.failed), len(outcomes.read)
+        errors, warnings = self._noted(states)
+        noted, differing = self._noted_keys(), self._differing(states)
+        return HealthColumns(states, tuple(failed), tuple(read), errors, warnings, differing, noted)
+
+    def _differing(self, states: ArrayStates) -> tuple[int | None, ...]:
+        """Count the chunks of each array that differ from their files, as the last `verify` did."""
+        found: list[int | None] = [None] * len(states.arrays)
+        verified = self._refs.verified
+        for each in () if verified is None else verified.counts.arrays:
+            compared = each.states.get(SAME, 0) + each.states.get(DIFFERS, 0)
+            if each.path in states.places and compared:
+                found[states.places[each.path]] = each.states.get(DIFFERS, 0)
+        return tuple(found)
+
+    def _noted_keys(self) -> dict[str, Severity]:
+        # errors come first among them
+        found: dict[str, Severity] = {}
+        for diagnostic in known(self._refs) or ():
+            if diagnostic.key is not None and diagnostic.severity is not Severity.INFO:
+                found.setdefault(diagnostic.key, diagnostic.severity)
+        return found
+
+    def _noted(
+        self, states: ArrayStates
+    ) -> tuple[tuple[int, ...], tuple[int, ...]] | tuple[None, None]:
+        """Count the errors and the warnings that name each array, or a key of it.
+
+        One may stand for many others; of these it names none, so they are not counted.
+        """
+        if (diagnostics := known(self._refs)) is None:
+            return None, None
+        counts = {severity: [0] * len(states.arrays) for severity in Severity}
+        for diagnostic in diagnostics:
+            key = diagnostic.key or ""
+            paths = (path for path in (key, *folders_above(key)) if path in states.places)
+            if (path := next(paths, None)) is not None and diagnostic.key is not None:
+                counts[diagnostic.severity][states.places[path]] += 1
+        return tuple(counts[Severity.ERROR]), tuple(counts[Severity.WARNING])
+
+    def outcomes(self, array: ArrayMeta) -> Outcomes:
+        """Return which chunks of an array failed, in this session or in the last audit.
+
+        They are those of the last `columns`.
+        """
+        if array.path not in self._outcomes:
+            self._outcomes[array.path] = self._find_outcomes(array)
+        return self._outcomes[array.path]
+
+    def _find_outcomes(self, array: ArrayMeta) -> Outcomes:
+        failed = self._numbers(array, self._log.failed(array.path))
+        read = self._numbers(array, self._log.read(array.path))
+        audit = self._refs.audited
+        if audit is not None and array.chunk_count <= DENSE_CHUNKS:
+            audited = _grid(audit, array).ravel()
+            failed = np.union1d(failed, np.flatnonzero(np.isin(audited, LOST)))
+            read = np.union1d(read, np.flatnonzero(audited == DECODED))
+        return Outcomes(failed, np.setdiff1d(read, failed))
+
+    def badges(self, path: str) -> Badges | None:
+        """Return what is wrong at a path or below it; None where nothing is known to be."""
+        if not self.is_counted:
+            return None
+        columns, opened = self.columns(), internals(self._refs).opened
+        folder = opened.tree.folder(path)
+        if folder is not None:
+            sums = columns.below(folder.number, folder.end)
+            return Badges(**sums) if any(sums.values()) else None
+        owner, severity = opened.arrays.of_key(path), columns.noted.get(path)
+        has_failed = owner is not None and self._has_failed(*owner)
+        if severity is None and not has_failed:
+            return None
+        is_error = severity is Severity.ERROR
+        return Badges(0, int(has_failed), 0, int(is_error), int(severity is Severity.WARNING))
+
+    def _has_failed(self, array: ArrayMeta, index: Index) -> bool:
+        place = self.columns().states.places.get(array.path)
+        if place is None or not self.columns().failed[place] or not array.contains(index):
+            return False
+        failed, number = self.outcomes(array).failed, array.chunk_number(index)
+        at = int(np.searchsorted(failed, number))
+        return at < len(failed) and bool(failed[at] == number)
+
+    def _numbers(self, array: ArrayMeta, indices: dict[Index, str] | set[Index]) -> np.ndarray:
+        """Return the numbers of those chunks that have a reference."""
+        found = [
+            array.chunk_number(index)
+            for index in indices
+            if array.contains(index) and self._refs.get(array.chunk_key(index)) is not None
+        ]
+        return np.array(sorted(found), number_type(array))
+
+
+def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:
+    """Return the type of numbers of chunks: whole ones of Python where 64 bits are too few."""
+    return np.int64 if array.chunk_count <= _INT64 else object
+
+
+def _grid(audit: Audit, array: ArrayMeta) -> np.ndarray:
+    try:
+        return audit.grid(array.path)
+    except KeyError:  # an audit of before the set was changed
+        return np.empty(0, np.int8)

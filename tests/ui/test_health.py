@@ -1,0 +1,133 @@
+"""The first look at a broken set, in both hosts: what is wrong, where, and the way to it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.helpers.browsing import open_on_page, violations
+from tests.helpers.hosts import Lab, PanelPage
+
+BROKEN = """
+import refexplorer as rx
+from refexplorer import demo
+rx.explore(demo.path("broken.json"))
+"""
+
+
+@pytest.fixture(params=["lab", "page"])
+def broken(request: pytest.FixtureRequest, page: Page) -> Locator:
+    """The explorer of ``broken.json``."""
+    if request.param == "lab":
+        lab: Lab = request.getfixturevalue("lab")
+        lab.open(page, "broken", [BROKEN])
+    else:
+        served: PanelPage = request.getfixturevalue("panel_page")
+        open_on_page(page, served.url, "Ten mistakes")
+    return page.get_by_role("region", name="Reference set broken.json")
+
+
+def test_each_number_leads_to_what_it_counts(broken: Locator) -> None:
+    table = broken.get_by_role("table", name="Arrays and the states of their chunks")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("sst")  # the worst comes first
+    table.get_by_role("button", name="4 chunks of sst rejected: list them").click()
+    tree = broken.get_by_role("treegrid")
+    rows = tree.locator(".rows").get_by_role("row")
+    expect(rows).to_have_count(4)
+    expect(rows.first).to_contain_text("sst/5.0.0")
+    expect(broken.get_by_role("group", name="Filter")).to_contain_text("4 chunks rejected of sst")
+    expect(broken.get_by_role("heading", name="6 notes about sst")).to_be_visible()
+    rows.first.click()
+    expect(broken.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
+    expect(rows).to_have_count(4)
+    broken.get_by_role("tab", name="Chunks").click()
+    expect(broken.get_by_role("heading", name="sst", exact=True)).to_be_visible()
+    lab = broken.page.locator(".jp-OutputArea-output").count()
+    assert violations(broken.page, within=".jp-OutputArea-output" if lab else None) == []
+    broken.get_by_role("button", name="Show all keys").click()
+    expect(tree).to_contain_text("wind_lat")
+
+
+def test_reading_and_asking_fill_in_what_was_not_known(broken: Locator) -> None:
+    table = broken.get_by_role("table", name="Arrays and the states of their chunks")
+    sst = table.get_by_role("row").nth(1)
+    expect(sst).to_contain_text("not read")
+    broken.get_by_role("button", name="13 chunks of sst not read: list them").click()
+    cell = broken.get_by_role("gridcell", name="sst/3.0.0", exact=True)
+    cell.click()
+    broken.get_by_role("tab", name="Data").click()
+    broken.get_by_role("tabpanel").get_by_role("button", name="Read").click()
+    expect(broken.get_by_role("tabpanel")).to_contain_text("there is no such file")
+    broken.get_by_role("tab", name="Overview").click()
+    expect(sst).not_to_contain_text("not read")
+    expect(broken.get_by_role("button", name="1 chunk of sst failed: list them")).to_be_visible()
+    broken.get_by_role("button", name="Check size and reachability").click()
+    lost = broken.get_by_role("list", name="Targets that were found wanting")
+    lost.get_by_role("button", name="sst_2025-10.nc").click()
+    expect(broken.get_by_role("heading", name="sst_2025-10.nc")).to_be_visible()
+
+
+def test_the_table_sorts_by_keyboard(broken: Locator) -> None:
+    table = broken.get_by_role("table", name="Arrays and the states of their chunks")
+    head = table.get_by_role("columnheader", name="Array")
+    head.get_by_role("button").focus()
+    broken.page.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("time")
+    broken.page.keyboard.press("Enter")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("land")
+
+
+def test_trouble_is_seen_in_the_tree_and_can_be_all_of_it(broken: Locator) -> None:
+    tree, keyboard = broken.get_by_role("treegrid"), broken.page.keyboard
+    sst = tree.get_by_role("row").filter(has=broken.page.get_by_role("gridcell", name="sst"))
+    expect(sst).to_contain_text("4 chunks rejected, 1 chunk without a reference")
+    broken.get_by_role("button", name="only trouble").click()
+    expect(tree.locator(".rows").get_by_role("row")).to_have_count(2)
+    sst.click()
+    keyboard.press("ArrowRight")
+    expect(tree.locator(".rows").get_by_role("row")).to_have_count(8)
+    broken.get_by_role("button", name="absent chunks 1").click()
+    expect(tree.locator(".rows").get_by_role("row")).to_have_count(1)
+    expect(tree).to_contain_text("sst/4.0.1")
+    broken.get_by_role("searchbox").fill("2025-10")
+    expect(broken.get_by_role("search")).to_contain_text("1 key found, 1 of them by target")
+    expect(tree).to_contain_text("sst/3.0.0")
+
+
+@pytest.mark.parametrize("width", [600, 1000, 1600])
+def test_the_key_is_the_last_to_be_cut(panel_page: PanelPage, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    tree = page.get_by_role("treegrid")
+    expect(tree).to_contain_text("wind_lat")
+    heads = tree.get_by_role("columnheader").all_inner_texts()
+    shown = ["Key", "Trouble", "Kind", "Size", "Target", "Origin"]
+    assert [text for text in heads if text] == shown[: 4 if width == 1000 else 6]
+    assert violations(page) == []
+
+
+def test_statements_lead_to_what_they_say(broken: Locator) -> None:
+    header, tree = broken.locator("header"), broken.get_by_role("treegrid")
+    header.get_by_role("button", name="6 errors").click()
+    expect(broken.get_by_role("heading", name="6 errors")).to_be_in_viewport()
+    header.get_by_role("button", name="5 targets").click()
+    targets = broken.get_by_role("tabpanel", name="Targets")
+    targets.get_by_role("button", name="List its keys").click()
+    expect(broken.get_by_role("group", name="Filter")).to_contain_text("keys of sst_2025-07.nc")
+    tree.get_by_role("gridcell", name="sst/1.0.1", exact=True).click()
+    broken.get_by_role("tab", name="Key").click()
+    panel = broken.get_by_role("tabpanel", name="Key")
+    panel.get_by_role("button", name="4 rejected by errors").click()
+    expect(tree).to_contain_text("The offset -1 is negative.")  # the cause of one of them
+    panel.get_by_role("button", name="Show the targets of this array").click()
+    expect(targets).to_contain_text("Targets of sst")
+    expect(targets.get_by_role("grid", name="Targets").get_by_role("row")).to_have_count(5)
+
+
+def test_the_dataset_leads_to_its_arrays(broken: Locator) -> None:
+    frame = broken.get_by_title("The dataset as xarray shows it").content_frame
+    frame.get_by_role("link", name="wind", exact=True).click()
+    selected = broken.get_by_role("treegrid").locator("[aria-selected=true]")
+    expect(selected).to_contain_text("wind")
+    expect(broken.get_by_role("tabpanel", name="Key")).to_contain_text("Array wind")

@@ -1,0 +1,107 @@
+"""What is shown is a link on the page and a trait in a notebook: both show it again."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.helpers.browsing import open_on_page, violations
+from tests.helpers.hosts import Lab, PanelPage
+
+ADDRESSED = {
+    "view": "data", "key": "sst", "slice": "1,0,0", "part": "2:6,:,::2", "mode": "table",
+    "raw": "scale", "find": "0.1", "syntax": "substring", "kinds": "range",
+}  # fmt: skip
+
+
+def shows_the_values(region: Locator) -> None:
+    panel = region.get_by_role("tabpanel", name="Data")
+    expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value("2:6")
+    expect(panel.get_by_role("textbox", name="lon: index or slice")).to_have_value("::2")
+    expect(region.get_by_role("searchbox")).to_have_value("0.1")
+    expect(region.get_by_role("combobox", name="Search syntax")).to_have_value("substring")
+    kind = region.get_by_role("search").get_by_role("button", name="byte range")
+    expect(kind).to_have_attribute("aria-pressed", "true")
+    panel.get_by_role("button", name=re.compile("^Read ")).click()
+    expect(panel.get_by_role("button", name="Table")).to_have_attribute("aria-pressed", "true")
+    expect(panel.get_by_role("slider", name="time")).to_have_value("1")
+    expect(panel.get_by_role("checkbox").first).not_to_be_checked()
+
+
+def test_what_one_sees_is_restored_from_the_address(panel_page: PanelPage, page: Page) -> None:
+    query = "&".join(f"{name}={value}" for name, value in ADDRESSED.items())
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&{query}")
+    region = page.get_by_role("region", name="Reference set sst.v1.json")
+    shows_the_values(region)
+    expect(page).to_have_title("sst · sst.v1.json · refexplorer")
+    for name, value in ADDRESSED.items():
+        assert f"{name}={value}" in page.url
+    page.reload()
+    shows_the_values(region)
+    assert violations(page) == []
+
+
+def test_lists_filters_and_windows_are_in_the_address(panel_page: PanelPage, page: Page) -> None:
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    page.get_by_role("button", name="4 chunks of sst rejected: list them").click()
+    expect(page).to_have_url(re.compile("list=rejected:sst&notes=of:sst"))
+    page.get_by_role("tab", name="Chunks").click()
+    page.get_by_role("combobox", name="Colour by").select_option("kind")
+    page.get_by_role("button", name="Zoom in").click()
+    expect(page).to_have_url(re.compile(r"by=kind&map=\d,\d%3B.*%3Bsst"))
+    shown = page.url
+    page.reload()
+    expect(page.get_by_role("group", name="Filter")).to_contain_text("4 chunks rejected of sst")
+    expect(page.get_by_role("combobox", name="Colour by")).to_have_value("kind")
+    expect(page.get_by_text("of them in view")).to_be_visible()
+    assert page.url == shown
+    page.get_by_role("button", name="Show all keys").click()
+    page.get_by_role("button", name="only trouble").click()
+    expect(page).to_have_url(re.compile("only=trouble"))
+    page.reload()
+    rows = page.get_by_role("treegrid").locator(".rows").get_by_role("row")
+    expect(rows).to_have_count(2)
+
+
+def test_back_goes_back_to_what_was_listed(panel_page: PanelPage, page: Page) -> None:
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    page.get_by_role("button", name="4 chunks of sst rejected: list them").click()
+    tree = page.get_by_role("treegrid")
+    tree.get_by_role("gridcell", name="sst/6.0.0", exact=True).click()
+    expect(page).to_have_url(re.compile("view=key&key=sst/6.0.0&list=rejected:sst"))
+    page.get_by_role("button", name="Template editor").click()
+    expect(page).to_have_title("Template editor · broken.json · refexplorer")
+    page.go_back()
+    expect(tree.locator("[aria-selected=true]")).to_contain_text("sst/6.0.0")
+    expect(page.get_by_role("group", name="Filter")).to_contain_text("4 chunks rejected of sst")
+    expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+
+
+def test_addresses_that_say_nonsense_show_what_they_can(panel_page: PanelPage, page: Page) -> None:
+    nonsense = "list=other:x&syntax=no&mode=no&axes=-1,x&map=0%3B9-1%3Bnone&raw=x&part=1&slice=a"
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=data&key=sst&{nonsense}")
+    panel = page.get_by_role("tabpanel", name="Data")
+    panel.get_by_role("button", name=re.compile("^Read ")).click()
+    expect(panel.get_by_role("button", name="Heatmap")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_notebook_has_it_as_a_trait(lab: Lab, page: Page) -> None:
+    show = f"""
+import refexplorer as rx
+from refexplorer import demo
+explorer = rx.explore(demo.path("sst.v1.json"))
+explorer.state = {ADDRESSED!r}
+explorer
+"""
+    book = lab.open(page, "state", [show, "explorer.state"])
+    region = page.get_by_role("region", name="Reference set sst.v1.json")
+    shows_the_values(region)
+    region.get_by_role("tab", name="Overview").click()
+    region.get_by_role("searchbox").fill("wind/1")
+    expect(region.get_by_role("search")).to_contain_text("9 keys found")
+    page.locator(".jp-CodeCell").nth(1).click()
+    page.keyboard.press("Shift+Enter")
+    expect(book.output(1)).to_contain_text("'find': 'wind/1'")
+    expect(book.output(1)).not_to_contain_text("'view'")

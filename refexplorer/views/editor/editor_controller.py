@@ -14,6 +14,7 @@ from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.opening import open_references, renditions
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.spec.core.diagnostics import Diagnostic
 from refexplorer.spec.dialects import Rendition
 from refexplorer.views.editor.derivation import derive
 from refexplorer.views.editor.editor_rows import EditorRows
@@ -147,6 +148,11 @@ class EditorController:
     def references(self) -> ReferenceSet | None:
         """The set of the last good text; None before there was one."""
         return self._good
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What there is to say about the last good text."""
+        return () if self._good is None else self._good.diagnostics
 
     @property
     def templates(self) -> dict[str, str]:
@@ -321,6 +327,7 @@ class EditorController:
         return EditReply(
             version=self.version,
             good=self._error is None,
+            form=None if good is None else good.source.form,
             total=self._total,
             shown=self._shown,
             removed=0 if table is None else table.removed,

@@ -40,7 +40,7 @@ from refexplorer.views.wire.messages import (
 
 
 class EditReply(Struct, frozen=True, kw_only=True):
-    """What is known of a text at once; with exercises also the last three.
+    """What is known of a text at once; with exercises also the last four.
 
     Attributes
     ----------
@@ -48,6 +48,8 @@ class EditReply(Struct, frozen=True, kw_only=True):
         Of the rows: counts the good texts.
     good
         Whether the text makes keys; else rows are those of the last good text.
+    form
+        Of the last good text: ``V0`` or ``V1``; null before there was one.
     total
         Keys.
     shown
@@ -60,10 +62,13 @@ class EditReply(Struct, frozen=True, kw_only=True):
         Makes V0 a V1.
     task, result, solved
         The exercise, whether the text does it, and the names of those that were solved.
+    shown_solutions
+        Names of those whose solution was shown before they were solved, which do not count.
     """
 
     version: int
     good: bool
+    form: str | None
     total: Count
     shown: Count
     removed: Count
@@ -75,6 +80,7 @@ class EditReply(Struct, frozen=True, kw_only=True):
     task: Task | UnsetType = UNSET
     result: Result | UnsetType = UNSET
     solved: tuple[str, ...] | UnsetType = UNSET
+    shown_solutions: tuple[str, ...] | UnsetType = UNSET
 
 
 class Replaced(EditReply, frozen=True, kw_only=True):
@@ -353,13 +359,14 @@ class Restart(Request, frozen=True, tag="restart"):
 
 
 class Hinted(Struct, frozen=True):
-    """The task with one hint more."""
+    """The task with one hint more, and what is said of the text now."""
 
     task: Task
+    result: Result
 
 
 class ShowHint(Request, frozen=True, tag="hint"):
-    """Show another hint."""
+    """Tell more: the next stage of what is wrong, or another hint."""
 
     reply = Hinted
 

@@ -67,7 +67,8 @@ export class EditorSession extends Store<EditorState> {
     );
     this.tracing = new Tracing(this.wire, this.rows);
     this.shortening = new Shortening(this.wire, host);
-    this.tasks = new Tasks(this.wire, host.place, (reply) => this.opened(reply));
+    const remark = () => void this.remarked.ask(this.text);
+    this.tasks = new Tasks(this.wire, host.place, (reply) => this.opened(reply), remark);
     this.offs = [
       host.onChange("document", (text) => this.follow(String(text))),
       this.wire.on("document", ({ document }) => this.follow(document)),

@@ -1,0 +1,58 @@
+"""How much is told of what is wrong where finding it is the task: a stage at a time, on request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from msgspec.structs import replace
+
+from refexplorer.views.exercises.exercise_checks import Fault
+from refexplorer.views.wire.editor_models import EditorDiagnostic
+
+
+class Stage(IntEnum):
+    """What was asked for so far."""
+
+    NOTHING = 0
+    THAT = 1
+    WHERE = 2
+    WHAT = 3
+    HINT = 4
+
+
+QUESTIONS = ("Is something wrong?", "Where?", "What?", "Hint", "Another hint")
+"""What is asked for next, at each stage and then again and again."""
+
+
+def told(fault: Fault, stage: Stage) -> str:
+    """Return what is said of a fault at a stage."""
+    if stage is Stage.NOTHING:
+        return "Not solved yet."
+    if stage is Stage.THAT:
+        return "Something is wrong with this set."
+    if stage is Stage.WHERE:
+        return f"Something is wrong here: {fault.where or 'the set as a whole'}."
+    return fault.sentence if stage is Stage.WHAT else f"{fault.sentence} {fault.hint}".rstrip()
+
+
+def notes_told(notes: Sequence[EditorDiagnostic], stage: Stage) -> tuple[EditorDiagnostic, ...]:
+    """Return what is shown of notes at a stage: nothing, places, the notes, their remedies."""
+    if stage < Stage.WHERE:
+        return ()
+    if stage is Stage.WHERE:
+        return tuple(
+            replace(
+                note,
+                code="hidden",
+                meaning="Something is wrong here.",
+                message="Something is wrong here.",
+                hint=None,
+                fixes=(),
+            )
+            for note in notes
+            if note.severity != "info"
+        )
+    if stage is Stage.WHAT:
+        return tuple(replace(note, hint=None, fixes=()) for note in notes)
+    return tuple(notes)

@@ -22,6 +22,7 @@ from refexplorer.cli.examples import EXAMPLES
 from tests.cases import Case, conformance
 from tests.docs.protocol import protocol_page
 from tests.docs.snippets import SNIPPETS
+from tests.docs.teaching import exercises_page, specification_page
 
 FOLDER = Path(rx.__file__).parent / "reference"
 _WRITTEN = "Written by `python -m tests.docs.reference`."
@@ -44,6 +45,8 @@ def pages() -> dict[str, str]:
         "PYTHON.md": python_page(),
         "DECISIONS.md": decisions_page(),
         "PROTOCOL.md": protocol_page(_WRITTEN),
+        "SPECIFICATION.md": specification_page(_WRITTEN),
+        "EXERCISES.md": exercises_page(_WRITTEN),
     }
 
 

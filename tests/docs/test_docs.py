@@ -14,6 +14,7 @@ import refexplorer as rx
 from refexplorer.cli import load_app
 from refexplorer.cli.examples import EXAMPLES
 from tests.docs.reference import FOLDER, cli_page, pages, python_page
+from tests.docs.teaching import EXAMPLE
 from tests.helpers.commands import run
 
 ROOT = Path(__file__).parents[2]
@@ -117,3 +118,8 @@ def test_every_limit_is_in_the_cost_note() -> None:
     note = (FOLDER / "COSTS.md").read_text(encoding="utf-8")
     for limit in fields(rx.Limits):
         assert f"| `{limit.name}` | {limit.default:,} |" in note
+
+
+def test_the_exercise_of_the_reference_holds_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "every-second.toml").write_text(EXAMPLE)
+    assert rx.Exercises(tmp_path).exercise == "every-second"

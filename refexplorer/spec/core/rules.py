@@ -72,6 +72,18 @@ RULES: dict[str, SpecRule] = {
         "`refs` holds what version 0 holds, and its URLs may use templates.",
         '{"version": 1, "templates": {"u": "s3://b"}, "refs": {"a": ["{{u}}/f"]}}',
     ),
+    "jinja": SpecRule(
+        _V1,
+        "What stands between `{{` and `}}` is an expression of jinja2: arithmetic, filters and "
+        "calls of templates.",
+        '{"version": 1, "templates": {"p": "{{ \'%03d\' | format(n) }}.nc"}, '
+        '"refs": {"a": ["s3://b/{{p(n=7)}}"]}}',
+    ),
+    "expand": SpecRule(
+        _V1,
+        "Version 1 can be expanded to version 0: each key with what it comes to.",
+        '{"version": 1, "refs": {"a": "x"}}',
+    ),
     "templates": SpecRule(
         _V1,
         "`templates` gives strings a name; `{{name}}` in a URL stands for the string.",
@@ -90,17 +102,21 @@ RULES: dict[str, SpecRule] = {
         '{"version": 1, "templates": {"u": "s3://b", "f": "{{at}}/{{c}}"}, '
         '"refs": {"a": ["{{f(at=u, c=\'f\')}}"]}}',
     ),
-    "jinja": SpecRule(
-        _V1,
-        "What stands between `{{` and `}}` is an expression of jinja2: arithmetic, filters and "
-        "calls of templates.",
-        '{"version": 1, "templates": {"p": "{{ \'%03d\' | format(n) }}.nc"}, '
-        '"refs": {"a": ["s3://b/{{p(n=7)}}"]}}',
-    ),
     "gen": SpecRule(
         _V1,
         "An item of `gen` makes many references; its `key` and `url` are templates, and required.",
         _ITEM % '"key": "x/{{i}}", "url": "{{u}}/{{i}}", "dimensions": {"i": {"stop": 3}}',
+    ),
+    "dimensions": SpecRule(
+        _V1,
+        "`dimensions` is required, with at least one name: the integers that it runs over.",
+        _ITEM % '"key": "x/{{i}}", "url": "{{u}}/f", "dimensions": {"i": [0, 5]}',
+    ),
+    "gen-names": SpecRule(
+        _V1,
+        "A gen item sees its dimensions and the templates, which it may call with the dimensions.",
+        '{"version": 1, "templates": {"f": "s3://b/{{n}}"}, "gen": [{"key": "x/{{i}}", '
+        '"url": "{{f(n=i)}}", "dimensions": {"i": {"stop": 3}}}]}',
     ),
     "gen-range": SpecRule(
         _V1,
@@ -108,11 +124,6 @@ RULES: dict[str, SpecRule] = {
         "the other, and without both the reference is a whole file.",
         _ITEM % '"key": "x/{{i}}", "url": "{{u}}/f", "offset": "{{i * 10}}", "length": "10", '
         '"dimensions": {"i": {"stop": 3}}',
-    ),
-    "dimensions": SpecRule(
-        _V1,
-        "`dimensions` is required, with at least one name: the integers that it runs over.",
-        _ITEM % '"key": "x/{{i}}", "url": "{{u}}/f", "dimensions": {"i": [0, 5]}',
     ),
     "range": SpecRule(
         _V1,
@@ -137,17 +148,6 @@ RULES: dict[str, SpecRule] = {
         _ITEM % '"key": "x/{{i}}.{{j}}", "url": "{{u}}/f", '
         '"dimensions": {"i": {"stop": 2}, "j": {"stop": 3}}',
     ),
-    "gen-names": SpecRule(
-        _V1,
-        "A gen item sees its dimensions and the templates, which it may call with the dimensions.",
-        '{"version": 1, "templates": {"f": "s3://b/{{n}}"}, "gen": [{"key": "x/{{i}}", '
-        '"url": "{{f(n=i)}}", "dimensions": {"i": {"stop": 3}}}]}',
-    ),
-    "expand": SpecRule(
-        _V1,
-        "Version 1 can be expanded to version 0: each key with what it comes to.",
-        '{"version": 1, "refs": {"a": "x"}}',
-    ),
     "parquet-layout": SpecRule(
         _PARQUET,
         "A parquet store is a folder: `.zmetadata`, and for each array record files "
@@ -159,32 +159,32 @@ RULES: dict[str, SpecRule] = {
         "`.zmetadata` holds the metadata of all groups and arrays as `metadata`, and the "
         "`record_size`.",
     ),
-    "record-size": SpecRule(
-        _PARQUET, "A record file has `record_size` rows, 10,000 unless the writer says otherwise."
+    "small-arrays": SpecRule(
+        _PARQUET,
+        "Data of small arrays may lie in `.zmetadata` instead of a record file: the specification "
+        "reserves that.",
     ),
     "c-order": SpecRule(
         _PARQUET,
         "Chunks are numbered in C order: chunk n is row n % record_size of "
         "refs.(n // record_size).parq.",
     ),
-    "padding": SpecRule(
+    "record-size": SpecRule(
+        _PARQUET, "A record file has `record_size` rows, 10,000 unless the writer says otherwise."
+    ),
+    "raw": SpecRule(
         _PARQUET,
-        "The last record file of an array is filled up with empty rows, which are no keys.",
+        "Where `raw` holds bytes they are the data of the key, whatever else the row says.",
     ),
     "row": SpecRule(
         _PARQUET,
         "A row has `path`, `offset` and `size`: a byte range of a file, or all of the file where "
         "`size` is 0.",
     ),
-    "raw": SpecRule(
-        _PARQUET,
-        "Where `raw` holds bytes they are the data of the key, whatever else the row says.",
-    ),
     "null-row": SpecRule(_PARQUET, "A row without `raw` and without `path` is no key."),
-    "small-arrays": SpecRule(
+    "padding": SpecRule(
         _PARQUET,
-        "Data of small arrays may lie in `.zmetadata` instead of a record file: the specification "
-        "reserves that.",
+        "The last record file of an array is filled up with empty rows, which are no keys.",
     ),
 }
 """By the name that exercises cite."""

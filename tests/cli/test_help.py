@@ -88,7 +88,7 @@ def test_without_a_command_the_help_is_shown() -> None:
 def names() -> list[str]:
     """All commands, in the order of the help."""
     return [
-        command.callback.__name__
+        command.callback.__name__.replace("_", "-")
         for command in load_app().registered_commands
         if command.callback is not None
     ]

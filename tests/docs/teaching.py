@@ -80,9 +80,9 @@ def exercises_page(written: str) -> str:
     lines = ["# Exercises of your own", "", written, ""]
     lines += [
         "`rx.Exercises(folder)` shows the exercises of a folder: its `.toml` files, in the order "
-        "of their names. Each is judged by its own answers before it is shown: the solution and all "
-        "that is listed as `right` must pass, the start and all that is listed as `wrong` must "
-        "fail, and be met with the words that are named.",
+        "of their names. Each is judged by its own answers before it is shown: the solution and "
+        "all that is listed as `right` must pass, the start and all that is listed as `wrong` "
+        "must fail, and be met with the words that are named.",
         "",
         "An answer passes if it makes the references of the solution, warns of nothing that the "
         "solution does not warn of, and holds to `check`. Up to 10,000 keys are compared one by "

@@ -84,7 +84,7 @@ def test_the_reference_pages_leave_nothing_out() -> None:
     assert not [name for name in rx.__all__ if f"## {name}\n" not in python]
     for command in load_app().registered_commands:
         assert command.callback is not None
-        assert f"## {command.callback.__name__}\n" in cli
+        assert f"## {command.callback.__name__.replace('_', '-')}\n" in cli
         for parameter in inspect.signature(command.callback).parameters.values():
             options = re.findall(r"'(--[a-z-]+)'", str(parameter.annotation))
             assert all(option in cli for option in options)

@@ -205,9 +205,11 @@ def check(
     for line in _diagnostic_lines(refs.diagnostics, every):
         output.write_line(line)
     found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
+    code = refs.diagnostics[0].code if refs.diagnostics else None
+    explained = f" `refexplorer explain-code {code}` tells more of the first." if code else ""
     output.say(
         f"{refs.source.name}: {refs.count:,} keys; {found or 'no diagnostics'}. The targets "
-        "were not checked (use --targets) and no data was read."
+        f"were not checked (use --targets) and no data was read.{explained}"
     )
     return HAS_ERRORS if counts["error"] else 0
 

@@ -6,9 +6,9 @@ import inspect
 
 from refexplorer.spec.core.rules import RULES, SPECIFICATION
 from refexplorer.views.exercises.exercise_models import (
-    Check,
     Exercise,
-    Records,
+    ExerciseCheck,
+    RecordFiles,
     Right,
     Wrong,
     exercises,
@@ -94,7 +94,7 @@ def exercises_page(written: str) -> str:
         "",
     ]
     for title, model in (
-        ("Fields", Exercise), ("`[check]`", Check), ("`[check.records]`", Records),
+        ("Fields", Exercise), ("`[check]`", ExerciseCheck), ("`[check.records]`", RecordFiles),
         ("`[[wrong]]`", Wrong), ("`[[right]]`", Right),
     ):  # fmt: skip
         lines += [f"## {title}", "", "```text", inspect.getdoc(model) or "", "```", ""]

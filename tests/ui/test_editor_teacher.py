@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -178,3 +179,15 @@ def test_a_hostile_document_does_no_harm(editor: Locator, name: str) -> None:
     replace_text(editor, GOOD)
     expect(editor).to_contain_text("3 keys")
     expect(rows_of(editor)).to_contain_text("s3://bucket/2.nc")
+
+
+def test_a_code_is_explained_and_its_example_put_into_the_editor(editor: Locator) -> None:
+    replace_text(editor, '{"a": ["http://h/f", -1, 2]}')
+    editor.get_by_role("button", name="About bad-offset").click()
+    about = editor.get_by_role("region", name="About bad-offset")
+    expect(about).to_contain_text("How it comes about")
+    expect(about.get_by_role("link")).to_have_attribute("href", re.compile("spec.html#version-0"))
+    about.get_by_role("button", name="Put it into the editor").click()
+    expect(editor.get_by_role("textbox").first).to_contain_text("-1, 10")
+    about.get_by_role("button", name="Close").click()
+    expect(about).to_have_count(0)

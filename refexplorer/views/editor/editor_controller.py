@@ -16,6 +16,7 @@ from refexplorer.opening import open_references, renditions
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.core.diagnostics import Diagnostic
 from refexplorer.spec.dialects import Rendition
+from refexplorer.views.editor.code_page import code_page
 from refexplorer.views.editor.derivation import derive
 from refexplorer.views.editor.editor_rows import EditorRows
 from refexplorer.views.editor.exporting import seek, write_v0
@@ -44,11 +45,13 @@ from refexplorer.views.wire.answering import (
 from refexplorer.views.wire.editor_messages import (
     AskReaders,
     At,
+    CodeExplained,
     DocumentChanged,
     Edit,
     EditReply,
     EntryPage,
     Explain,
+    ExplainCode,
     GreetEditor,
     Help,
     Look,
@@ -124,6 +127,7 @@ class EditorController:
             ShowRows: self._rows,
             SeekRemarks: self._notes,
             Explain: self._explain,
+            ExplainCode: self._code,
             SeekUses: self._uses,
             AskReaders: self._readers,
             Seek: self._seek,
@@ -235,6 +239,9 @@ class EditorController:
             return Traced(self.version, derive(refs, key, positions, self._table))
         except KeyError:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
+
+    def _code(self, request: ExplainCode) -> CodeExplained:
+        return CodeExplained(code_page(request.code))
 
     def _uses(self, request: SeekUses) -> Used:
         found = uses(self._opened(), request.pointer)

@@ -23,9 +23,9 @@ from refexplorer.spec.core.catalogue import ARRAYS
 from refexplorer.spec.core.diagnostics import Diagnostic, parts_of, pointer
 from refexplorer.spec.core.references import Url
 from refexplorer.views.exercises.exercise_models import (
-    Check,
     Exercise,
-    Records,
+    ExerciseCheck,
+    RecordFiles,
     exercises_of,
 )
 from refexplorer.views.exercises.same_references import difference
@@ -55,7 +55,7 @@ class Fault:
     where: str = ""
 
 
-class Answer:
+class GivenAnswer:
     """A text that was opened, and what is asked of it.
 
     Parameters
@@ -93,17 +93,20 @@ class Answer:
 
     def probed(self, url: str) -> ReferenceSet:
         """Open it with one URL more."""
-        document = self.document if self.is_v1 else {"version": 1, "refs": self.document}
-        more = {**document, "refs": {**document.get("refs", {}), _PROBE: [url]}}
+        document = self.document
+        written = document.get("refs", {}) if self.is_v1 else document
+        more = {**(document if self.is_v1 else {"version": 1}), "refs": {**written, _PROBE: [url]}}
         return open_references(json.dumps(more).encode())
 
 
-def judge(answer: Answer, exercise: Exercise, solution: Answer) -> Fault | None:
+def judge(answer: GivenAnswer, exercise: Exercise, solution: GivenAnswer) -> Fault | None:
     """Hold an answer against all that an exercise asks: the first fault, None if there is none."""
     return next(filter(None, _faults(answer, exercise, solution)), None)
 
 
-def _faults(answer: Answer, exercise: Exercise, solution: Answer) -> Iterator[Fault | None]:
+def _faults(
+    answer: GivenAnswer, exercise: Exercise, solution: GivenAnswer
+) -> Iterator[Fault | None]:
     if exercise.check.records is not None:
         # why a store cannot be written says more than which of its keys is another one
         yield _records(answer, exercise.check.records)
@@ -137,7 +140,7 @@ def prove(exercise: Exercise) -> None:
         If its start or a wrong answer passes, or its solution or a right one fails.
     """
     try:
-        solution = Answer(exercise.solution)
+        solution = GivenAnswer(exercise.solution)
     except RefexplorerError as error:
         raise _unproven(exercise, f"its solution cannot be read: {sentence_of(error)}") from None
     right = [("right", answer.text) for answer in exercise.right]
@@ -154,9 +157,9 @@ def prove(exercise: Exercise) -> None:
             raise _unproven(exercise, f"a `wrong` answer is met with: {said}")
 
 
-def _verdict(text: str, exercise: Exercise, solution: Answer) -> str | None:
+def _verdict(text: str, exercise: Exercise, solution: GivenAnswer) -> str | None:
     try:
-        fault = judge(Answer(text), exercise, solution)
+        fault = judge(GivenAnswer(text), exercise, solution)
     except RefexplorerError as error:
         return sentence_of(error)
     return None if fault is None else f"{fault.sentence} {fault.hint}".rstrip()
@@ -197,14 +200,14 @@ def _place(found: Diagnostic) -> str:
     return f"{line}`{found.pointer or '/'}`"
 
 
-def _form(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _form(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     if check.form in (None, answer.refs.source.form):
         return None
     number = str(check.form).removeprefix("V")
     return Fault(f"The references are right, but the document should be version {number}.")
 
 
-def _templates(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _templates(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     for templates in check.templates:
         fault = _same(answer.tried(templates), solution.tried(templates))
         if fault is not None:
@@ -214,7 +217,7 @@ def _templates(answer: Answer, check: Check, solution: Answer) -> Fault | None:
     return None
 
 
-def _urls(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _urls(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     for url in check.urls:
         found, wanted = answer.probed(url).get(_PROBE), solution.probed(url)[_PROBE]
         if found != wanted:
@@ -223,7 +226,7 @@ def _urls(answer: Answer, check: Check, solution: Answer) -> Fault | None:
     return None
 
 
-def _items(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _items(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     found = len(answer.items)
     if check.items in (None, found):
         return None
@@ -231,7 +234,7 @@ def _items(answer: Answer, check: Check, solution: Answer) -> Fault | None:
     return Fault(said, where="`/gen`")
 
 
-def _dimensions(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _dimensions(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     for number, item in enumerate(answer.items):
         if check.dimensions and sorted(item["dimensions"]) != sorted(check.dimensions):
             names = ", ".join(f"`{name}`" for name in check.dimensions)
@@ -240,7 +243,7 @@ def _dimensions(answer: Answer, check: Check, solution: Answer) -> Fault | None:
     return None
 
 
-def _written(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _written(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     found = len(answer.refs.numbers("refs"))
     if check.written is None or found <= check.written:
         return None
@@ -248,7 +251,7 @@ def _written(answer: Answer, check: Check, solution: Answer) -> Fault | None:
     return Fault(f"{keys} written out; generate them with `gen` instead.", where="`/refs`")
 
 
-def _types(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _types(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     for pattern, wanted in check.types.items():
         places = list(_at(answer.document, parts_of(pattern), ""))
         if not places:
@@ -261,7 +264,7 @@ def _types(answer: Answer, check: Check, solution: Answer) -> Fault | None:
     return None
 
 
-def _size(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _size(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     found = len(json.dumps(answer.document, separators=(",", ":"), ensure_ascii=False))
     if check.size is None or found <= check.size:
         return None
@@ -271,7 +274,7 @@ def _size(answer: Answer, check: Check, solution: Answer) -> Fault | None:
     )
 
 
-def _readers(answer: Answer, check: Check, solution: Answer) -> Fault | None:
+def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     if not check.readers:
         return None
     verdicts = dialects(answer.text.encode())
@@ -281,7 +284,7 @@ def _readers(answer: Answer, check: Check, solution: Answer) -> Fault | None:
     return None
 
 
-_CHECKS: tuple[Callable[[Answer, Check, Answer], Fault | None], ...] = (
+_CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None], ...] = (
     _form,
     _templates,
     _urls,
@@ -295,7 +298,7 @@ _CHECKS: tuple[Callable[[Answer, Check, Answer], Fault | None], ...] = (
 """Asked once the references are those of the solution, in this order."""
 
 
-def _kept(answer: Answer, exercise: Exercise) -> Fault | None:
+def _kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:
     """Compare parts of the document with those of the text to begin with."""
     for part in exercise.check.keeps:
         documents = (json.loads(exercise.start), answer.document)
@@ -319,7 +322,7 @@ def _at(value: Any, parts: list[str], place: str) -> Iterator[tuple[str, Any]]:
             yield from _at(member, parts[1:], place + pointer(name))
 
 
-def _records(answer: Answer, asked: Records) -> Fault | None:
+def _records(answer: GivenAnswer, asked: RecordFiles) -> Fault | None:
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.parq"
         try:

@@ -12,9 +12,9 @@ from refexplorer.opening import open_references
 from refexplorer.spec.core.diagnostics import Diagnostic
 from refexplorer.spec.core.rules import RULES
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.exercises.exercise_checks import Answer, Fault, judge
+from refexplorer.views.exercises.exercise_checks import Fault, GivenAnswer, judge
 from refexplorer.views.exercises.exercise_models import Exercise, exercises
-from refexplorer.views.exercises.stages import QUESTIONS, Stage, notes_told, told
+from refexplorer.views.exercises.stages import QUESTIONS, TellingStage, notes_told, told
 from refexplorer.views.text.editor_diagnostics import sentence_of
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.editor_messages import (
@@ -112,21 +112,21 @@ class ExercisesController(EditorController):
             return Result(True, said, self._lesson())
         is_edited = self.document != self._exercise.start
         if self._is_hidden:
-            is_asked = is_edited or self._stage > Stage.NOTHING
+            is_asked = is_edited or self._stage > TellingStage.NOTHING
             return Result(False, told(fault, self._stage), None) if is_asked else _UNJUDGED
-        return Result(False, told(fault, Stage.HINT), None) if is_edited else _UNJUDGED
+        return Result(False, told(fault, TellingStage.HINT), None) if is_edited else _UNJUDGED
 
     @property
     def sentence(self) -> str:
         """As of the editor, but for what is not told yet."""
-        if self._is_hidden and self._stage < Stage.WHAT:
+        if self._is_hidden and self._stage < TellingStage.WHAT:
             return counted(self._total, "key")
         return super().sentence
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """As of the editor, but for what is not told yet."""
-        return () if self._is_hidden and self._stage < Stage.HINT else super().diagnostics
+        return () if self._is_hidden and self._stage < TellingStage.HINT else super().diagnostics
 
     def choose(self, name: str) -> None:
         """Open another exercise, with what was written for it before.
@@ -147,12 +147,12 @@ class ExercisesController(EditorController):
 
     def _begin(self, exercise: Exercise) -> None:
         self._exercise, self._helped = exercise, 0
-        self._right = Answer(exercise.solution)
+        self._right = GivenAnswer(exercise.solution)
         self._starts_well = _can_be_read(exercise.start)
 
     @property
-    def _stage(self) -> Stage:
-        return Stage(min(self._helped, Stage.HINT))
+    def _stage(self) -> TellingStage:
+        return TellingStage(min(self._helped, TellingStage.HINT))
 
     @property
     def _is_hidden(self) -> bool:
@@ -163,17 +163,17 @@ class ExercisesController(EditorController):
 
     @property
     def _hints(self) -> tuple[str, ...]:
-        before = Stage.WHAT if self._exercise.is_staged else Stage.NOTHING
+        before = TellingStage.WHAT if self._exercise.is_staged else TellingStage.NOTHING
         return self._exercise.hints[: max(self._helped - before, 0)]
 
     @property
     def _ask(self) -> str | None:
-        before = Stage.WHAT if self._exercise.is_staged else Stage.NOTHING
+        before = TellingStage.WHAT if self._exercise.is_staged else TellingStage.NOTHING
         if self._helped == before + len(self._exercise.hints):
             return None
         if self._exercise.is_staged:
             return QUESTIONS[self._stage]
-        return QUESTIONS[Stage.HINT if self._hints else Stage.WHAT]
+        return QUESTIONS[TellingStage.HINT if self._hints else TellingStage.WHAT]
 
     def _found(self) -> Fault | None:
         """Judge the text."""
@@ -183,7 +183,7 @@ class ExercisesController(EditorController):
                 where = f"line {error.line}, column {error.column}"
             return Fault(_FAILED + sentence_of(error), where=where)
         try:
-            return judge(Answer(self.document, self._opened()), self._exercise, self._right)
+            return judge(GivenAnswer(self.document, self._opened()), self._exercise, self._right)
         except RefexplorerError as failure:
             return Fault(sentence_of(failure))
 
@@ -226,7 +226,7 @@ class ExercisesController(EditorController):
         state = super()._state()
         return replace(
             state,
-            wrap=None if self._is_hidden and self._stage < Stage.HINT else state.wrap,
+            wrap=None if self._is_hidden and self._stage < TellingStage.HINT else state.wrap,
             task=self.task,
             result=self.result,
             solved=tuple(self.solved),
@@ -238,7 +238,7 @@ class ExercisesController(EditorController):
         if not self._is_hidden:
             return said
         notes = notes_told(said.notes, self._stage)
-        count = said.note_count if self._stage >= Stage.WHAT else len(notes)
+        count = said.note_count if self._stage >= TellingStage.WHAT else len(notes)
         return replace(said, notes=notes, note_count=count)
 
     def _choose(self, request: Choose) -> Replaced:

@@ -34,14 +34,14 @@ class Right(Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
-class Records(Struct, frozen=True, forbid_unknown_fields=True):
+class RecordFiles(Struct, frozen=True, forbid_unknown_fields=True):
     """The record files of the set, written as parquet with a record size."""
 
     size: Annotated[int, Meta(ge=1)]
     files: list[str]
 
 
-class Check(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What an answer must hold to besides making the references of the solution.
 
     Attributes
@@ -80,7 +80,7 @@ class Check(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     types: dict[str, JsonType] = {}
     keeps: list[str] = []
     size: int | None = None
-    records: Records | None = None
+    records: RecordFiles | None = None
     readers: list[str] = []
 
 
@@ -122,7 +122,7 @@ class Exercise(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     why: str
     rules: tuple[str, ...] = ()
     given: str = ""
-    check: Check = Check()
+    check: ExerciseCheck = ExerciseCheck()
     wrong: tuple[Wrong, ...] = ()
     right: tuple[Right, ...] = ()
 

@@ -21,7 +21,7 @@ _KINDS = {
 }
 
 
-class Odd(NamedTuple):
+class OddReference(NamedTuple):
     """The first reference that differs, and how."""
 
     sentence: str
@@ -29,22 +29,26 @@ class Odd(NamedTuple):
     is_missing: bool = False
 
 
-def difference(found: ReferenceSet, wanted: ReferenceSet) -> Odd | None:
+def difference(found: ReferenceSet, wanted: ReferenceSet) -> OddReference | None:
     """Find the first reference of a set that is not as wanted."""
     if wanted.count > _ALL and found.count != wanted.count:
-        return Odd(f"There are {found.count:,} keys, but there should be {wanted.count:,}.")
+        return OddReference(
+            f"There are {found.count:,} keys, but there should be {wanted.count:,}."
+        )
     for key in _looked_at(wanted):
         reference = found.get(key)  # a key that a gen item makes may fail when it is looked at
         if reference is None:
-            return Odd(f"There is no key `{key}` yet.", key, is_missing=True)
+            return OddReference(f"There is no key `{key}` yet.", key, is_missing=True)
         said = _said(reference, wanted[key])
         if said is not None:
-            return Odd(f"`{key}`: {said}", key)
+            return OddReference(f"`{key}`: {said}", key)
     for key in _looked_at(found):
         if key not in wanted:
-            return Odd(f"The key `{key}` is not part of the solution.", key)
+            return OddReference(f"The key `{key}` is not part of the solution.", key)
     if found.count > wanted.count:
-        return Odd(f"There are {found.count:,} keys, but there should be {wanted.count:,}.")
+        return OddReference(
+            f"There are {found.count:,} keys, but there should be {wanted.count:,}."
+        )
     return None
 
 

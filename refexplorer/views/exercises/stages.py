@@ -11,7 +11,7 @@ from refexplorer.views.exercises.exercise_checks import Fault
 from refexplorer.views.wire.editor_models import EditorDiagnostic
 
 
-class Stage(IntEnum):
+class TellingStage(IntEnum):
     """What was asked for so far."""
 
     NOTHING = 0
@@ -25,22 +25,26 @@ QUESTIONS = ("Is something wrong?", "Where?", "What?", "Hint", "Another hint")
 """What is asked for next, at each stage and then again and again."""
 
 
-def told(fault: Fault, stage: Stage) -> str:
+def told(fault: Fault, stage: TellingStage) -> str:
     """Return what is said of a fault at a stage."""
-    if stage is Stage.NOTHING:
+    if stage is TellingStage.NOTHING:
         return "Not solved yet."
-    if stage is Stage.THAT:
+    if stage is TellingStage.THAT:
         return "Something is wrong with this set."
-    if stage is Stage.WHERE:
+    if stage is TellingStage.WHERE:
         return f"Something is wrong here: {fault.where or 'the set as a whole'}."
-    return fault.sentence if stage is Stage.WHAT else f"{fault.sentence} {fault.hint}".rstrip()
+    return (
+        fault.sentence if stage is TellingStage.WHAT else f"{fault.sentence} {fault.hint}".rstrip()
+    )
 
 
-def notes_told(notes: Sequence[EditorDiagnostic], stage: Stage) -> tuple[EditorDiagnostic, ...]:
+def notes_told(
+    notes: Sequence[EditorDiagnostic], stage: TellingStage
+) -> tuple[EditorDiagnostic, ...]:
     """Return what is shown of notes at a stage: nothing, places, the notes, their remedies."""
-    if stage < Stage.WHERE:
+    if stage < TellingStage.WHERE:
         return ()
-    if stage is Stage.WHERE:
+    if stage is TellingStage.WHERE:
         return tuple(
             replace(
                 note,
@@ -53,6 +57,6 @@ def notes_told(notes: Sequence[EditorDiagnostic], stage: Stage) -> tuple[EditorD
             for note in notes
             if note.severity != "info"
         )
-    if stage is Stage.WHAT:
+    if stage is TellingStage.WHAT:
         return tuple(replace(note, hint=None, fixes=()) for note in notes)
     return tuple(notes)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import UNSET, Struct, UnsetType
 
 from refexplorer.views.wire.editor_models import (
+    CodePage,
     Derivation,
     EditorDiagnostic,
     EditorRow,
@@ -282,6 +283,20 @@ class AskReaders(Request, frozen=True, tag="readers"):
     """Ask what other readers make of the last good text."""
 
     reply = Readers
+
+
+class CodeExplained(Struct, frozen=True):
+    """The page of a diagnostic code."""
+
+    page: CodePage
+
+
+class ExplainCode(Request, frozen=True, tag="code"):
+    """Explain a diagnostic code."""
+
+    reply = CodeExplained
+
+    code: str
 
 
 class Explore(Request, frozen=True, tag="explore"):

@@ -244,6 +244,37 @@ class Shorter(Struct, frozen=True):
     explicit_count: Count
 
 
+class CitedRule(Struct, frozen=True):
+    """A rule of the specification, and where it stands there."""
+
+    section: str
+    sentence: str
+    link: str
+
+
+class CodePage(Struct, frozen=True):
+    """What there is to know about a diagnostic code.
+
+    Attributes
+    ----------
+    readers
+        What readers do with it, a sentence for each.
+    example
+        The smallest set that shows it.
+    live
+        Whether the example is a text for the editor.
+    """
+
+    code: str
+    meaning: str
+    readers: tuple[str, ...]
+    cause: str
+    mend: str
+    example: str
+    live: bool
+    rule: CitedRule | None
+
+
 class ListedExercise(Struct, frozen=True):
     """An exercise in the list of all."""
 
@@ -283,14 +314,6 @@ class OtherAnswer(Struct, frozen=True):
 
     text: str
     note: str
-
-
-class CitedRule(Struct, frozen=True):
-    """A rule of the specification, and where it stands there."""
-
-    section: str
-    sentence: str
-    link: str
 
 
 class Lesson(Struct, frozen=True):

@@ -12,8 +12,9 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.errors import RefexplorerError
-from refexplorer.views.exercises.exercise_checks import Answer, judge, prove, proven
-from refexplorer.views.exercises.exercise_models import Check, Exercise, exercises
+from refexplorer.views.exercises.exercise_checks import GivenAnswer, judge, prove, proven
+from refexplorer.views.exercises.exercise_models import Exercise, ExerciseCheck, exercises
+from tests.cases import comparable
 
 ALL = exercises()
 BY_NAME = {one.name: one for one in ALL}
@@ -39,9 +40,11 @@ def test_the_start_and_wrong_answers_fail_and_right_ones_pass(exercise: Exercise
 
 
 def test_every_check_is_used() -> None:
-    used = {name for one in ALL for name in Check.__struct_fields__ if getattr(one.check, name)}
+    used = {
+        name for one in ALL for name in ExerciseCheck.__struct_fields__ if getattr(one.check, name)
+    }
     used |= {"written" for one in ALL if one.check.written is not None}
-    assert used == set(Check.__struct_fields__)
+    assert used == set(ExerciseCheck.__struct_fields__)
 
 
 def steps(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -85,18 +88,13 @@ def others(value: Any) -> Iterator[Any]:
 
 def expanded(text: str) -> dict[str, object]:
     """Return what a text comes to, by the expansion and not by the comparison of exercises."""
-    v0 = rx.expand(text).v0
-    return {key: json.loads(value) if _is_json(value) else value for key, value in v0.items()}
-
-
-def _is_json(value: object) -> bool:
-    return isinstance(value, str) and value.startswith("{") and "{{" not in value
+    return comparable(rx.expand(text).v0)
 
 
 @EACH
 def test_what_passes_makes_what_the_solution_makes(exercise: Exercise) -> None:
     """Spoil the right answers by one step each: what still passes must expand to the same."""
-    solution = Answer(exercise.solution)
+    solution = GivenAnswer(exercise.solution)
     is_small = solution.refs.count <= 1000
     texts = [exercise.solution, *(answer.text for answer in exercise.right)]
     documents = [json.loads(text) for text in texts]
@@ -113,7 +111,7 @@ def test_what_passes_makes_what_the_solution_makes(exercise: Exercise) -> None:
             continue
         text = json.dumps(document)
         try:
-            fault = judge(Answer(text), exercise, solution)
+            fault = judge(GivenAnswer(text), exercise, solution)
         except RefexplorerError:
             failed += 1
             continue
@@ -132,21 +130,21 @@ def test_a_trillion_keys_are_looked_at_everywhere() -> None:
         "http://host/{{i}}/{{j % 7}}",
     ):
         spoiled = text.replace("http://host/{{i}}/{{j}}", url)
-        fault = judge(Answer(spoiled), exercise, Answer(text))
+        fault = judge(GivenAnswer(spoiled), exercise, GivenAnswer(text))
         assert fault is not None
         assert "is not right" in fault.sentence
 
 
 def test_metadata_are_compared_by_what_they_say() -> None:
     exercise = BY_NAME["03-an-array"]
-    solution = Answer(exercise.solution)
+    solution = GivenAnswer(exercise.solution)
     for written, other in (
         ("[20]", "[21]"),
         ('"<f8"', '"<i8"'),
         ("[20]", "[20.0]"),
         ("[10]", "[true]"),
     ):
-        answer = Answer(exercise.solution.replace(written, other))
+        answer = GivenAnswer(exercise.solution.replace(written, other))
         fault = judge(answer, exercise, solution)
         assert fault is not None
         assert "t/.zarray" in fault.sentence

@@ -11,6 +11,7 @@ import type { EditReply, Fix, Help, EditorDiagnostic, Note, Remarks } from "../s
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
 import { DerivationPanel } from "./derivation.tsx";
 import { Below } from "./below.tsx";
+import { Explained } from "./explained.tsx";
 import { Readers } from "./readers.tsx";
 import { EditorSession } from "./session.ts";
 import { ShorterPanel } from "./shorter.tsx";
@@ -26,6 +27,7 @@ export function Editor({ host, root }: ViewProps) {
   const { help, failure, reply, text, remarks } = useStore(session);
   const view = useRef<EditorView | null>(null);
   const [side, turn] = useState<"readers" | "trying" | "shorter" | null>(null);
+  const [code, explain] = useState<string | null>(null);
   if (help === null) {
     return failure === null ? (
       <Blank sentence="Opening the document …" />
@@ -73,6 +75,15 @@ export function Editor({ host, root }: ViewProps) {
           {side === "readers" && <Readers session={session} />}
           {side === "trying" && <Trying session={session} />}
           {side === "shorter" && <ShorterPanel shortening={session.shortening} />}
+          {code !== null && (
+            <Explained
+              key={code}
+              session={session}
+              code={code}
+              close={() => explain(null)}
+              write={isTask ? null : (text) => view.current && replaceText(view.current, text)}
+            />
+          )}
         </div>
       </div>
       {reply && (
@@ -82,6 +93,7 @@ export function Editor({ host, root }: ViewProps) {
           failure={failure}
           jump={(mark) => (mark.from < 0 ? session.lookAt(mark.line ?? 1) : jump(mark))}
           mend={(fix) => remarks && mend(fix, remarks.text)}
+          explain={explain}
         />
       )}
     </section>
@@ -152,9 +164,13 @@ interface FooterProps {
   failure: string | null;
   jump(mark: EditorDiagnostic): void;
   mend(fix: Fix): void;
+  explain(code: string): void;
 }
 
-function Footer({ reply, remarks, failure, jump, mend }: FooterProps) {
+/** The code of a note that an exercise does not tell yet. */
+const HIDDEN = "hidden";
+
+function Footer({ reply, remarks, failure, jump, mend, explain }: FooterProps) {
   const { good, sentence, notes, note_count: total } = remarks ?? NOTHING_SAID;
   const marks = new Map<Note, EditorDiagnostic>(notes.map((mark) => [mark, mark]));
   // The first note says what the sentence says, but for the number of keys, which the header says.
@@ -169,11 +185,16 @@ function Footer({ reply, remarks, failure, jump, mend }: FooterProps) {
         <Notes
           notes={notes}
           follow={(note) => () => jump(marks.get(note)!)}
-          actions={(note) =>
-            marks.get(note)!.fixes.map((fix) => (
-              <button type="button" key={fix.label} class="button fix" onClick={() => mend(fix)}>{fix.label}</button>
-            ))
-          }
+          actions={(note) => (
+            <span class="note-actions">
+              {marks.get(note)!.fixes.map((fix) => (
+                <button type="button" key={fix.label} class="button fix" onClick={() => mend(fix)}>{fix.label}</button>
+              ))}
+              {note.code !== HIDDEN && (
+                <button type="button" class="button fix" onClick={() => explain(note.code)}>About {note.code}</button>
+              )}
+            </span>
+          )}
         />
       )}
       {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}

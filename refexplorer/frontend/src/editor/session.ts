@@ -4,7 +4,7 @@ import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
 import { Wire } from "../shared/wire.ts";
-import type { Count, EditorRow, EditorWire, EditReply, Help, ReaderVerdict, Remarks, V0Text } from "../shared/wire.ts";
+import type { CodePage, Count, EditorRow, EditorWire, EditReply, Help, ReaderVerdict, Remarks, V0Text } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
 import { Shortening } from "./shortening.ts";
 import { Tasks } from "../exercises/tasks.ts";
@@ -170,6 +170,11 @@ export class EditorSession extends Store<EditorState> {
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
+  }
+
+  /** What there is to know about a diagnostic code. */
+  async explainCode(code: string): Promise<CodePage> {
+    return (await this.wire.request("code", { code })).page;
   }
 
   /** What other readers make of the last good text. */

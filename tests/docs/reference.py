@@ -23,7 +23,7 @@ from tests.cases import Case, conformance
 from tests.docs.diagnostics import diagnostics_page
 from tests.docs.protocol import protocol_page
 from tests.docs.snippets import SNIPPETS
-from tests.docs.teaching import exercises_page, specification_page
+from tests.docs.teaching import exercises_page, jinja_page, specification_page
 
 FOLDER = Path(rx.__file__).parent / "reference"
 DIAGNOSTICS = FOLDER.parent / "spec" / "DIAGNOSTICS.md"
@@ -48,6 +48,7 @@ def pages() -> dict[str, str]:
         "DECISIONS.md": decisions_page(),
         "PROTOCOL.md": protocol_page(_WRITTEN),
         "SPECIFICATION.md": specification_page(_WRITTEN),
+        "JINJA.md": jinja_page(_WRITTEN),
         "EXERCISES.md": exercises_page(_WRITTEN),
     }
 

@@ -1,8 +1,9 @@
-"""The pages for learners and teachers: the rules of the specification, exercises of one's own."""
+"""The pages for learners and teachers: rules of the specification, jinja2, one's own exercises."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 
 from refexplorer.spec.core.rules import RULES, SPECIFICATION
 from refexplorer.views.exercises.exercise_models import (
@@ -13,6 +14,8 @@ from refexplorer.views.exercises.exercise_models import (
     Wrong,
     exercises,
 )
+from refexplorer.views.text.help import FILTER_HELP
+from tests.cases.jinja import EXPRESSIONS, FILTERS, REFUSED, TESTS
 
 EXAMPLE = """\
 title = "Every second"
@@ -103,3 +106,46 @@ def exercises_page(written: str) -> str:
     lines += ["## Rules", "", ", ".join(f"`{name}`" for name in RULES) + ": see "
               "[SPECIFICATION.md](SPECIFICATION.md).", ""]  # fmt: skip
     return "\n".join(lines).rstrip() + "\n"
+
+
+def jinja_page(written: str) -> str:
+    """Return what is read of jinja2, from the cases that the engine is held to."""
+    lines = ["# The jinja2 that is read", "", written, ""]
+    lines += [
+        "A URL of `refs` and the fields of a `gen` item are templates of jinja2. What is listed "
+        "here is parsed and computed under limits, never run as code; each line is compared with "
+        "jinja2 itself by the tests. The templates see `i` = 7, a dimension, and `u` = `s3://b`, a "
+        "template.",
+        "",
+    ]
+    for title, cases in EXPRESSIONS.items():
+        lines += [f"## {title}", "", *_table(("template", "gives"), cases), ""]
+    lines += ["## Filters", ""]
+    rows = [(f"`{name}`", FILTER_HELP[name], *case) for name, case in FILTERS.items()]
+    lines += [*_table(("", "what it does", "template", "gives"), rows, plain=2), ""]
+    lines += ["## Tests", "", *_table(("template", "gives"), TESTS.values()), ""]
+    lines += [
+        "## What is refused",
+        "",
+        "A template that uses anything else is a diagnostic, and its references are left out. For "
+        "a set that you trust `open_references(…, trusted=True)` leaves it to jinja2's sandbox, "
+        "which cannot stop a template that loops for long.",
+        "",
+    ]
+    refused = [(case.template, case.says, case.instead) for case in REFUSED]
+    lines += [*_table(("template", "is said", "write instead"), refused, code=1), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(
+    head: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, plain: int = 0, code: int = 9
+) -> list[str]:
+    """Return a table; the first `plain` cells and those from `code` on are text, others code."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        cells = [
+            cell if place < plain or place >= code else f"`{cell}`"
+            for place, cell in enumerate(row)
+        ]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines

@@ -191,3 +191,12 @@ def test_a_code_is_explained_and_its_example_put_into_the_editor(editor: Locator
     expect(editor.get_by_role("textbox").first).to_contain_text("-1, 10")
     about.get_by_role("button", name="Close").click()
     expect(about).to_have_count(0)
+
+
+def test_fields_are_offered_before_their_first_letter(editor: Locator) -> None:
+    replace_text(editor, '{"version": 1, "gen": [{')
+    editor.page.keyboard.type('"')
+    expect(editor.get_by_role("listbox")).to_contain_text("dimensions")
+    editor.page.keyboard.type("u")
+    expect(editor.get_by_role("listbox")).to_contain_text("url")
+    expect(editor.get_by_role("listbox")).not_to_contain_text("key")

@@ -168,6 +168,10 @@ REFERENCES = {
     "template-in-v0": _warning(
         "V0 has no templates: the braces are kept as they are.", '{"a": ["http://{{u}}/f"]}'
     ),
+    "single-braces": _warning(
+        "A URL of version 1 contains a name in single braces, which is kept as it is.",
+        '{"version": 1, "templates": {"u": "h"}, "refs": {"a": ["http://{u}/f"]}}',
+    ),
     "template-in-key": _warning(
         "Keys in `refs` are not templates: the braces are kept as they are.",
         '{"version": 1, "refs": {"{{u}}/0": "x"}}',

@@ -245,6 +245,11 @@ REFERENCES = {
         "Make it version 1, with `templates` and `refs`, or write the URL out.",
         rule="templates",
     ),
+    "single-braces": _of(
+        "Braces of Python's `str.format` were written for those of jinja2.",
+        "Write two braces on each side: `{{u}}`.",
+        rule="templates",
+    ),
     "template-in-key": _of(
         "Templates were expected to work everywhere; in `refs` they do in URLs alone.",
         "Write the key out, or generate it with `gen`, whose `key` is a template.",

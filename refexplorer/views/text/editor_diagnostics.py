@@ -47,7 +47,8 @@ def wrapping(positions: TextPositions) -> Fix:
 
 def sentence_of(error: RefexplorerError) -> str:
     """Leave out the name of the source: there is only one text."""
-    return str(error).removeprefix("bytes: ")
+    said = str(error).removeprefix("bytes: ")
+    return "The text is empty." if said == "bytes is empty." else said
 
 
 def _error(

@@ -8,7 +8,8 @@ from msgspec import structs
 
 from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.spec.core.catalogue import CATALOGUE, Severity
-from refexplorer.views.text.fixes import TextEdit, fixes, wrap
+from refexplorer.views.text.fixes import fixes, wrap
+from refexplorer.views.text.json_mending import TextEdit
 from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.wire.editor_models import Change, EditorDiagnostic, Fix
 from refexplorer.views.wire.models import Note

@@ -11,12 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from refexplorer.spec.core.diagnostics import pointer
-from refexplorer.views.text.json_mending import mend_json
+from refexplorer.views.text.json_mending import TextEdit, mend_json
 from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.wire.models import Note
 
-TextEdit = tuple[int, int, str]
-"""Offsets of the characters to replace, end exclusive, and what to write in their place."""
 Mend = tuple[str, list[TextEdit]]
 """What a fix does, in a few words, and its edits."""
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 from refexplorer.formats.json.positions import TEXT
 
-Edit = tuple[int, int, str]
+TextEdit = tuple[int, int, str]
+"""Offsets of the characters to replace, end exclusive, and what to write in their place."""
 _TOKEN = re.compile(rf"{TEXT}|[{{}}\[\]]", re.DOTALL)
 _SINGLE_QUOTED = re.compile(rf"{TEXT}|'((?:[^'\"\\\n]|\\.)*)'", re.DOTALL)
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
@@ -23,7 +24,7 @@ _CLOSING = {"{": "}", "[": "]"}
 _ENDS = "}]"
 
 
-def mend_json(text: str, at: int) -> Iterator[tuple[str, list[tuple[int, int, str]]]]:
+def mend_json(text: str, at: int) -> Iterator[tuple[str, list[TextEdit]]]:
     """Yield what each fix does, and its edits: offsets of characters and what to write there.
 
     Parameters
@@ -47,7 +48,7 @@ def mend_json(text: str, at: int) -> Iterator[tuple[str, list[tuple[int, int, st
             yield label, edits
 
 
-def _applied(text: str, edits: list[Edit]) -> str:
+def _applied(text: str, edits: list[TextEdit]) -> str:
     pieces, place = [], 0
     for start, end, insert in edits:
         pieces += [text[place:start], insert]
@@ -55,7 +56,7 @@ def _applied(text: str, edits: list[Edit]) -> str:
     return "".join([*pieces, text[place:]])
 
 
-def _slips(text: str) -> Iterator[tuple[str, list[Edit]]]:
+def _slips(text: str) -> Iterator[tuple[str, list[TextEdit]]]:
     """Yield what mends a slip wherever it is made: quotes and words of Python, comments."""
     for label, pattern, written in _SLIPS:
         found = (each for each in pattern.finditer(text) if each[1] is not None)

@@ -206,7 +206,7 @@ REFERENCES = {
     ),
     "overlapping-ranges": _of(
         "An offset or a length is wrong: one of the two reads bytes that belong to the other.",
-        "Compare both with the file, as `refexplorer audit` does; the chunk that begins where its "
+        "Compare both with the file, as `refexplorer verify` does; the chunk that begins where its "
         "neighbour ends is the right one.",
         "Both ranges are read as they are. Codecs mostly fail on a shifted one; data that are not "
         "compressed read as noise.",
@@ -495,7 +495,7 @@ ARRAYS = {
     ),
     "swapped-ranges": _of(
         "Two references were exchanged when they were sorted or edited.",
-        "Compare with the file, as `refexplorer audit` does, and exchange them again.",
+        "Compare with the file, as `refexplorer verify` does, and exchange them again.",
         "Both chunks decode, each in the place of the other, and nobody is told.",
         rule="byte-range",
     ),

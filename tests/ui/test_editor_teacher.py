@@ -135,6 +135,7 @@ def test_a_solution_that_was_shown_does_not_count(panel_page: PanelPage, page: P
     page.goto(panel_page.url)
     page.get_by_role("button", name="Exercises").click()
     expect(task).to_contain_text(shown)
+    expect(task.get_by_role("status")).to_contain_text("It does not count")
 
 
 def test_what_is_wrong_is_told_in_stages(panel_page: PanelPage, page: Page) -> None:
@@ -200,3 +201,47 @@ def test_fields_are_offered_before_their_first_letter(editor: Locator) -> None:
     editor.page.keyboard.type("u")
     expect(editor.get_by_role("listbox")).to_contain_text("url")
     expect(editor.get_by_role("listbox")).not_to_contain_text("key")
+
+
+def test_a_text_of_one_line_is_formatted(editor: Locator) -> None:
+    replace_text(editor, json.dumps(json.loads(GOOD)))
+    expect(editor.locator(".cm-line")).to_have_count(1)
+    editor.get_by_role("button", name="Format", exact=True).click()
+    expect(editor.locator(".cm-line").nth(1)).to_have_text('  "version": 1,')
+    expect(editor).to_contain_text("3 keys")
+
+
+def test_a_shorter_text_in_place_of_an_explained_one_is_no_error(editor: Locator) -> None:
+    errors: list[str] = []
+    editor.page.on("pageerror", lambda error: errors.append(str(error)))
+    replace_text(editor, GOOD)
+    editor.get_by_role("searchbox", name="Go to a key or a number").fill("x/2")
+    editor.page.keyboard.press("Enter")
+    expect(editor.locator(".trace-value")).to_have_count(4)
+    replace_text(editor, "x")
+    expect(editor).to_contain_text("in the last good text")
+    replace_text(editor, GOOD)
+    expect(editor.locator(".trace-value")).to_have_count(4)
+    assert errors == []
+
+
+def test_what_was_written_outlasts_a_reload(panel_page: PanelPage, page: Page) -> None:
+    page.goto(panel_page.url)
+    page.get_by_role("button", name="Template editor").click()
+    editor = page.get_by_role("region", name="Template editor", exact=True)
+    replace_text(editor, '{"mine": "kept"}')
+    expect(rows_of(editor)).to_contain_text("mine")
+    page.reload()
+    expect(rows_of(editor)).to_contain_text("mine")
+    page.get_by_role("button", name="Exercises").click()
+    view = page.get_by_role("region", name="Exercises", exact=True)
+    replace_text(view, '{"x/0": ["data.nc", 100, 51]}')
+    task = page.get_by_role("region", name="Exercise", exact=True)
+    expect(task.get_by_role("status")).to_contain_text("length 51")
+    page.reload()
+    expect(rows_of(view)).to_contain_text("51")
+    view.get_by_role("button", name="Start again").click()
+    expect(view.get_by_role("textbox").first).not_to_contain_text("51")
+    page.reload()
+    expect(view.get_by_role("textbox").first).to_contain_text("data.nc")
+    expect(view.get_by_role("textbox").first).not_to_contain_text("51")

@@ -30,6 +30,7 @@ from refexplorer.views.text.editor_diagnostics import (
     sentence_of,
     wrapping,
 )
+from refexplorer.views.text.formatting import formatted
 from refexplorer.views.text.help import FILTER_HELP, PART_HELP
 from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.text.windows import window_of
@@ -52,6 +53,7 @@ from refexplorer.views.wire.editor_messages import (
     EntryPage,
     Explain,
     ExplainCode,
+    FormatText,
     GreetEditor,
     Help,
     Look,
@@ -74,6 +76,7 @@ from refexplorer.views.wire.editor_messages import (
     WriteV0,
 )
 from refexplorer.views.wire.editor_models import EditorDiagnostic, EditorRow, Fix, Uses
+from refexplorer.views.wire.messages import Done
 
 Shown = TypeVar("Shown", bound=Replaced)
 ROWS = 1000
@@ -128,6 +131,7 @@ class EditorController:
             SeekRemarks: self._notes,
             Explain: self._explain,
             ExplainCode: self._code,
+            FormatText: self._format,
             SeekUses: self._uses,
             AskReaders: self._readers,
             Seek: self._seek,
@@ -239,6 +243,10 @@ class EditorController:
             return Traced(self.version, derive(refs, key, positions, self._table))
         except KeyError:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
+
+    def _format(self, request: FormatText) -> Done:
+        self.document = formatted(self.document)
+        return Done()
 
     def _code(self, request: ExplainCode) -> CodeExplained:
         return CodeExplained(code_page(request.code))

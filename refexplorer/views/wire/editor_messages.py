@@ -359,6 +359,12 @@ class PutBack(Request, frozen=True, tag="shorten.back"):
     reply = Text
 
 
+class FormatText(Request, frozen=True, tag="format"):
+    """Write the text so that a person can read it; it comes as an event, as from Python."""
+
+    reply = Done
+
+
 class Choose(Request, frozen=True, tag="exercise"):
     """Open another exercise."""
 

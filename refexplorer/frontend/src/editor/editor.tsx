@@ -41,6 +41,10 @@ export function Editor({ host, root }: ViewProps) {
   };
   const isTask = session.tasks.state.all.length > 0;
   const mend = (fix: Fix, of: string) => view.current && applyFix(view.current, fix, of);
+  const format = async () => {
+    await session.format();
+    jump({ from: 0, to: 0 });
+  };
   const jump = (place: { from: number; to: number }) => view.current && jumpTo(view.current, place);
   const main = (
     <section class={`view editor${isTask ? " with-task" : ""}`} aria-label={isTask ? "Exercises" : "Template editor"}>
@@ -60,6 +64,7 @@ export function Editor({ host, root }: ViewProps) {
         {reply?.wrap && <button type="button" class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
         {reply && <Total reply={reply} />}
         <span class="tools">
+          <button type="button" class="button" onClick={format}>Format</button>
           <GoTo session={session} />
           <Export session={session} />
         </span>
@@ -127,8 +132,8 @@ interface CodeProps {
 
 function Code({ session, help, root, view }: CodeProps) {
   const box = useRef<HTMLDivElement>(null);
-  const { text, remarks } = useStore(session);
-  const { derivation } = useStore(session.tracing);
+  const { good, remarks } = useStore(session);
+  const { derivation, version } = useStore(session.tracing);
   useLayoutEffect(() => {
     const { view: editor, begin } = createEditor({
       parent: box.current!,
@@ -148,8 +153,11 @@ function Code({ session, help, root, view }: CodeProps) {
     if (view.current && remarks) showMarks(view.current, remarks.notes, remarks.text);
   }, [remarks]);
   useEffect(() => {
-    if (view.current) showTraces(view.current, derivation, text);
-  }, [derivation, text]);
+    // Places of another text may lie behind the end of this one.
+    if (view.current && (derivation === null || good?.version === version)) {
+      showTraces(view.current, derivation, good?.text ?? "");
+    }
+  }, [derivation, good]);
   useEffect(() => {
     if (view.current && derivation) revealTraces(view.current, derivation);
   }, [derivation?.key, derivation?.number]);

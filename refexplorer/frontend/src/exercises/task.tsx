@@ -5,6 +5,9 @@ import { useStore } from "../shared/store.ts";
 import type { Lesson, ListedExercise } from "../shared/wire.ts";
 import type { Tasks } from "./tasks.ts";
 
+/** Python says so, too, in the session in which the solution was shown. */
+const NOT_COUNTED = "Right. It does not count: the solution was shown.";
+
 interface Props {
   tasks: Tasks;
   /** Puts a text into the editor. */
@@ -34,7 +37,7 @@ export function TaskPanel({ tasks, write }: Props) {
       {task.given !== null && <pre class="given" role="group" aria-label="What is given">{task.given}</pre>}
       <p class={result.passed ? "passed" : "quiet"} role="status">
         {result.passed !== null && <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>}
-        <Sentence text={trouble ?? result.sentence} />
+        <Sentence text={trouble ?? (result.passed && shown.includes(task.name) ? NOT_COUNTED : result.sentence)} />
       </p>
       {result.lesson !== null && <Taught lesson={result.lesson} choose={(name) => tasks.choose(name)} />}
       {task.hints.length > 0 && !result.passed && (

@@ -25,11 +25,12 @@ type Opened = EditReply & { document: string };
 export class Tasks extends Store<TasksState> {
   private readonly wire: EditorWire;
   private readonly isKept: boolean;
-  private readonly opened: (reply: Opened) => void;
+  /** Takes the text of a task, with what was written for it, or to begin it anew. */
+  private readonly opened: (reply: Opened, anew?: boolean) => void;
   /** Asks again what there is to say of the text: a hint may let more be said. */
   private readonly remark: () => void;
 
-  constructor(wire: EditorWire, place: "notebook" | "page", opened: (reply: Opened) => void, remark: () => void) {
+  constructor(wire: EditorWire, place: "notebook" | "page", opened: Tasks["opened"], remark: () => void) {
     super({ all: [], task: null, result: null, solved: [], shown: [], solution: null, trouble: null });
     this.wire = wire;
     this.isKept = place === "page";
@@ -45,9 +46,11 @@ export class Tasks extends Store<TasksState> {
   take({ task, result, solved, shown_solutions: shown }: EditReply): void {
     if (!task || !result || !solved || !shown) return;
     const isOther = task.name !== this.state.task?.name;
-    const known = this.known(STORED, this.state.solved, solved);
-    const seen = this.known(STORED_SHOWN, this.state.shown, shown).filter((name) => !known.includes(name));
-    const solution = isOther ? null : this.state.solution;
+    const before = this.state;
+    // Which of the two came first stays so, also where Python, of another session, knows of one alone.
+    const seen = this.known(STORED_SHOWN, before.shown, shown.filter((name) => !before.solved.includes(name)));
+    const known = this.known(STORED, before.solved, solved.filter((name) => !seen.includes(name)));
+    const solution = isOther ? null : before.solution;
     this.set({ task, result, solved: known, shown: seen, solution, trouble: null });
   }
 
@@ -66,7 +69,7 @@ export class Tasks extends Store<TasksState> {
 
   /** Puts the text to begin with in place again. */
   restart(): Promise<void> {
-    return this.ask(async () => this.opened(await this.wire.request("restart")));
+    return this.ask(async () => this.opened(await this.wire.request("restart"), true));
   }
 
   hint(): Promise<void> {

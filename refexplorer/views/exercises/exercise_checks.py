@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -252,15 +252,28 @@ def _written(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -
 
 
 def _types(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    for pattern, wanted in check.types.items():
+    said = "is written as {found}, not as {wanted}"
+    return _compared(answer, check.types, lambda value: _TYPES.get(type(value), "number"), said)
+
+
+def _values(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    said = "is {found}, which is not what the task asks for"
+    return _compared(answer, check.values, lambda value: value, said)
+
+
+def _compared(
+    answer: GivenAnswer, asked: Mapping[str, object], aspect: Callable[[Any], object], said: str
+) -> Fault | None:
+    """Find a value of the document of which an aspect is another one than is asked for."""
+    for pattern, wanted in asked.items():
         places = list(_at(answer.document, parts_of(pattern), ""))
         if not places:
             return Fault(f"The set is right, but there is no `{pattern}`.", where=f"`{pattern}`")
         for place, value in places:
-            kind = _TYPES.get(type(value), "number")
-            if kind != wanted:
-                said = f"The set is right, but `{place}` is written as {kind}, not as {wanted}."
-                return Fault(said, where=f"`{place}`")
+            found = aspect(value)
+            if json.dumps(found) != json.dumps(wanted):  # true is not 1
+                told = said.format(found=found, wanted=wanted)
+                return Fault(f"The set is right, but `{place}` {told}.", where=f"`{place}`")
     return None
 
 
@@ -292,6 +305,7 @@ _CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None]
     _dimensions,
     _written,
     _types,
+    _values,
     _size,
     _readers,
 )

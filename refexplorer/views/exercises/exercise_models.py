@@ -61,6 +61,8 @@ class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         How many keys may be written out.
     types
         JSON types of values, by JSON pointer; ``*`` stands for any name or number.
+    values
+        Values, by JSON pointer as in `types`.
     keeps
         JSON pointers to what stays as it is in the text to begin with.
     size
@@ -78,6 +80,7 @@ class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     dimensions: list[str] = []
     written: int | None = None
     types: dict[str, JsonType] = {}
+    values: dict[str, str | int | float | bool] = {}
     keeps: list[str] = []
     size: int | None = None
     records: RecordFiles | None = None

@@ -28,6 +28,7 @@ from .errors import (
     SourceError as SourceError,
     SpecError as SpecError,
 )
+from .explaining import CodeExplanation as CodeExplanation, explain_code as explain_code
 from .inferring import Inference as Inference, infer as infer
 from .limits import Limits as Limits
 from .opening import dialects as dialects, expand as expand, open_references as open_references

@@ -18,6 +18,7 @@ from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.reader_notes import COMPARED_KEYS, reader_notes, too_many_to_compare
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
+from refexplorer.markup import counted
 from refexplorer.refset.chunks.array_metadata import arrays_of
 from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.lint.linting import lint
@@ -132,7 +133,8 @@ class ReferenceSet(Mapping[str, Reference]):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return f"<ReferenceSet {self.source.name!r}, {self.source.form}, {self.count:,} keys>"
+        keys = counted(self.count, "key")
+        return f"<ReferenceSet {self.source.name!r}, {self.source.form}, {keys}>"
 
     def __str__(self) -> str:
         return f"{summary_text(self)}\n{tree_text(self, levels=1)}"

@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"display"},
         {"referenceset"},
         {"opening"},
-        {"inferring", "differing", "converting", "confining"},
+        {"inferring", "differing", "converting", "confining", "explaining"},
         {"views"},
         {"widgets"},
         {"app"},

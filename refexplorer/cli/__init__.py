@@ -104,7 +104,7 @@ def load_app() -> Typer:
 
 def _name(command: CommandInfo) -> str:
     assert command.callback is not None
-    return command.callback.__name__
+    return command.callback.__name__.replace("_", "-")
 
 
 def _is_closed_pipe(ended: BaseException) -> bool:

@@ -17,6 +17,7 @@ from refexplorer.display.text import beside_text
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.formats.forms.finding import NamedBytes
 from refexplorer.limits import DEFAULT_LIMITS
+from refexplorer.markup import counted
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.queries.summary import Summary
@@ -205,9 +206,12 @@ def check(
     for line in _diagnostic_lines(refs.diagnostics, every):
         output.write_line(line)
     found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
+    code = next((one.code for one in refs.diagnostics if one.severity is not Severity.INFO), None)
+    explained = f" `refexplorer explain-code {code}` tells more of the first." if code else ""
+    keys = counted(refs.count, "key")
     output.say(
-        f"{refs.source.name}: {refs.count:,} keys; {found or 'no diagnostics'}. The targets "
-        "were not checked (use --targets) and no data was read."
+        f"{refs.source.name}: {keys}; {found or 'no diagnostics'}. The targets "
+        f"were not checked (use --targets) and no data was read.{explained}"
     )
     return HAS_ERRORS if counts["error"] else 0
 

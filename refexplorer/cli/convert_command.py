@@ -10,6 +10,7 @@ import typer
 from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
 from refexplorer.cli.set_commands import Allow, Overwrite
+from refexplorer.markup import counted
 
 Pairs = list[str] | None
 
@@ -76,7 +77,7 @@ def convert(
         )
     else:
         output.write_line(
-            f"{target}: {count:,} keys, read back and identical to {refs.source.name}."
+            f"{target}: {counted(count, 'key')}, read back and identical to {refs.source.name}."
         )
     return status_of(refs)
 

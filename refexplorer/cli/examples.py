@@ -21,6 +21,9 @@ EXAMPLES = {
     "explain": {
         "refexplorer explain combined.json wind/7.0.0": "each template, gen and dimension",
     },
+    "explain-code": {
+        "refexplorer explain-code overlapping-ranges": "what check means, and how to mend it",
+    },
     "why": {
         "refexplorer why combined.json sst 0,10,20 --allow .": "why this value is what it is",
     },

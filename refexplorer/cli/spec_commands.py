@@ -1,4 +1,4 @@
-"""The commands that teach: how a key came about, what readers make of a set, the schema."""
+"""The commands that teach: how a key came about, codes, readers, the schema."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, SourceArgument, app, given, open_set, status_of
 from refexplorer.cli.nearby import no_key
+from refexplorer.explaining import explain_code as code_explained
 from refexplorer.opening import dialects as dialects_of
 from refexplorer.spec.core.references import Kind
 from refexplorer.spec.schema import schema as schema_of
@@ -64,6 +65,23 @@ def explain(
         for line in str(explanation).splitlines():
             output.write_line(line)
     return status_of(refs)
+
+
+@app.command()
+def explain_code(
+    code: Annotated[
+        str, typer.Argument(help="A code, such as overlapping-ranges, as check prints it.")
+    ],
+    as_json: AsJson = False,
+) -> int:
+    """Tell what a diagnostic code means and what to do."""
+    found = code_explained(code)
+    if as_json:
+        output.write_object(found.fields().items())
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return 0
 
 
 @app.command()

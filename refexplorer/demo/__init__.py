@@ -12,6 +12,7 @@ _SETS = {
     "Summer in the North Atlantic, V0": "sst.v0.json",
     "The same with templates and gen, V1": "sst.v1.json",
     "The same as parquet": "sst.parq",
+    "The UGRID example of the specification, V0": "spec.v0.json",
     "The specification's own example, V1": "spec.v1.json",
     "Ten mistakes to find": "broken.json",
 }

@@ -42,6 +42,7 @@ def make(folder: Path) -> None:
         v0 = _kerchunk(names) | _land()
         _write_json("sst.v0.json", v0)
         _write_json("sst.v1.json", _checked(_version_1(v0), v0))
+        _write_json("spec.v0.json", SPEC_EXAMPLE_V0)
         _write_json("spec.v1.json", SPEC_EXAMPLE)
         _write_json("broken.json", _broken(v0))
         _write_parquet("sst.parq", v0)
@@ -226,6 +227,24 @@ def _write_parquet(name: str, v0: References) -> None:
 def _write_json(name: str, document: References) -> None:
     Path(name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
+
+SPEC_EXAMPLE_V0: References = {
+    ".zgroup": {"zarr_format": 2},
+    ".zattrs": {"Conventions": "UGRID-0.9.0\n"},
+    "x/.zattrs": {"_ARRAY_DIMENSIONS": ["node"]},
+    "x/.zarray": {
+        "chunks": [9228245],
+        "compressor": None,
+        "dtype": "<f8",
+        "fill_value": None,
+        "filters": None,
+        "order": "C",
+        "shape": [9228245],
+        "zarr_format": 2,
+    },
+    "x/0": ["s3://bucket/path/file.nc", 294094376, 73825960],
+}
+"""The example of the reference specification, Version 0, with all fields that an array needs."""
 
 SPEC_EXAMPLE: References = {
     "version": 1,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import traitlets
 
+from refexplorer.views.exercises.exercise_checks import proven
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.registry import EXERCISES
 from refexplorer.views.snapshots.editor_snapshot import editor_text
@@ -18,6 +21,9 @@ class Exercises(TemplateEditor):
 
     Parameters
     ----------
+    folder
+        A folder of exercises of one's own: TOML files, as EXERCISES.md of the reference describes
+        them; those of this package by default.
     exercise
         The one to begin with, by its name; the first by default.
     solved
@@ -33,7 +39,8 @@ class Exercises(TemplateEditor):
     Raises
     ------
     RefexplorerError
-        If there is no exercise of that name; the text lists them.
+        If there is no exercise of that name; the text lists them. If a file of the folder is no
+        exercise, or does not hold to itself: a right answer fails, or a wrong one passes.
     """
 
     exercise = traitlets.Unicode()
@@ -41,8 +48,15 @@ class Exercises(TemplateEditor):
 
     _controller: ExercisesController
 
-    def __init__(self, exercise: str | None = None, *, solved: Iterable[str] = ()) -> None:
-        self._host(ExercisesController(exercise, solved))
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        exercise: str | None = None,
+        solved: Iterable[str] = (),
+    ) -> None:
+        offered = None if folder is None else proven(Path(folder))
+        self._host(ExercisesController(exercise, solved, offered))
 
     def _snapshot(self) -> tuple[str, str]:
         return EXERCISES.html(self._controller), editor_text(self._controller)

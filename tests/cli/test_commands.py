@@ -250,7 +250,7 @@ def test_an_output_that_takes_nothing_is_said(command: str, demo: Path) -> None:
 
 def test_explain_tells_each_step(demo: Path) -> None:
     ran = run("explain", demo / "sst.v1.json", "wind/7.0.0")
-    assert "combination 7 of 18" in ran.out
+    assert "combination 8 of 18" in ran.out
     assert "{{m * 6 + day}}.0.0  →  wind/7.0.0" in ran.out
     steps = json.loads(run("explain", demo / "sst.v1.json", "wind/7.0.0", "--json").out)["steps"]
     assert [step["name"] for step in steps][-2:] == ["length", "reference"]

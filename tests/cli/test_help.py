@@ -88,7 +88,7 @@ def test_without_a_command_the_help_is_shown() -> None:
 def names() -> list[str]:
     """All commands, in the order of the help."""
     return [
-        command.callback.__name__
+        command.callback.__name__.replace("_", "-")
         for command in load_app().registered_commands
         if command.callback is not None
     ]
@@ -124,7 +124,7 @@ def test_a_verb_without_an_example_or_an_example_without_a_verb_breaks_no_comman
 
 
 def test_the_shell_completes_commands_and_options() -> None:
-    for typed, wanted in {"refexplorer exp": ["expand", "explain"],
+    for typed, wanted in {"refexplorer exp": ["expand", "explain", "explain-code"],
                           "refexplorer ls --js": ["--json"]}.items():  # fmt: skip
         words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
         ran = subprocess.run(

@@ -20,10 +20,13 @@ import refexplorer as rx
 from refexplorer.cli import load_app
 from refexplorer.cli.examples import EXAMPLES
 from tests.cases import Case, conformance
+from tests.docs.diagnostics import diagnostics_page
 from tests.docs.protocol import protocol_page
 from tests.docs.snippets import SNIPPETS
+from tests.docs.teaching import exercises_page, jinja_page, specification_page
 
 FOLDER = Path(rx.__file__).parent / "reference"
+DIAGNOSTICS = FOLDER.parent / "spec" / "DIAGNOSTICS.md"
 _WRITTEN = "Written by `python -m tests.docs.reference`."
 _HELP_WIDTH = 88
 _ROOMS = {
@@ -44,6 +47,9 @@ def pages() -> dict[str, str]:
         "PYTHON.md": python_page(),
         "DECISIONS.md": decisions_page(),
         "PROTOCOL.md": protocol_page(_WRITTEN),
+        "SPECIFICATION.md": specification_page(_WRITTEN),
+        "JINJA.md": jinja_page(_WRITTEN),
+        "EXERCISES.md": exercises_page(_WRITTEN),
     }
 
 
@@ -163,6 +169,7 @@ def _text(lines: list[str]) -> str:
 def main() -> None:
     """Write every page."""
     FOLDER.mkdir(exist_ok=True)
+    DIAGNOSTICS.write_text(diagnostics_page(), encoding="utf-8")
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
 

@@ -9,6 +9,7 @@ from refexplorer import demo  # small real sets, for the examples of this page""
 rx.convert("sst.parq", "sst.json.gz", rx.Conversion(renames=[("sst_", "s3://bucket/sst_")]))""",
     "dialects": """print(rx.dialects(demo.path("spec.v1.json")))""",
     "diff": """print(rx.diff(demo.path("sst.v0.json"), demo.path("sst.v1.json")))""",
+    "explain_code": """print(rx.explain_code("overlapping-ranges"))""",
     "expand": """expansion = rx.expand(
     {"version": 1, "templates": {"u": "s3://bucket"}, "refs": {"x/0": ["{{u}}/f.nc", 0, 100]}}
 )

@@ -14,6 +14,7 @@ import refexplorer as rx
 from refexplorer.cli import load_app
 from refexplorer.cli.examples import EXAMPLES
 from tests.docs.reference import FOLDER, cli_page, pages, python_page
+from tests.docs.teaching import EXAMPLE
 from tests.helpers.commands import run
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +42,9 @@ COMMANDS = [line for line in SHELL if line.startswith("refexplorer ")]
 
 
 def test_first_commands_are_the_promised_ones() -> None:
-    assert SHELL[:2] == ["pip install -e . && refexplorer demo", "python3 -m tests"]
+    install, test = "pip install -e . && refexplorer demo", "python3 -m tests"
+    assert SHELL.index(install) == 1  # behind the environment that it installs into
+    assert SHELL.index("pip install -e '.[notebooks]'") < SHELL.index(test)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -83,7 +86,7 @@ def test_the_reference_pages_leave_nothing_out() -> None:
     assert not [name for name in rx.__all__ if f"## {name}\n" not in python]
     for command in load_app().registered_commands:
         assert command.callback is not None
-        assert f"## {command.callback.__name__}\n" in cli
+        assert f"## {command.callback.__name__.replace('_', '-')}\n" in cli
         for parameter in inspect.signature(command.callback).parameters.values():
             options = re.findall(r"'(--[a-z-]+)'", str(parameter.annotation))
             assert all(option in cli for option in options)
@@ -117,3 +120,8 @@ def test_every_limit_is_in_the_cost_note() -> None:
     note = (FOLDER / "COSTS.md").read_text(encoding="utf-8")
     for limit in fields(rx.Limits):
         assert f"| `{limit.name}` | {limit.default:,} |" in note
+
+
+def test_the_exercise_of_the_reference_holds_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "every-second.toml").write_text(EXAMPLE)
+    assert rx.Exercises(tmp_path).exercise == "every-second"

@@ -38,3 +38,20 @@ def write_store(folder: Path, store: Mapping[str, Any], write: Write) -> Path:
 
 def _raw(values: list[str | None]) -> list[bytes | None]:
     return [None if value is None else bytes.fromhex(value[4:]) for value in values]
+
+
+TYPES = {"path": pa.string(), "offset": pa.int64(), "size": pa.int64(), "raw": pa.binary()}
+
+
+def write_files(folder: Path, files: Mapping[str, Any]) -> None:
+    """Write a store as the catalogue of diagnostics describes it: JSON, tables, and texts."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name == ".zmetadata":
+            path.write_text(json.dumps(content))
+        elif isinstance(content, str):
+            path.write_text(content)
+        else:
+            columns = {each: pa.array(content[each], TYPES[each]) for each in content}
+            pq.write_table(pa.table(columns), path)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from refexplorer import demo
 from tests.cases import hostile
 from tests.helpers.browsing import GOOD, replace_text
 from tests.helpers.hosts import Lab, PanelPage
 
 EXERCISES = """
 import refexplorer as rx
-exercises = rx.Exercises("07-first-gen")
+exercises = rx.Exercises(exercise="07-first-gen")
 exercises
 """
-SOLVED = """
-print("solved", exercises.solved)
+SOLUTION = """
+{"version": 1, "gen": [
+  {"key": "x/{{i}}", "url": "http://host/{{i}}.nc", "dimensions": {"i": {"stop": 5}}}
+]}
 """
+COUNT = len(demo.exercises())
 
 
 def rows_of(editor: Locator) -> Locator:
@@ -102,34 +107,70 @@ def test_the_edited_set_opens_in_the_explorer(editor: Locator) -> None:
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_an_exercise_is_solved_with_help(lab: Lab, page: Page, theme: str) -> None:
-    notebook = lab.open(page, f"exercises{theme}", [EXERCISES, SOLVED])
+    lab.open(page, f"exercises{theme}", [EXERCISES])
     view = page.get_by_role("region", name="Exercises")
     task = view.get_by_role("region", name="Exercise", exact=True)
     expect(task).to_contain_text("Write one item of gen")
+    expect(task.get_by_role("status")).to_be_empty()
     task.get_by_role("button", name="Hint").click()
     expect(task.get_by_role("list", name="Hints")).to_contain_text("key, url and dimensions")
+    replace_text(view, SOLUTION)
+    expect(task.get_by_role("status")).to_contain_text("Solved.")
+    expect(task).to_contain_text(f"1 of {COUNT} solved")
+    expect(task.get_by_role("list", name="Rules of the specification")).to_contain_text("gen")
+    task.get_by_role("button", name="Every fifth").click()
+    expect(task).to_contain_text("Only every fifth day was kept")
+
+
+def test_a_solution_that_was_shown_does_not_count(panel_page: PanelPage, page: Page) -> None:
+    page.goto(panel_page.url)
+    page.get_by_role("button", name="Exercises").click()
+    task = page.get_by_role("region", name="Exercise", exact=True)
+    expect(task).to_contain_text(f"0 of {COUNT} solved")
     task.get_by_role("button", name="Show a solution").click()
     task.get_by_role("button", name="Put it into the editor").click()
-    expect(task.get_by_role("status")).to_contain_text("Solved.")
-    expect(task).to_contain_text("1 of 21 solved")
-    notebook.run()
-    task.get_by_role("button", name="Next").click()
-    expect(task).to_contain_text("all.bin")
+    expect(task.get_by_role("status")).to_contain_text("It does not count")
+    shown = f"0 of {COUNT} solved, 1 with the solution shown, which does not count"
+    expect(task).to_contain_text(shown)
+    page.goto(panel_page.url)
+    page.get_by_role("button", name="Exercises").click()
+    expect(task).to_contain_text(shown)
+    expect(task.get_by_role("status")).to_contain_text("It does not count")
+
+
+def test_what_is_wrong_is_told_in_stages(panel_page: PanelPage, page: Page) -> None:
+    page.goto(panel_page.url)
+    page.get_by_role("button", name="Exercises").click()
+    view = page.get_by_role("region", name="Exercises", exact=True)
+    task = page.get_by_role("region", name="Exercise", exact=True)
+    task.get_by_label("Choose an exercise").select_option("18-a-wrong-name")
+    expect(task).to_contain_text("a reader finds only two of them")
+    expect(view.locator(".note")).to_have_count(0)
+    for question, said in (
+        ("Is something wrong?", "Something is wrong with this set."),
+        ("Where?", "Something is wrong here: line 6"),
+        ("What?", "buket is not defined"),
+    ):
+        task.get_by_role("button", name=question).click()
+        expect(task.get_by_role("status")).to_contain_text(said)
+    expect(view.locator(".note")).to_have_count(1)
+    expect(view.get_by_role("button", name="Replace buket by bucket")).to_have_count(0)
+    task.get_by_role("button", name="Hint").click()
+    expect(view.get_by_role("button", name="Replace buket by bucket")).to_be_visible()
 
 
 def test_progress_stays_with_the_browser(panel_page: PanelPage, page: Page) -> None:
     page.goto(panel_page.url)
     page.get_by_role("button", name="Exercises").click()
+    view = page.get_by_role("region", name="Exercises", exact=True)
     task = page.get_by_role("region", name="Exercise", exact=True)
     task.get_by_label("Choose an exercise").select_option("16-not-json")
     expect(task).to_contain_text("Somebody added a key by hand")
-    expect(task.get_by_role("status")).to_contain_text("line 3")
-    task.get_by_role("button", name="Show a solution").click()
-    task.get_by_role("button", name="Put it into the editor").click()
+    replace_text(view, '{"x/0": ["a.nc", 0, 10], "x/1": ["a.nc", 10, 10]}')
     expect(task.get_by_role("status")).to_contain_text("Solved.")
     page.goto(panel_page.url)
     page.get_by_role("button", name="Exercises").click()
-    expect(task).to_contain_text("1 of 21 solved")
+    expect(task).to_contain_text(f"1 of {COUNT} solved")
 
 
 @pytest.mark.parametrize("name", ["sandbox-lipsum-globals", "gen-product-1e12"])
@@ -139,3 +180,68 @@ def test_a_hostile_document_does_no_harm(editor: Locator, name: str) -> None:
     replace_text(editor, GOOD)
     expect(editor).to_contain_text("3 keys")
     expect(rows_of(editor)).to_contain_text("s3://bucket/2.nc")
+
+
+def test_a_code_is_explained_and_its_example_put_into_the_editor(editor: Locator) -> None:
+    replace_text(editor, '{"a": ["http://h/f", -1, 2]}')
+    editor.get_by_role("button", name="About bad-offset").click()
+    about = editor.get_by_role("region", name="About bad-offset")
+    expect(about).to_contain_text("How it comes about")
+    expect(about.get_by_role("link")).to_have_attribute("href", re.compile("spec.html#version-0"))
+    about.get_by_role("button", name="Put it into the editor").click()
+    expect(editor.get_by_role("textbox").first).to_contain_text("-1, 10")
+    about.get_by_role("button", name="Close").click()
+    expect(about).to_have_count(0)
+
+
+def test_fields_are_offered_before_their_first_letter(editor: Locator) -> None:
+    replace_text(editor, '{"version": 1, "gen": [{')
+    editor.page.keyboard.type('"')
+    expect(editor.get_by_role("listbox")).to_contain_text("dimensions")
+    editor.page.keyboard.type("u")
+    expect(editor.get_by_role("listbox")).to_contain_text("url")
+    expect(editor.get_by_role("listbox")).not_to_contain_text("key")
+
+
+def test_a_text_of_one_line_is_formatted(editor: Locator) -> None:
+    replace_text(editor, json.dumps(json.loads(GOOD)))
+    expect(editor.locator(".cm-line")).to_have_count(1)
+    editor.get_by_role("button", name="Format", exact=True).click()
+    expect(editor.locator(".cm-line").nth(1)).to_have_text('  "version": 1,')
+    expect(editor).to_contain_text("3 keys")
+
+
+def test_a_shorter_text_in_place_of_an_explained_one_is_no_error(editor: Locator) -> None:
+    errors: list[str] = []
+    editor.page.on("pageerror", lambda error: errors.append(str(error)))
+    replace_text(editor, GOOD)
+    editor.get_by_role("searchbox", name="Go to a key or a number").fill("x/2")
+    editor.page.keyboard.press("Enter")
+    expect(editor.locator(".trace-value")).to_have_count(4)
+    replace_text(editor, "x")
+    expect(editor).to_contain_text("in the last good text")
+    replace_text(editor, GOOD)
+    expect(editor.locator(".trace-value")).to_have_count(4)
+    assert errors == []
+
+
+def test_what_was_written_outlasts_a_reload(panel_page: PanelPage, page: Page) -> None:
+    page.goto(panel_page.url)
+    page.get_by_role("button", name="Template editor").click()
+    editor = page.get_by_role("region", name="Template editor", exact=True)
+    replace_text(editor, '{"mine": "kept"}')
+    expect(rows_of(editor)).to_contain_text("mine")
+    page.reload()
+    expect(rows_of(editor)).to_contain_text("mine")
+    page.get_by_role("button", name="Exercises").click()
+    view = page.get_by_role("region", name="Exercises", exact=True)
+    replace_text(view, '{"x/0": ["data.nc", 100, 51]}')
+    task = page.get_by_role("region", name="Exercise", exact=True)
+    expect(task.get_by_role("status")).to_contain_text("length 51")
+    page.reload()
+    expect(rows_of(view)).to_contain_text("51")
+    view.get_by_role("button", name="Start again").click()
+    expect(view.get_by_role("textbox").first).not_to_contain_text("51")
+    page.reload()
+    expect(view.get_by_role("textbox").first).to_contain_text("data.nc")
+    expect(view.get_by_role("textbox").first).not_to_contain_text("51")

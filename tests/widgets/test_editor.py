@@ -106,13 +106,13 @@ def test_a_saved_notebook_keeps_the_document_and_the_rows() -> None:
 
 
 def test_a_saved_notebook_keeps_the_task() -> None:
-    data, _ = Exercises("01-a-range")._repr_mimebundle_()
+    data, _ = Exercises(exercise="01-a-range")._repr_mimebundle_()
     assert "The chunk `x/0` is 50 bytes long" in data["text/html"]
     assert "data.nc" in data["text/html"]
 
 
 def test_exercises_keep_what_was_solved_and_written() -> None:
-    exercises = Exercises("01-a-range", solved=["07-first-gen", "no such"])
+    exercises = Exercises(exercise="01-a-range", solved=["07-first-gen", "no such"])
     assert exercises.solved == ["07-first-gen"]
     exercises.document = '{"x/0": ["data.nc", 100, 50]}'
     assert exercises.solved == ["01-a-range", "07-first-gen"]
@@ -121,4 +121,4 @@ def test_exercises_keep_what_was_solved_and_written() -> None:
     exercises.exercise = "01-a-range"
     assert exercises.document == '{"x/0": ["data.nc", 100, 50]}'
     with pytest.raises(RefexplorerError, match="no exercise 'x'"):
-        Exercises("x")
+        Exercises(exercise="x")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import NamedTuple
 
 
@@ -168,6 +167,10 @@ REFERENCES = {
     ),
     "template-in-v0": _warning(
         "V0 has no templates: the braces are kept as they are.", '{"a": ["http://{{u}}/f"]}'
+    ),
+    "single-braces": _warning(
+        "A URL of version 1 contains a name in single braces, which is kept as it is.",
+        '{"version": 1, "templates": {"u": "h"}, "refs": {"a": ["http://{u}/f"]}}',
     ),
     "template-in-key": _warning(
         "Keys in `refs` are not templates: the braces are kept as they are.",
@@ -414,55 +417,78 @@ ARRAYS = {
     ),
 }
 
+_STORE = (
+    '{".zmetadata": {"metadata": {"%s": {"zarr_format": 2, "shape": [%s], "chunks": [1], '
+    '"dtype": "|u1", "compressor": null, "filters": null, "order": "C", "fill_value": 0}}, '
+    '"record_size": %s}%s}'
+)
+_RECORDS = (
+    ', "%s/refs.0.parq": {"path": ["http://h/f", "http://h/f"], "offset": [0, 1], '
+    '"size": [1, %s], "raw": [%s, null]}'
+)
+_WELL = _RECORDS % ("x", "1", "null")
+
 PARQUET = {
     "parquet-bad-zmetadata": _error(
-        "`.zmetadata` lacks `metadata` or a positive `record_size`.", "record_size 0"
+        "`.zmetadata` lacks `metadata` or a positive `record_size`.",
+        _STORE % ("x/.zarray", 2, 0, _WELL),
     ),
     "parquet-unreadable": _error(
-        "A record file is not valid parquet.", "an HTML page as refs.1.parq"
+        "A record file is not valid parquet.",
+        _STORE % ("x/.zarray", 2, 2, ', "x/refs.0.parq": "<html>"'),
     ),
     "parquet-bad-columns": _error(
         "A record file lacks one of the columns path, offset, size and raw, or one has another "
         "type.",
-        "a table without `path`",
+        _STORE % ("x/.zarray", 1, 1, ', "x/refs.0.parq": {"path": ["http://h/f"]}'),
     ),
     "parquet-too-many-rows": _error(
-        "A record file has more rows than `record_size`.", "50 million rows in 650 kB"
+        "A record file has more rows than `record_size`.",
+        _STORE % ("x/.zarray", 1, 1, _WELL),
     ),
     "parquet-too-large": _error(
         "A record file takes more bytes than the limits allow.",
         "one text of 500 kB in each of 2,000 rows, in 785 bytes",
     ),
     "parquet-missing-file": _warning(
-        "A record file is missing: its chunks read as the fill value.", "refs.1.parq is lost"
+        "A record file is missing: its chunks read as the fill value.",
+        _STORE % ("x/.zarray", 2, 2, ""),
     ),
     "parquet-orphan-file": _warning(
-        "A record file belongs to no array of `.zmetadata`.", "y/refs.0.parq without y/.zarray"
+        "A record file belongs to no array of `.zmetadata`.",
+        _STORE % ("x/.zarray", 2, 2, _WELL + _RECORDS % ("y", "1", "null")),
     ),
     "parquet-lost-chunks": _warning(
-        "fsspec does not find the chunks of an array in a parquet store; there they read as "
-        "the fill value.",
-        '`dimension_separator` "/" of an array of two dimensions',
+        "fsspec does not find the chunks of an array in a parquet store; there they read as the "
+        "fill value.",
+        '{".zmetadata": {"metadata": {"x/.zarray": {"zarr_format": 2, "shape": [2, 1], '
+        '"chunks": [1, 1], "dtype": "|u1", "compressor": null, "filters": null, "order": "C", '
+        '"fill_value": 0, "dimension_separator": "/"}}, "record_size": 2}' + _WELL + "}",
     ),
     "parquet-lost-array": _error(
         "The metadata of an array in a parquet store does not give its chunk grid, so its record "
         "files cannot be used.",
-        "a `zarr.json` without `chunk_grid`",
+        '{".zmetadata": {"metadata": {"x/zarr.json": {"zarr_format": 3, "node_type": "array"}}, '
+        '"record_size": 2}' + _WELL + "}",
     ),
     "parquet-rows-outside-grid": _warning(
         "Rows beyond the chunk grid of the array hold references.",
-        "a wrong shape, or a wrong store",
+        _STORE % ("x/.zarray", 1, 2, _WELL),
     ),
     "parquet-offset-without-size": _warning(
-        "A row has an offset but size 0, which stands for the whole file.", "offset 5, size 0"
+        "A row has an offset but size 0, which stands for the whole file.",
+        _STORE % ("x/.zarray", 2, 2, _RECORDS % ("x", "0", "null")),
     ),
     "parquet-raw-and-path": _warning(
-        "A row has both `raw` and `path`; `raw` is used.", "both columns filled"
+        "A row has both `raw` and `path`; `raw` is used.",
+        _STORE % ("x/.zarray", 2, 2, _RECORDS % ("x", "1", '"a"')),
     ),
     "parquet-unsafe-path": _error(
-        "A path in `.zmetadata` points outside the store.", "../../x/.zarray"
+        "A path in `.zmetadata` points outside the store.",
+        _STORE % ("../x/.zarray", 1, 1, ""),
     ),
 }
+"""Their examples are folders: a file's name → its JSON, the columns of its table, or its text."""
 
 SECTIONS = {
     "The document": DOCUMENT,
@@ -475,18 +501,3 @@ SECTIONS = {
 CATALOGUE: dict[str, Rule] = {
     code: rule for part in SECTIONS.values() for code, rule in part.items()
 }
-
-
-def page() -> str:
-    """Return the catalogue as the text of ``DIAGNOSTICS.md``, which lies in `spec`."""
-    lines = ["# Diagnostics", "", "Written by `python -m refexplorer.spec.core.catalogue`.", ""]
-    for title, rules in SECTIONS.items():
-        lines += [f"## {title}", ""]
-        for code, (severity, meaning, example) in rules.items():
-            lines += [f"### `{code}`", "", f"{severity.capitalize()}. {meaning}", ""]
-            lines += ["```", example, "```", ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-if __name__ == "__main__":
-    Path(__file__).parents[1].joinpath("DIAGNOSTICS.md").write_text(page(), encoding="utf-8")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from refexplorer.markup import counted
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.gdal import Gdal
 from refexplorer.spec.dialects.javascript import JavaScript
@@ -77,7 +78,7 @@ def renditions_of(document: Document, written: Mapping[str, object]) -> dict[str
 
 def _specification(survey: Survey) -> Verdict:
     refused = [g for g in survey.groups if survey.ours(g, g.samples[0][1]) is None]
-    reasons = [VerdictReason(f"The set has {survey.count:,} keys.")]
+    reasons = [VerdictReason(f"The set has {counted(survey.count, 'key')}.")]
     if refused:
         count = sum(group.count for group in refused)
         reasons.append(VerdictReason("Entries that break a rule are rejected.", count))

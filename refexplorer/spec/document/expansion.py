@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
+from refexplorer.markup import counted
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings, Locator, pointer
 from refexplorer.spec.core.references import Inline, Range, Reference, Url, V0Value
 from refexplorer.spec.document.array_rules import remarks_on_metadata
@@ -42,7 +43,7 @@ class Expansion:
     diagnostics: tuple[Diagnostic, ...]
 
     def __str__(self) -> str:
-        head = f"{len(self.v0):,} keys"
+        head = counted(len(self.v0), "key")
         return "\n".join([head, *map(str, self.diagnostics)])
 
 

@@ -173,7 +173,7 @@ def explain_generated(item: GenItem, number: int, reference: Reference) -> Expla
     """Explain the key with this number of a gen item."""
     at = pointer("gen", item.number)
     values = item.values(number)
-    where = f"combination {item.combination(number):,} of {item.grid.count:,}"
+    where = f"combination {item.combination(number) + 1:,} of {item.grid.count:,}"
     steps = [ExplanationStep("dimensions", at + "/dimensions", "", where, values)]
     key = item.key_at(number)
     for name in FIELDS:

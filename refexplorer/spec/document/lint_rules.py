@@ -31,7 +31,7 @@ ODD_KEY = (
 """A key that `remarks_on_key` may have something to say about; RE2 and `re` read it alike."""
 
 ODD_URL = (
-    r"^$|::|\{\{|\{%|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
+    r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
     rf"|{ODD_IN_URL.pattern}"
 )
 """The same for `remarks_on_url`."""
@@ -48,6 +48,7 @@ ALIKE = frozenset({"unportable-key", "odd-metadata-json", "metadata-elsewhere"})
 
 _SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_SINGLE = re.compile(r"(?<![{$])\{([A-Za-z_]\w*)\}(?!\})")
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
@@ -98,6 +99,12 @@ def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
         )
     elif url and "::" not in url and (why := unportable_url(url)):
         yield Remark("unportable-url", why)
+    if url and version == 1 and (single := _SINGLE.search(url)):
+        yield Remark(
+            "single-braces",
+            f"The URL contains `{single[0]}`: an expression has two braces on each side.",
+            f"Write `{{{single[0]}}}` for the value of `{single[1]}`.",
+        )
     if url and version == 0 and is_template(url):
         yield Remark(
             "template-in-v0",

@@ -14,6 +14,10 @@ from math import prod
 from refexplorer.pickling import PickledByFields
 from refexplorer.spec.core.diagnostics import Findings, pointer
 from refexplorer.spec.core.names import RESERVED, is_speakable
+from refexplorer.spec.core.suggestions import meant
+
+STOPS = ("end", "to", "until", "size", "count", "n")
+"""What people write for `stop`."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,8 @@ def _read_dimension(name: object, source: object, at: str, findings: Findings) -
     _note_name(name, where, findings)
     values = _read_values(source)
     if isinstance(values, str):
-        findings.add("gen-bad-dimension", where, f"The dimension `{name}` {values}")
+        said = f"The dimension `{name}` {values}"
+        findings.add("gen-bad-dimension", where, said, _remedy(source))
         return None
     if isinstance(source, Mapping):
         for extra in source.keys() - {"start", "stop", "step"}:
@@ -120,8 +125,19 @@ def _read_dimension(name: object, source: object, at: str, findings: Findings) -
                 "unknown-field",
                 where + pointer(extra),
                 f"`{extra}` is not a field of a dimension and is ignored.",
+                meant(extra, ("start", "stop", "step")),
             )
     return Dimension(name, values)
+
+
+def _remedy(source: object) -> str:
+    """Say what to write where a number, or another name of `stop`, shows what was meant."""
+    if type(source) is int:
+        return f'Write {{"stop": {source}}}.'
+    if isinstance(source, Mapping) and "stop" not in source:
+        other = next((name for name in STOPS if name in source), None)
+        return f"Write `stop` in place of `{other}`." if other else ""
+    return ""
 
 
 def _note_name(name: str, where: str, findings: Findings) -> None:

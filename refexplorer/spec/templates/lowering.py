@@ -6,6 +6,7 @@ what is not listed here is refused by its name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -20,6 +21,38 @@ _ENVIRONMENT = jinja2.Environment()
 _DEFAULT = {"default", "d"}
 _DEFAULTS: tuple[nodes.Expr, ...] = (nodes.Const(""), nodes.Const(False))
 _NONE = nodes.Const(None)
+_STATEMENTS = {
+    "Assign": "set",
+    "AssignBlock": "set",
+    "CallBlock": "call",
+    "FilterBlock": "filter",
+    "FromImport": "from",
+    "ScopedEvalContextModifier": "autoescape",
+}
+"""Statements that jinja2's tree names otherwise than they are written."""
+_METHODS = {
+    "format": "'%03d' | format(n)",
+    "join": "[1, 2] | join('-')",
+    "lstrip": "text | trim",
+    "rstrip": "text | trim",
+    "strip": "text | trim",
+    "zfill": "'%03d' | format(n)",
+}
+"""What to write instead of a method of a text, where it is no filter of the same name."""
+_SAID = (
+    (r"unexpected end of template, expected 'end of print .*'", "`{{` is not closed by `}}`"),
+    (r"unexpected 'end of print .*'", "an expression is missing before `}}`"),
+    (r"unexpected '}'", "a single `}` stands inside of `{{ … }}`"),
+    (r"Missing end of comment tag", "`{#` is not closed by `#}`"),
+    (r"Unexpected end of template.*innermost block.*is '(\w+)'", r"`{% \1 %}` is not closed"),
+    (r"Expected an expression, got 'end of print .*'", "an expression is missing before `}}`"),
+    (r"expected token 'name', got 'end of print .*'", "a name is missing before `}}`"),
+    (r"'?end of print statement'?", "`}}`"),
+    (r"'?end of statement block'?", "`%}`"),
+    (r"'?begin of print statement'?", "`{{`"),
+    (r"'?begin of statement block'?", "`{%`"),
+)  # fmt: skip
+"""What jinja2 says of a text that it cannot parse, and what it means to a person."""
 BUILT_IN = {*_ENVIRONMENT.globals, "self"}
 """Names that jinja2 defines by itself."""
 
@@ -41,13 +74,19 @@ def syntax_told() -> Iterator[None]:
     try:
         yield
     except jinja2.TemplateSyntaxError as error:
-        raise TemplateProblem(
-            "bad-template", f"The template cannot be parsed: {(error.message or '').rstrip('.')}."
-        ) from None
+        said = _in_words((error.message or "").rstrip("."))
+        raise TemplateProblem("bad-template", f"The template cannot be parsed: {said}.") from None
     except (RecursionError, MemoryError, SyntaxError):
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
     except ValueError as error:  # a number literal with more digits than Python reads
         raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None
+
+
+def _in_words(said: str) -> str:
+    """Name what jinja2 calls a token as it is written."""
+    for pattern, words in _SAID:
+        said = re.sub(pattern, words, said, flags=re.DOTALL)
+    return said
 
 
 def unnamed_arguments(name: str) -> TemplateProblem:
@@ -79,7 +118,8 @@ def _parts(statements: list[nodes.Node]) -> Iterator[str | syntax.Form]:
             choices = tuple((_form(branch.test), _body(branch.body)) for branch in branches)
             yield syntax.Branches(choices, _body(statement.else_))
         else:
-            raise refused(f"statement {{% {type(statement).__name__.lower()} %}}")
+            kind = type(statement).__name__
+            raise refused(f"statement `{{% {_STATEMENTS.get(kind, kind.lower())} %}}`")
 
 
 def _form(node: nodes.Node) -> syntax.Form:
@@ -137,12 +177,21 @@ def _operation(node: nodes.Node) -> syntax.Form:
 
 
 def _call(node: nodes.Call) -> syntax.Form:
+    if isinstance(node.node, nodes.Getattr):
+        raise _refused_method(node.node.attr)
     if not isinstance(node.node, nodes.Name):
-        raise refused("a call of anything but a template")
+        raise refused("call of an expression", "Only templates are called, by their names.")
     name = node.node.name
     if node.args or node.dyn_args or node.dyn_kwargs:
-        raise unnamed_arguments(name)
+        raise refused(f"function `{name}`") if name in BUILT_IN else unnamed_arguments(name)
     return syntax.Call(name, tuple((pair.key, _form(pair.value)) for pair in node.kwargs))
+
+
+def _refused_method(name: str) -> TemplateProblem:
+    instead = f"value | {name}" if name in FILTERS else None
+    instead = _METHODS.get(name, instead)
+    construct = f"method call `.{name}()`"
+    return refused(construct, f"Write `{{{{ {instead} }}}}`.") if instead else refused(construct)
 
 
 def _filter(node: nodes.Filter) -> syntax.Form:

@@ -23,13 +23,15 @@ class TemplateProblem(Problem):
     """A template cannot be rendered."""
 
 
-def refused(construct: str) -> TemplateProblem:
-    """Describe what jinja2 knows and is not read here."""
+_READ = (
+    "Supported are names, numbers, arithmetic, `if … else`, calls of templates and a few filters."
+)
+
+
+def refused(construct: str, hint: str = _READ) -> TemplateProblem:
+    """Describe what jinja2 knows and is not read here, and what to write instead."""
     return TemplateProblem(
-        "unsafe-template",
-        f"The {construct} is not supported in templates.",
-        "Supported are names, numbers, arithmetic, `if … else`, calls of templates and a few "
-        "filters.",
+        "unsafe-template", f"The {construct} is not supported in templates.", hint
     )
 
 

@@ -14,7 +14,9 @@ from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.opening import open_references, renditions
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.spec.core.diagnostics import Diagnostic
 from refexplorer.spec.dialects import Rendition
+from refexplorer.views.editor.code_page import code_page
 from refexplorer.views.editor.derivation import derive
 from refexplorer.views.editor.editor_rows import EditorRows
 from refexplorer.views.editor.exporting import seek, write_v0
@@ -28,6 +30,7 @@ from refexplorer.views.text.editor_diagnostics import (
     sentence_of,
     wrapping,
 )
+from refexplorer.views.text.formatting import formatted
 from refexplorer.views.text.help import FILTER_HELP, PART_HELP
 from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.text.windows import window_of
@@ -43,11 +46,14 @@ from refexplorer.views.wire.answering import (
 from refexplorer.views.wire.editor_messages import (
     AskReaders,
     At,
+    CodeExplained,
     DocumentChanged,
     Edit,
     EditReply,
     EntryPage,
     Explain,
+    ExplainCode,
+    FormatText,
     GreetEditor,
     Help,
     Look,
@@ -70,6 +76,7 @@ from refexplorer.views.wire.editor_messages import (
     WriteV0,
 )
 from refexplorer.views.wire.editor_models import EditorDiagnostic, EditorRow, Fix, Uses
+from refexplorer.views.wire.messages import Done
 
 Shown = TypeVar("Shown", bound=Replaced)
 ROWS = 1000
@@ -123,6 +130,8 @@ class EditorController:
             ShowRows: self._rows,
             SeekRemarks: self._notes,
             Explain: self._explain,
+            ExplainCode: self._code,
+            FormatText: self._format,
             SeekUses: self._uses,
             AskReaders: self._readers,
             Seek: self._seek,
@@ -147,6 +156,11 @@ class EditorController:
     def references(self) -> ReferenceSet | None:
         """The set of the last good text; None before there was one."""
         return self._good
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What there is to say about the last good text."""
+        return () if self._good is None else self._good.diagnostics
 
     @property
     def templates(self) -> dict[str, str]:
@@ -229,6 +243,13 @@ class EditorController:
             return Traced(self.version, derive(refs, key, positions, self._table))
         except KeyError:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
+
+    def _format(self, request: FormatText) -> Done:
+        self.document = formatted(self.document)
+        return Done()
+
+    def _code(self, request: ExplainCode) -> CodeExplained:
+        return CodeExplained(code_page(request.code))
 
     def _uses(self, request: SeekUses) -> Used:
         found = uses(self._opened(), request.pointer)
@@ -321,6 +342,7 @@ class EditorController:
         return EditReply(
             version=self.version,
             good=self._error is None,
+            form=None if good is None else good.source.form,
             total=self._total,
             shown=self._shown,
             removed=0 if table is None else table.removed,

@@ -1,4 +1,5 @@
 """The exercises: the template editor, and tasks that are checked as one types.
 
-`exercise_models` reads a task, `exercise_checks` judges an answer, `exercise_controller` answers.
+`exercise_models` reads a task, `exercise_checks` judges an answer (`same_references` compares two
+sets), `stages` says how much of it is told, `exercise_controller` answers.
 """

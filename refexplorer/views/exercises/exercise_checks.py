@@ -1,167 +1,352 @@
-"""Checks of an exercise, by the meaning of a set; each gives a sentence or None.
+"""Checks of what an exercise asks for, by meaning; the first fault is told.
 
-Two texts that make the same references are the same answer. A sentence says what is wrong and
-where, and leaves to the person what is right.
+Two texts that make the same references are the same answer, unless the task asks for a way of
+writing them, which is a check of its own. A sentence says what is wrong and where, and leaves to
+the person what is right.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from refexplorer.errors import RefexplorerError
+from refexplorer.markup import counted
 from refexplorer.opening import dialects, open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.references import Inline, Kind, Range, Reference, Url
+from refexplorer.spec.core.catalogue import ARRAYS
+from refexplorer.spec.core.diagnostics import Diagnostic, parts_of, pointer
+from refexplorer.spec.core.references import Url
+from refexplorer.views.exercises.exercise_models import (
+    Exercise,
+    ExerciseCheck,
+    RecordFiles,
+    exercises_of,
+)
+from refexplorer.views.exercises.same_references import difference
 from refexplorer.views.text.editor_diagnostics import sentence_of
-from refexplorer.views.wire.editor_models import Result
 
-_WRITTEN_OUT = 1_000
-_KINDS = {
-    Kind.INLINE: "inline data",
-    Kind.BASE64: "base64",
-    Kind.URL: "a whole file",
-    Kind.RANGE: "a byte range",
-}
+_PROBE = "\x00"
+"""Key of a URL that is tried, which no answer has."""
+_TYPES = {dict: "object", list: "array", str: "string", bool: "boolean"}
 
 
-def judge(refs: ReferenceSet, check: Mapping[str, Any]) -> Result:
-    """Hold a set against all that an exercise asks.
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The first thing that does not hold.
+
+    Attributes
+    ----------
+    sentence
+        What is wrong.
+    hint
+        What to do, where it is known; may be empty.
+    where
+        A key or a JSON pointer in backquotes, or a place with its line; empty for the whole set.
+    """
+
+    sentence: str
+    hint: str = ""
+    where: str = ""
+
+
+class GivenAnswer:
+    """A text that was opened, and what is asked of it.
 
     Parameters
     ----------
-    check
-        ``expands`` (V0 text: the whole set), ``samples`` (V0 text: some keys of it), ``count``
-        (of keys), ``written`` (how many keys may be written out in ``refs``), ``instead``
-        (``templates`` and ``expands``: what comes out with other templates), ``records``
-        (``size`` and ``files``: the record files of the set as parquet), ``readers`` (who must
-        read it as the specification does), ``clean`` (nothing is warned of).
+    text
+        The document.
+    refs
+        The set that it makes; opened if it is not given.
     """
-    for name, expected in check.items():
-        said = CHECKS[name](refs, expected)
-        if said is not None:
-            return Result(False, said)
-    return Result(True, "Solved.")
+
+    def __init__(self, text: str, refs: ReferenceSet | None = None) -> None:
+        self.text = text
+        self.refs = open_references(text.encode()) if refs is None else refs
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The document as a value."""
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+    @property
+    def is_v1(self) -> bool:
+        """Whether it is a document of version 1."""
+        return self.refs.source.form == "V1"
+
+    @property
+    def items(self) -> list[Any]:
+        """The gen items, as they are written."""
+        items = self.document.get("gen", []) if self.is_v1 else []
+        return items if isinstance(items, list) else []
+
+    def tried(self, templates: dict[str, str]) -> ReferenceSet:
+        """Open it with other templates in place of its own."""
+        return open_references(self.text.encode(), templates=templates)
+
+    def probed(self, url: str) -> ReferenceSet:
+        """Open it with one URL more."""
+        document = self.document
+        written = document.get("refs", {}) if self.is_v1 else document
+        more = {**(document if self.is_v1 else {"version": 1}), "refs": {**written, _PROBE: [url]}}
+        return open_references(json.dumps(more).encode())
 
 
-def _expands(refs: ReferenceSet, expected: str) -> str | None:
-    wanted = open_references(expected.encode())
-    return _samples(refs, expected) or _odd_key(refs, wanted)
+def judge(answer: GivenAnswer, exercise: Exercise, solution: GivenAnswer) -> Fault | None:
+    """Hold an answer against all that an exercise asks: the first fault, None if there is none."""
+    return next(filter(None, _faults(answer, exercise, solution)), None)
 
 
-def _odd_key(refs: ReferenceSet, wanted: ReferenceSet) -> str | None:
-    for key in refs.keys_at(0, _WRITTEN_OUT):
-        if key not in wanted:
-            return f"The key `{key}` is not part of the solution."
-    if refs.count > wanted.count:
-        return f"There are {refs.count:,} keys, more than the solution has."
-    return None
+def _faults(
+    answer: GivenAnswer, exercise: Exercise, solution: GivenAnswer
+) -> Iterator[Fault | None]:
+    if exercise.check.records is not None:
+        # why a store cannot be written says more than which of its keys is another one
+        yield _records(answer, exercise.check.records)
+    yield _same(answer.refs, solution.refs)
+    for check in _CHECKS:
+        yield check(answer, exercise.check, solution)
+    yield _kept(answer, exercise)
+    yield _clean(answer.refs, solution.refs)
 
 
-def _samples(refs: ReferenceSet, expected: str) -> str | None:
-    wanted = open_references(expected.encode())
-    for key, right in wanted.items():
-        if key not in refs:
-            return _missing(refs, key)
-        found = _difference(refs[key], right)
-        if found is not None:
-            return f"`{key}`: {found}"
-    return None
+def proven(folder: Path) -> tuple[Exercise, ...]:
+    """Return the exercises of a folder, each judged by its own answers.
+
+    Raises
+    ------
+    RefexplorerError
+        If there are none, or one of them is no exercise or does not hold to itself.
+    """
+    found = exercises_of(folder)
+    for exercise in found:
+        prove(exercise)
+    return found
 
 
-def _missing(refs: ReferenceSet, key: str) -> str:
-    """Say that a key is missing, and what the engine says of the first error, which may be why."""
-    reason = next((one for one in refs.diagnostics if one.severity != "info"), None)
-    said = f" {' '.join(filter(None, (reason.message, reason.hint)))}" if reason else ""
-    return f"There is no key `{key}` yet.{said}"
+def prove(exercise: Exercise) -> None:
+    """Judge the texts of an exercise itself.
 
-
-def _difference(found: Reference, right: Reference) -> str | None:
-    """Say in which part a reference is another one."""
-    if isinstance(found, Inline) and isinstance(right, Inline):
-        same = _parsed(found.text) == _parsed(right.text)
-        return None if same else "the text differs from the solution."
-    if found.kind != right.kind:
-        return f"it is {_KINDS[found.kind]}, but should be {_KINDS[right.kind]}."
-    if isinstance(found, Url | Range) and isinstance(right, Url | Range) and found.url != right.url:
-        return f"the URL `{found.url}` is not right."
-    if isinstance(found, Range) and isinstance(right, Range):
-        for name in ("offset", "length"):
-            if (value := getattr(found, name)) != getattr(right, name):
-                return f"the {name} {value:,} is not right."
-    return None if found == right else "the data differ from the solution."
-
-
-def _parsed(text: str) -> object:
-    """Return a JSON object as its value, so that its spelling does not count."""
+    Raises
+    ------
+    RefexplorerError
+        If its start or a wrong answer passes, or its solution or a right one fails.
+    """
     try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if isinstance(value, dict) else text
+        solution = GivenAnswer(exercise.solution)
+    except RefexplorerError as error:
+        raise _unproven(exercise, f"its solution cannot be read: {sentence_of(error)}") from None
+    right = [("right", answer.text) for answer in exercise.right]
+    for name, text in (("solution", exercise.solution), *right):
+        if (said := _verdict(text, exercise, solution)) is not None:
+            raise _unproven(exercise, f"its `{name}` answer fails: {said}")
+    if _verdict(exercise.start, exercise, solution) is None:
+        raise _unproven(exercise, "its `start` passes already")
+    for wrong in exercise.wrong:
+        said = _verdict(wrong.text, exercise, solution)
+        if said is None:
+            raise _unproven(exercise, f"a `wrong` answer passes: {wrong.text.strip()}")
+        if wrong.says not in said:
+            raise _unproven(exercise, f"a `wrong` answer is met with: {said}")
 
 
-def _count(refs: ReferenceSet, expected: int) -> str | None:
-    if refs.count == expected:
+def _verdict(text: str, exercise: Exercise, solution: GivenAnswer) -> str | None:
+    try:
+        fault = judge(GivenAnswer(text), exercise, solution)
+    except RefexplorerError as error:
+        return sentence_of(error)
+    return None if fault is None else f"{fault.sentence} {fault.hint}".rstrip()
+
+
+def _unproven(exercise: Exercise, what: str) -> RefexplorerError:
+    return RefexplorerError(f"{exercise.name}.toml is no good exercise: {what}")
+
+
+def _same(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
+    """Find a reference that is another one, or is missing, or is too many."""
+    odd = difference(found, wanted)
+    if odd is None:
         return None
-    return f"There are {refs.count:,} keys, but there should be {expected:,}."
+    reason = next(_serious(found), None) if odd.is_missing else None
+    if reason is None:
+        return Fault(odd.sentence, where=f"`{odd.key}`" if odd.key is not None else "")
+    return Fault(f"{odd.sentence} {reason.message}", reason.hint, _place(reason))
 
 
-def _written(refs: ReferenceSet, expected: int) -> str | None:
-    found = len(refs.numbers("refs"))
-    if found <= expected:
+def _clean(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
+    """Find an error or a warning of a kind that the solution has not.
+
+    What there is to say of arrays follows from the references, which are those of the solution;
+    of generated ones less of it is looked for.
+    """
+    expected = {one.code for one in _serious(wanted)} | ARRAYS.keys()
+    odd = next((one for one in _serious(found) if one.code not in expected), None)
+    return None if odd is None else Fault(odd.message, odd.hint, _place(odd))
+
+
+def _serious(refs: ReferenceSet) -> Iterator[Diagnostic]:
+    return (one for one in refs.diagnostics if one.severity != "info")
+
+
+def _place(found: Diagnostic) -> str:
+    line = "" if found.line is None else f"line {found.line}, column {found.column}: "
+    return f"{line}`{found.pointer or '/'}`"
+
+
+def _form(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    if check.form in (None, answer.refs.source.form):
         return None
-    return f"{found:,} keys are written out in `refs`; generate them with `gen` instead."
+    number = str(check.form).removeprefix("V")
+    return Fault(f"The references are right, but the document should be version {number}.")
 
 
-def _instead(refs: ReferenceSet, expected: Mapping[str, Any]) -> str | None:
-    text, templates = (refs.source.text or "").encode(), expected["templates"]
-    said = _expands(open_references(text, templates=templates), expected["expands"])
-    if said is None:
+def _templates(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    for templates in check.templates:
+        fault = _same(answer.tried(templates), solution.tried(templates))
+        if fault is not None:
+            given = ", ".join(f"`{name}` = `{value}`" for name, value in templates.items())
+            said = f"The set is right, but not with {given} instead: {fault.sentence}"
+            return replace(fault, sentence=said, hint="")
+    return None
+
+
+def _urls(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    for url in check.urls:
+        found, wanted = answer.probed(url).get(_PROBE), solution.probed(url)[_PROBE]
+        if found != wanted:
+            said = f"gives `{found.url}`, which is not right" if isinstance(found, Url) else "fails"
+            return Fault(f"The set is right, but `{url}` {said}.", where="`/templates`")
+    return None
+
+
+def _items(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    found = len(answer.items)
+    if check.items in (None, found):
         return None
-    given = ", ".join(f"`{name}` = `{value}`" for name, value in templates.items())
-    return f"The set is right, but not with {given} instead: {said}"
+    said = f"`gen` has {counted(found, 'item')}, but should have {check.items:,}."
+    return Fault(said, where="`/gen`")
 
 
-def _records(refs: ReferenceSet, expected: Mapping[str, Any]) -> str | None:
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "store.parq"
-        try:
-            refs.to_parquet(store, record_size=expected["size"])
-        except RefexplorerError as error:
-            return str(error)
-        files = sorted(str(path.relative_to(store).as_posix()) for path in store.rglob("*.parq"))
-    if files == expected["files"]:
+def _dimensions(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    for number, item in enumerate(answer.items):
+        if check.dimensions and sorted(item["dimensions"]) != sorted(check.dimensions):
+            names = ", ".join(f"`{name}`" for name in check.dimensions)
+            said = f"The dimensions of `gen[{number}]` should be {names}, and no others."
+            return Fault(said, where=f"`/gen/{number}/dimensions`")
+    return None
+
+
+def _written(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    found = len(answer.refs.numbers("refs"))
+    if check.written is None or found <= check.written:
         return None
-    return (
-        f"As parquet this has {len(files)} record files, but should have {len(expected['files'])}."
+    keys = "1 key is" if found == 1 else f"{found:,} keys are"
+    return Fault(f"{keys} written out; generate them with `gen` instead.", where="`/refs`")
+
+
+def _types(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    said = "is written as {found}, not as {wanted}"
+    return _compared(answer, check.types, lambda value: _TYPES.get(type(value), "number"), said)
+
+
+def _values(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    said = "is {found}, which is not what the task asks for"
+    return _compared(answer, check.values, lambda value: value, said)
+
+
+def _compared(
+    answer: GivenAnswer, asked: Mapping[str, object], aspect: Callable[[Any], object], said: str
+) -> Fault | None:
+    """Find a value of the document of which an aspect is another one than is asked for."""
+    for pattern, wanted in asked.items():
+        places = list(_at(answer.document, parts_of(pattern), ""))
+        if not places:
+            return Fault(f"The set is right, but there is no `{pattern}`.", where=f"`{pattern}`")
+        for place, value in places:
+            found = aspect(value)
+            if json.dumps(found) != json.dumps(wanted):  # true is not 1
+                told = said.format(found=found, wanted=wanted)
+                return Fault(f"The set is right, but `{place}` {told}.", where=f"`{place}`")
+    return None
+
+
+def _size(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    found = len(json.dumps(answer.document, separators=(",", ":"), ensure_ascii=False))
+    if check.size is None or found <= check.size:
+        return None
+    return Fault(
+        f"The set is right, but the document has {found:,} characters without spaces between its "
+        f"parts, and should have at most {check.size:,}."
     )
 
 
-def _readers(refs: ReferenceSet, expected: list[str]) -> str | None:
-    verdicts = dialects((refs.source.text or "").encode())
-    for name in expected:
+def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    if not check.readers:
+        return None
+    verdicts = dialects(answer.text.encode())
+    for name in check.readers:
         if verdicts[name].outcome != "same":
-            return f"{name}: {verdicts[name].summary}. {verdicts[name].reasons[0]}"
+            return Fault(f"{name}: {verdicts[name].summary}. {verdicts[name].reasons[0]}")
     return None
 
 
-def _clean(refs: ReferenceSet, expected: bool) -> str | None:
-    odd = next((one for one in refs.diagnostics if one.severity != "info"), None)
-    return None if odd is None else sentence_of(RefexplorerError(odd.message))
+_CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None], ...] = (
+    _form,
+    _templates,
+    _urls,
+    _items,
+    _dimensions,
+    _written,
+    _types,
+    _values,
+    _size,
+    _readers,
+)
+"""Asked once the references are those of the solution, in this order."""
 
 
-CHECKS: Mapping[str, Callable[[ReferenceSet, Any], str | None]] = {
-    "expands": _expands,
-    "samples": _samples,
-    "count": _count,
-    "written": _written,
-    "instead": _instead,
-    "records": _records,
-    "readers": _readers,
-    "clean": _clean,
-}
-"""By the name that an exercise calls them; they are asked in the order of the exercise."""
+def _kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:
+    """Compare parts of the document with those of the text to begin with."""
+    for part in exercise.check.keeps:
+        documents = (json.loads(exercise.start), answer.document)
+        before, now = (dict(_at(document, parts_of(part), "")) for document in documents)
+        if json.dumps(before, sort_keys=True) != json.dumps(now, sort_keys=True):
+            return Fault(
+                f"The set is right, but `{part}` should stay as it was.", where=f"`{part}`"
+            )
+    return None
+
+
+def _at(value: Any, parts: list[str], place: str) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a pattern, each with its pointer."""
+    if not parts:
+        yield place, value
+        return
+    if isinstance(value, list):
+        value = {str(number): one for number, one in enumerate(value)}
+    for name, member in value.items() if isinstance(value, dict) else ():
+        if parts[0] in ("*", name):
+            yield from _at(member, parts[1:], place + pointer(name))
+
+
+def _records(answer: GivenAnswer, asked: RecordFiles) -> Fault | None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "store.parq"
+        try:
+            answer.refs.to_parquet(store, record_size=asked.size)
+        except RefexplorerError as error:
+            return Fault(sentence_of(error))
+        files = sorted(str(path.relative_to(store).as_posix()) for path in store.rglob("*.parq"))
+    if files == sorted(asked.files):
+        return None
+    return Fault(
+        f"As parquet this has {counted(len(files), 'record file')}, but should have "
+        f"{len(asked.files)}."
+    )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.errors import RefexplorerError, SpecError
+from refexplorer.markup import counted
+from refexplorer.opening import open_references
+from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.spec.core.rules import RULES
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.exercises.exercise_checks import judge
+from refexplorer.views.exercises.exercise_checks import Fault, GivenAnswer, judge
 from refexplorer.views.exercises.exercise_models import Exercise, exercises
+from refexplorer.views.exercises.stages import QUESTIONS, TellingStage, notes_told, told
 from refexplorer.views.text.editor_diagnostics import sentence_of
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.editor_messages import (
@@ -17,16 +22,26 @@ from refexplorer.views.wire.editor_messages import (
     EditReply,
     GreetEditor,
     Hinted,
+    Remarks,
     Replaced,
     Restart,
+    SeekRemarks,
     ShowHint,
     Solution,
     Solve,
     Welcome,
 )
-from refexplorer.views.wire.editor_models import ListedExercise, Result, Task
+from refexplorer.views.wire.editor_models import (
+    CitedRule,
+    Lesson,
+    ListedExercise,
+    OtherAnswer,
+    Result,
+    Task,
+)
 
 _FAILED = "The text cannot be read yet: "
+_UNJUDGED = Result(None, "", None)
 
 
 class ExercisesController(EditorController):
@@ -38,6 +53,8 @@ class ExercisesController(EditorController):
         The exercise to begin with; the first one by default.
     solved
         Names of those that were solved before.
+    offered
+        The exercises; those of this package by default.
 
     Raises
     ------
@@ -45,12 +62,18 @@ class ExercisesController(EditorController):
         If there is no exercise of that name.
     """
 
-    def __init__(self, name: str | None = None, solved: Iterable[str] = ()) -> None:
-        self._all = {exercise.name: exercise for exercise in exercises()}
-        self._exercise = self._named(name or next(iter(self._all)))
+    def __init__(
+        self,
+        name: str | None = None,
+        solved: Iterable[str] = (),
+        offered: Sequence[Exercise] | None = None,
+    ) -> None:
+        listed = exercises() if offered is None else offered
+        self._all = {exercise.name: exercise for exercise in listed}
+        self._begin(self._named(name or next(iter(self._all))))
         self._drafts: dict[str, str] = {}
-        self._hints = 0
         self._solved = set(solved) & self._all.keys()
+        self._shown_solutions: set[str] = set()
         super().__init__(self._exercise.start)
         self.operations: Operations = {
             **self.operations,
@@ -74,13 +97,36 @@ class ExercisesController(EditorController):
     def task(self) -> Task:
         """The task, with the hints that were asked for."""
         one = self._exercise
-        shown = one.hints[: self._hints]
-        return Task(one.name, one.title, one.topic, one.level, one.task, shown, len(one.hints))
+        given = one.given or None
+        return Task(
+            one.name, one.title, one.topic, one.level, one.task, given, self._hints, self._ask
+        )
 
     @property
     def result(self) -> Result:
-        """Whether the text does it."""
-        return self._result
+        """Whether the text does it, as far as it is told."""
+        fault = self._fault
+        if fault is None:
+            counts = self._exercise.name not in self._shown_solutions
+            said = "Solved." if counts else "Right. It does not count: the solution was shown."
+            return Result(True, said, self._lesson())
+        is_edited = self.document != self._exercise.start
+        if self._is_hidden:
+            is_asked = is_edited or self._stage > TellingStage.NOTHING
+            return Result(False, told(fault, self._stage), None) if is_asked else _UNJUDGED
+        return Result(False, told(fault, TellingStage.HINT), None) if is_edited else _UNJUDGED
+
+    @property
+    def sentence(self) -> str:
+        """As of the editor, but for what is not told yet."""
+        if self._is_hidden and self._stage < TellingStage.WHAT:
+            return counted(self._total, "key")
+        return super().sentence
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """As of the editor, but for what is not told yet."""
+        return () if self._is_hidden and self._stage < TellingStage.HINT else super().diagnostics
 
     def choose(self, name: str) -> None:
         """Open another exercise, with what was written for it before.
@@ -94,17 +140,71 @@ class ExercisesController(EditorController):
             if name != self._exercise.name:
                 exercise = self._named(name)
                 self._drafts[self._exercise.name] = self.document
-                self._exercise, self._hints, self._templates = exercise, 0, {}
+                self._begin(exercise)
+                self._templates = {}
                 self._good = None  # rows of another task are nothing to compare with
                 self._replace(self._drafts.get(name, exercise.start))
 
-    def _judged(self) -> Result:
-        if self._error is not None:
-            return Result(False, _FAILED + sentence_of(self._error))
+    def _begin(self, exercise: Exercise) -> None:
+        self._exercise, self._helped = exercise, 0
+        self._right = GivenAnswer(exercise.solution)
+        self._starts_well = _can_be_read(exercise.start)
+
+    @property
+    def _stage(self) -> TellingStage:
+        return TellingStage(min(self._helped, TellingStage.HINT))
+
+    @property
+    def _is_hidden(self) -> bool:
+        """Whether what is wrong is told in stages: not what the person broke while they wrote."""
+        if not self._exercise.is_staged or self._fault is None:
+            return False
+        return self._error is None or not self._starts_well
+
+    @property
+    def _hints(self) -> tuple[str, ...]:
+        before = TellingStage.WHAT if self._exercise.is_staged else TellingStage.NOTHING
+        return self._exercise.hints[: max(self._helped - before, 0)]
+
+    @property
+    def _ask(self) -> str | None:
+        before = TellingStage.WHAT if self._exercise.is_staged else TellingStage.NOTHING
+        if self._helped == before + len(self._exercise.hints):
+            return None
+        if self._exercise.is_staged:
+            return QUESTIONS[self._stage]
+        return QUESTIONS[TellingStage.HINT if self._hints else TellingStage.WHAT]
+
+    def _found(self) -> Fault | None:
+        """Judge the text."""
+        if (error := self._error) is not None:
+            where = ""
+            if isinstance(error, SpecError) and error.line is not None:
+                where = f"line {error.line}, column {error.column}"
+            return Fault(_FAILED + sentence_of(error), where=where)
         try:
-            return judge(self._opened(), self._exercise.check)
-        except RefexplorerError as error:
-            return Result(False, sentence_of(error))
+            return judge(GivenAnswer(self.document, self._opened()), self._exercise, self._right)
+        except RefexplorerError as failure:
+            return Fault(sentence_of(failure))
+
+    def _lesson(self) -> Lesson:
+        one = self._exercise
+        others = (OtherAnswer(answer.text.strip(), answer.note) for answer in one.right)
+        rules = (RULES[name] for name in one.rules)
+        return Lesson(
+            one.why,
+            tuple(other for other in others if other.note),
+            tuple(CitedRule(rule.section, rule.sentence, rule.link) for rule in rules),
+            self._next(),
+        )
+
+    def _next(self) -> ListedExercise | None:
+        """Return the next exercise that is not solved, from the open one on and round."""
+        names = [*self._all]
+        place = names.index(self._exercise.name) + 1
+        left = (name for name in (*names[place:], *names[:place]) if name not in self._solved)
+        found = next((name for name in left if name != self._exercise.name), None)
+        return None if found is None else _listed(self._all[found])
 
     def _named(self, name: str) -> Exercise:
         if name not in self._all:
@@ -115,30 +215,58 @@ class ExercisesController(EditorController):
 
     def _follow(self, text: str) -> None:
         super()._follow(text)
-        self._result = self._judged()
-        if self._result.passed:
+        self._fault = self._found()
+        if self._fault is None and self._exercise.name not in self._shown_solutions:
             self._solved.add(self._exercise.name)
 
     def _hello(self, request: GreetEditor) -> Welcome:
-        listed = (ListedExercise(e.name, e.title, e.topic, e.level) for e in self._all.values())
-        return replace(super()._hello(request), exercises=tuple(listed))
+        return replace(super()._hello(request), exercises=tuple(map(_listed, self._all.values())))
 
     def _state(self) -> EditReply:
+        state = super()._state()
         return replace(
-            super()._state(), task=self.task, result=self._result, solved=tuple(self.solved)
+            state,
+            wrap=None if self._is_hidden and self._stage < TellingStage.HINT else state.wrap,
+            task=self.task,
+            result=self.result,
+            solved=tuple(self.solved),
+            shown_solutions=tuple(sorted(self._shown_solutions)),
         )
+
+    def _notes(self, request: SeekRemarks) -> Remarks:
+        said = super()._notes(request)
+        if not self._is_hidden:
+            return said
+        notes = notes_told(said.notes, self._stage)
+        count = said.note_count if self._stage >= TellingStage.WHAT else len(notes)
+        return replace(said, notes=notes, note_count=count)
 
     def _choose(self, request: Choose) -> Replaced:
         self.choose(request.name)
         return self._shown_as(Replaced)
 
     def _hint(self, request: ShowHint) -> Hinted:
-        self._hints = min(self._hints + 1, len(self._exercise.hints))
-        return Hinted(self.task)
+        if self._ask is not None:
+            self._helped += 1
+        return Hinted(self.task, self.result)
 
     def _solution(self, request: Solve) -> Solution:
+        if self._exercise.name not in self._solved:
+            self._shown_solutions.add(self._exercise.name)
         return Solution(self._exercise.solution)
 
     def _restart(self, request: Restart) -> Replaced:
         self._replace(self._exercise.start)
         return self._shown_as(Replaced)
+
+
+def _listed(exercise: Exercise) -> ListedExercise:
+    return ListedExercise(exercise.name, exercise.title, exercise.topic, exercise.level)
+
+
+def _can_be_read(text: str) -> bool:
+    try:
+        open_references(text.encode())
+    except RefexplorerError:
+        return False
+    return True

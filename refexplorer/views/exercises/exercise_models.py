@@ -1,35 +1,101 @@
-"""An exercise: one TOML file of `refexplorer.demo.exercises`."""
+"""An exercise: one TOML file, of `refexplorer.demo.exercises` or of a teacher's folder."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
 
 from refexplorer import demo
+from refexplorer.errors import RefexplorerError
+from refexplorer.spec.core.rules import RULES
+from refexplorer.spec.core.suggestions import meant
+
+STAGED = "debugging"
+"""The topic in which what is wrong is the task, so that it is told in stages."""
+JsonType = Literal["object", "array", "string", "number", "boolean"]
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """A typical wrong answer, and a part of the sentence that it is met with."""
+class Wrong(Struct, frozen=True, forbid_unknown_fields=True):
+    """A wrong answer that must fail, and a part of the sentence that it is met with."""
 
     text: str
     says: str
 
 
-@dataclass(frozen=True, slots=True)
-class Exercise:
-    """A task on a text.
+class Right(Struct, frozen=True, forbid_unknown_fields=True):
+    """Another answer that must pass; one with a note is shown once the exercise is solved."""
+
+    text: str
+    note: str = ""
+
+
+class RecordFiles(Struct, frozen=True, forbid_unknown_fields=True):
+    """The record files of the set, written as parquet with a record size."""
+
+    size: Annotated[int, Meta(ge=1)]
+    files: list[str]
+
+
+class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What an answer must hold to besides making the references of the solution.
+
+    Attributes
+    ----------
+    form
+        The version of the document.
+    templates
+        Each table is tried in place of templates of the text: the same must come out as of the
+        solution.
+    urls
+        Rendered as if `refs` had them: each must come to what it does in the solution.
+    items
+        How many gen items there are.
+    dimensions
+        The names of the dimensions of each gen item.
+    written
+        How many keys may be written out.
+    types
+        JSON types of values, by JSON pointer; ``*`` stands for any name or number.
+    values
+        Values, by JSON pointer as in `types`.
+    keeps
+        JSON pointers to what stays as it is in the text to begin with.
+    size
+        Most characters of the document without spaces between its parts.
+    records
+        The record files that it makes as parquet.
+    readers
+        Who must read it as the specification does, as `refexplorer.dialects` names them.
+    """
+
+    form: Literal["V0", "V1"] | None = None
+    templates: list[dict[str, str]] = []
+    urls: list[str] = []
+    items: int | None = None
+    dimensions: list[str] = []
+    written: int | None = None
+    types: dict[str, JsonType] = {}
+    values: dict[str, str | int | float | bool] = {}
+    keeps: list[str] = []
+    size: int | None = None
+    records: RecordFiles | None = None
+    readers: list[str] = []
+
+
+class Exercise(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A task on a text; the answer makes the set of the solution, and holds to `check`.
 
     Attributes
     ----------
     name
         Of its file; stays when others are added.
     topic
-        ``V0``, ``templates``, ``gen``, ``parquet`` or ``debugging``.
+        Exercises of a topic stand together; of ``debugging`` the verdict comes in stages.
     level
         1 to 3.
     task
@@ -38,34 +104,82 @@ class Exercise:
         The text to begin with, and one that passes.
     hints
         Shown one by one.
-    check
-        What must hold of the set, as `refexplorer.views.exercises.exercise_checks` lists it.
-    wrong
+    why
+        Why the solution is right; shown once it is solved.
+    rules
+        Of the specification, by their names in `refexplorer.spec.core.rules`.
+    given
+        Shown below the task: a text to read, not to edit.
+    wrong, right
         Held by the tests.
     """
 
     name: str
     title: str
     topic: str
-    level: int
+    level: Annotated[int, Meta(ge=1, le=3)]
     task: str
     start: str
     solution: str
     hints: tuple[str, ...]
-    check: Mapping[str, Any]
-    wrong: tuple[Wrong, ...]
+    why: str
+    rules: tuple[str, ...] = ()
+    given: str = ""
+    check: ExerciseCheck = ExerciseCheck()
+    wrong: tuple[Wrong, ...] = ()
+    right: tuple[Right, ...] = ()
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether the verdict comes in stages."""
+        return self.topic == STAGED
 
 
 def read_exercise(path: Path) -> Exercise:
-    """Read one file."""
-    fields = tomllib.loads(path.read_text(encoding="utf-8"))
-    wrong = tuple(Wrong(**answer) for answer in fields.pop("wrong", ()))
-    for name in ("start", "solution"):
-        fields[name] = fields[name].strip() + "\n"
-    return Exercise(path.stem, hints=tuple(fields.pop("hints")), wrong=wrong, **fields)
+    """Read one file.
+
+    Raises
+    ------
+    RefexplorerError
+        If it is no exercise; the text says what is wrong with it.
+    """
+    try:
+        fields: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        for name in ("start", "solution", "given"):
+            if isinstance(fields.get(name), str):
+                fields[name] = fields[name].strip() + "\n"
+        found = msgspec.convert({"name": path.stem} | fields, Exercise)
+    except (OSError, ValueError) as error:
+        raise RefexplorerError(f"{path.name} is no exercise: {error}.") from None
+    for rule in found.rules:
+        if rule not in RULES:
+            said = f"{path.name} is no exercise: there is no rule `{rule}`. {meant(rule, RULES)}"
+            raise RefexplorerError(said.rstrip())
+    return found
 
 
 @cache
 def exercises() -> tuple[Exercise, ...]:
-    """Return all exercises, in the order of their file names."""
+    """Return the exercises of this package, in the order of their file names."""
     return tuple(map(read_exercise, demo.exercises()))
+
+
+def exercises_of(folder: Path) -> tuple[Exercise, ...]:
+    """Return the exercises of a folder, in the order of their file names.
+
+    Raises
+    ------
+    RefexplorerError
+        If there are none, or one of the files is no exercise.
+    """
+    paths = sorted(folder.glob("*.toml"))
+    if not folder.is_dir():
+        raise RefexplorerError(
+            f"There is no folder {str(folder)!r} of exercises; for one of this package write "
+            f"Exercises(exercise={str(folder)!r})."
+        )
+    if not paths:
+        raise RefexplorerError(
+            f"The folder {str(folder)!r} has no exercises, which are files that end in .toml."
+        )
+    return tuple(map(read_exercise, paths))

@@ -26,7 +26,7 @@ def editor_html(controller: EditorController) -> str:
     parts = [
         f"<p><b>Template editor</b>: {keys}{more}</p>",
         _document(controller.document),
-        "" if refs is None else notes_html(refs.diagnostics),
+        notes_html(controller.diagnostics),
         _rows(controller.window(0, ROWS), 0 if refs is None else refs.count),
     ]
     return f'<div class="refexplorer">{"".join(parts)}</div>'
@@ -35,10 +35,12 @@ def editor_html(controller: EditorController) -> str:
 def exercises_html(controller: ExercisesController) -> str:
     """Return the task, whether it is done, and the editor; as `editor_html`."""
     task = controller.task
+    given = "" if task.given is None else _document(task.given)
     hints = "".join(f"<p>{shown(hint, _LINE)}</p>" for hint in task.hints)
     return (
         f'<div class="refexplorer"><p><b>{shown(task.title, _LINE)}</b></p>'
-        f"<p>{shown(task.task, _LINE)}</p>{hints}<p>{shown(controller.result.sentence, _LINE)}</p>"
+        f"<p>{shown(task.task, _LINE)}</p>{given}{hints}"
+        f"<p>{shown(controller.result.sentence, _LINE)}</p>"
         f"</div>{editor_html(controller)}"
     )
 

@@ -8,7 +8,8 @@ from msgspec import structs
 
 from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.spec.core.catalogue import CATALOGUE, Severity
-from refexplorer.views.text.fixes import TextEdit, fixes, wrap
+from refexplorer.views.text.fixes import fixes, wrap
+from refexplorer.views.text.json_mending import TextEdit
 from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.wire.editor_models import Change, EditorDiagnostic, Fix
 from refexplorer.views.wire.models import Note
@@ -47,7 +48,8 @@ def wrapping(positions: TextPositions) -> Fix:
 
 def sentence_of(error: RefexplorerError) -> str:
     """Leave out the name of the source: there is only one text."""
-    return str(error).removeprefix("bytes: ")
+    said = str(error).removeprefix("bytes: ")
+    return "The text is empty." if said == "bytes is empty." else said
 
 
 def _error(

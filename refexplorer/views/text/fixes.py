@@ -11,12 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from refexplorer.spec.core.diagnostics import pointer
-from refexplorer.views.text.json_mending import mend_json
+from refexplorer.views.text.json_mending import TextEdit, mend_json
 from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.wire.models import Note
 
-TextEdit = tuple[int, int, str]
-"""Offsets of the characters to replace, end exclusive, and what to write in their place."""
 Mend = tuple[str, list[TextEdit]]
 """What a fix does, in a few words, and its edits."""
 
@@ -26,6 +24,7 @@ _NEAR = 1_000
 _BEFORE = re.compile(r'[,{](\s*)"[^"]*"\s*:\s*$')
 _EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _DIVISION = re.compile(r"(?<!/)/(?!/)")
+_SINGLE = re.compile(r"(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
 _NAMED = re.compile(r"`([^`]+)`")
 _FIRST_VALUES = {
     "key": '"x/{{i}}"',
@@ -150,6 +149,31 @@ def _first_property(text: str, opening: int, name: str, value: str) -> TextEdit:
     return place, place, f"{json.dumps(name)}: {value}{comma}"
 
 
+def _mend_dimension(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+    """Write a number as a range, and another name of `stop` as it."""
+    written = positions.text[start:end]
+    if re.fullmatch(r"-?\d+", written):
+        yield f'Write {{"stop": {written}}}', [(start, end, f'{{"stop": {written}}}')]
+    names = _NAMED.findall(note.hint or "")
+    if len(names) == 2:
+        found = re.search(rf'"{re.escape(names[1])}"(?=\s*:)', written)
+        if found is not None:
+            place = (start + found.start(), start + found.end())
+            yield f"Replace {names[1]} by {names[0]}", [(*place, json.dumps(names[0]))]
+
+
+def _list_gen(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+    if note.pointer == "/gen" and positions.text[start : start + 1] == "{":
+        yield "Make it a list", [(start, start, "["), (end, end, "]")]
+
+
+def _double_braces(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+    found = list(_SINGLE.finditer(positions.text, start, end))
+    if found:
+        edits = [(each.start(), each.end(), f"{{{each[0]}}}") for each in found]
+        yield f"Write {{{found[0][0]}}}", edits
+
+
 _FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterator[Mend]]] = {
     "not-json": _mend,
     "bad-version": _set_version,
@@ -161,4 +185,7 @@ _FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterator[Mend]]] = {
     "gen-offset-length-pair": _add_partner,
     "gen-number-not-string": _quote,
     "gen-bad-int": _divide_whole,
+    "gen-bad-dimension": _mend_dimension,
+    "bad-section": _list_gen,
+    "single-braces": _double_braces,
 }

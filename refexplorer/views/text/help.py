@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-PART_HELP: Mapping[str, str] = {
+_PARTS: Mapping[str, str] = {
     "/version": "The number 1. A document without `version` is version 0: each key is a reference.",
     "/templates": "Strings by name, to be used as `{{name}}` in `refs` and `gen`.",
     "/templates/*": (
@@ -45,6 +45,8 @@ PART_HELP: Mapping[str, str] = {
         "a whole file, `[url, offset, length]` a byte range of a file."
     ),
 }
+_CITED = 'Reference specification, "Version 1".'
+PART_HELP: Mapping[str, str] = {pointer: f"{said} {_CITED}" for pointer, said in _PARTS.items()}
 """By JSON pointer; ``*`` stands for any name or number."""
 
 FILTER_HELP: Mapping[str, str] = {

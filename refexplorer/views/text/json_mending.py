@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from refexplorer.formats.json.positions import TEXT
 
+TextEdit = tuple[int, int, str]
+"""Offsets of the characters to replace, end exclusive, and what to write in their place."""
 _TOKEN = re.compile(rf"{TEXT}|[{{}}\[\]]", re.DOTALL)
+_SINGLE_QUOTED = re.compile(rf"{TEXT}|'((?:[^'\"\\\n]|\\.)*)'", re.DOTALL)
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
+_WORD = re.compile(rf"{TEXT}|\b({'|'.join(_PYTHON)})\b", re.DOTALL)
+_COMMENT = re.compile(rf"{TEXT}|(//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z))", re.DOTALL)
+_SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
+    ("Replace ' by \"", _SINGLE_QUOTED, json.dumps),
+    ("Write true, false and null", _WORD, _PYTHON.__getitem__),
+    ("Remove the comments", _COMMENT, lambda comment: ""),
+)
 _CLOSING = {"{": "}", "[": "]"}
 _ENDS = "}]"
 
 
-def mend_json(text: str, at: int) -> Iterator[tuple[str, list[tuple[int, int, str]]]]:
+def mend_json(text: str, at: int) -> Iterator[tuple[str, list[TextEdit]]]:
     """Yield what each fix does, and its edits: offsets of characters and what to write there.
 
     Parameters
@@ -22,14 +33,41 @@ def mend_json(text: str, at: int) -> Iterator[tuple[str, list[tuple[int, int, st
         Offset of the character that cannot be read.
     """
     failed = _failure(text)
-    for label, start, end, insert in _candidates(text, at):
-        later = _failure(text[:start] + insert + text[end:])
-        # An added character moves what comes after it by one without having mended anything.
-        if failed is not None and (later is None or later > max(failed, end) + 1):
-            yield label, [(start, end, insert)]
+    candidates = ((label, [(start, end, new)]) for label, start, end, new in _candidates(text, at))
+    tried = {text}
+    for label, edits in (*_slips(text), *candidates):
+        mended = _applied(text, edits)
+        if mended in tried or not mended.lstrip().startswith(("{", "[")):
+            continue
+        tried.add(mended)
+        later, moved = _failure(mended), len(mended) - len(text)
+        # What comes after an edit moves by its characters without having been mended.
+        if failed is not None and (
+            later is None or later - min(moved, 0) > max(failed, edits[-1][1]) + max(moved, 0)
+        ):
+            yield label, edits
+
+
+def _applied(text: str, edits: list[TextEdit]) -> str:
+    pieces, place = [], 0
+    for start, end, insert in edits:
+        pieces += [text[place:start], insert]
+        place = end
+    return "".join([*pieces, text[place:]])
+
+
+def _slips(text: str) -> Iterator[tuple[str, list[TextEdit]]]:
+    """Yield what mends a slip wherever it is made: quotes and words of Python, comments."""
+    for label, pattern, written in _SLIPS:
+        found = (each for each in pattern.finditer(text) if each[1] is not None)
+        if edits := [(*each.span(), written(each[1])) for each in found]:
+            yield label, edits
 
 
 def _candidates(text: str, at: int) -> Iterator[tuple[str, int, int, str]]:
+    line_end = at + len(text[at:].partition("\n")[0])
+    close = len(text[:line_end].rstrip(" ,\t\r]}"))
+    yield 'Close the text with "', close, close, '"'
     before = len(text[:at].rstrip())
     last, here = text[before - 1 : before], text[at : at + 1]
     if open_ := _open_brackets(text):

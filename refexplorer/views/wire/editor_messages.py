@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import UNSET, Struct, UnsetType
 
 from refexplorer.views.wire.editor_models import (
+    CodePage,
     Derivation,
     EditorDiagnostic,
     EditorRow,
@@ -40,7 +41,7 @@ from refexplorer.views.wire.messages import (
 
 
 class EditReply(Struct, frozen=True, kw_only=True):
-    """What is known of a text at once; with exercises also the last three.
+    """What is known of a text at once; with exercises also the last four.
 
     Attributes
     ----------
@@ -48,6 +49,8 @@ class EditReply(Struct, frozen=True, kw_only=True):
         Of the rows: counts the good texts.
     good
         Whether the text makes keys; else rows are those of the last good text.
+    form
+        Of the last good text: ``V0`` or ``V1``; null before there was one.
     total
         Keys.
     shown
@@ -60,10 +63,13 @@ class EditReply(Struct, frozen=True, kw_only=True):
         Makes V0 a V1.
     task, result, solved
         The exercise, whether the text does it, and the names of those that were solved.
+    shown_solutions
+        Names of those whose solution was shown before they were solved, which do not count.
     """
 
     version: int
     good: bool
+    form: str | None
     total: Count
     shown: Count
     removed: Count
@@ -75,6 +81,7 @@ class EditReply(Struct, frozen=True, kw_only=True):
     task: Task | UnsetType = UNSET
     result: Result | UnsetType = UNSET
     solved: tuple[str, ...] | UnsetType = UNSET
+    shown_solutions: tuple[str, ...] | UnsetType = UNSET
 
 
 class Replaced(EditReply, frozen=True, kw_only=True):
@@ -278,6 +285,20 @@ class AskReaders(Request, frozen=True, tag="readers"):
     reply = Readers
 
 
+class CodeExplained(Struct, frozen=True):
+    """The page of a diagnostic code."""
+
+    page: CodePage
+
+
+class ExplainCode(Request, frozen=True, tag="code"):
+    """Explain a diagnostic code."""
+
+    reply = CodeExplained
+
+    code: str
+
+
 class Explore(Request, frozen=True, tag="explore"):
     """Open the last good set in an explorer; answered by the host.
 
@@ -338,6 +359,12 @@ class PutBack(Request, frozen=True, tag="shorten.back"):
     reply = Text
 
 
+class FormatText(Request, frozen=True, tag="format"):
+    """Write the text so that a person can read it; it comes as an event, as from Python."""
+
+    reply = Done
+
+
 class Choose(Request, frozen=True, tag="exercise"):
     """Open another exercise."""
 
@@ -353,13 +380,14 @@ class Restart(Request, frozen=True, tag="restart"):
 
 
 class Hinted(Struct, frozen=True):
-    """The task with one hint more."""
+    """The task with one hint more, and what is said of the text now."""
 
     task: Task
+    result: Result
 
 
 class ShowHint(Request, frozen=True, tag="hint"):
-    """Show another hint."""
+    """Tell more: the next stage of what is wrong, or another hint."""
 
     reply = Hinted
 

@@ -244,6 +244,37 @@ class Shorter(Struct, frozen=True):
     explicit_count: Count
 
 
+class CitedRule(Struct, frozen=True):
+    """A rule of the specification, and where it stands there."""
+
+    section: str
+    sentence: str
+    link: str
+
+
+class CodePage(Struct, frozen=True):
+    """What there is to know about a diagnostic code.
+
+    Attributes
+    ----------
+    readers
+        What readers do with it, a sentence for each.
+    example
+        The smallest set that shows it.
+    live
+        Whether the example is a text for the editor.
+    """
+
+    code: str
+    meaning: str
+    readers: tuple[str, ...]
+    cause: str
+    mend: str
+    example: str
+    live: bool
+    rule: CitedRule | None
+
+
 class ListedExercise(Struct, frozen=True):
     """An exercise in the list of all."""
 
@@ -262,6 +293,10 @@ class Task(Struct, frozen=True):
         1 to 3.
     task
         What to do; what is code stands in backquotes.
+    given
+        A text to read; null for none.
+    ask
+        What `hint` shows next, as a question or a word; null where all is shown.
     """
 
     name: str
@@ -269,12 +304,46 @@ class Task(Struct, frozen=True):
     topic: str
     level: int
     task: str
+    given: str | None
     hints: tuple[str, ...]
-    hint_count: int
+    ask: str | None
+
+
+class OtherAnswer(Struct, frozen=True):
+    """Another text that passes, and what is worth knowing about it."""
+
+    text: str
+    note: str
+
+
+class Lesson(Struct, frozen=True):
+    """What there is to know once an exercise is solved.
+
+    Attributes
+    ----------
+    why
+        Why it is right.
+    next
+        The next one that is not solved; null at the end.
+    """
+
+    why: str
+    others: tuple[OtherAnswer, ...]
+    rules: tuple[CitedRule, ...]
+    next: ListedExercise | None
 
 
 class Result(Struct, frozen=True):
-    """Whether the text passes, and the first thing that does not hold, in one sentence."""
+    """Whether the text passes, and the first thing that does not hold, in one sentence.
 
-    passed: bool
+    Attributes
+    ----------
+    passed
+        Null before the first edit.
+    lesson
+        Null until it passes.
+    """
+
+    passed: bool | None
     sentence: str
+    lesson: Lesson | None

@@ -221,7 +221,7 @@ VERBS = sorted(
         for command in load_app().registered_commands
         if command.callback is not None
     }
-    - {"schema", "demo"}
+    - {"schema", "demo", "explain_code"}
 )
 
 

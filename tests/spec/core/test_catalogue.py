@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
 
 import refexplorer as rx
-from refexplorer.spec.core.catalogue import CATALOGUE, PARQUET, page
+from refexplorer.spec.core.catalogue import CATALOGUE, PARQUET
 from refexplorer.spec.core.diagnostics import SHOWN_PER_CODE, Findings, pointer
+from refexplorer.spec.core.explanations import EXPLANATIONS
+from refexplorer.spec.core.rules import RULES
+from tests.docs.diagnostics import diagnostics_page
+from tests.docs.reference import DIAGNOSTICS
+from tests.helpers.parquet import write_files
 
 PACKAGE = Path(rx.__file__).parent
 UNSHOWN = {"override-unused", "key-too-long", "readers-not-compared", "odd-encoding", *PARQUET}
+STORES = [code for code in PARQUET if code != "parquet-too-large"]
+SOURCES: dict[str, str | bytes] = {
+    "override-unused": '{"version": 1, "refs": {"a": "x"}}',
+    "key-too-long": f'{{"{"k" * 70_000}": "x"}}',
+    "odd-encoding": '{"a": "x"}'.encode("utf-16"),
+}
+"""What shows a code that no JSON text by itself can."""
 
 
 @pytest.mark.parametrize("code", [code for code in CATALOGUE if code not in UNSHOWN])
@@ -32,7 +45,7 @@ def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
         node.value
         for room in ("spec", "formats", "refset", "data")
         for path in (PACKAGE / room).rglob("*.py")
-        if path.name != "catalogue.py"
+        if path.name not in ("catalogue.py", "explanations.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
@@ -40,9 +53,45 @@ def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
     assert CATALOGUE.keys() - names - built == set()
 
 
+@pytest.mark.parametrize("code", SOURCES)
+def test_a_code_that_no_text_shows_is_shown(code: str) -> None:
+    templates = {"typo": "…"} if code == "override-unused" else None
+    found = rx.open_references(SOURCES[code], templates=templates).diagnostics
+    assert code in {diagnostic.code for diagnostic in found}
+
+
+@pytest.mark.parametrize("code", STORES)
+def test_the_example_store_of_a_code_shows_it(code: str, tmp_path: Path) -> None:
+    write_files(tmp_path, json.loads(CATALOGUE[code].example))
+    if code == "parquet-bad-zmetadata":
+        with pytest.raises(rx.SpecError) as refusal:
+            rx.open_references(tmp_path)
+        assert refusal.value.code == code
+        return
+    refs = rx.open_references(tmp_path)
+    assert len(list(refs)) >= 0  # record files are read when keys are asked for
+    found = {(found.code, found.severity) for found in refs.diagnostics}
+    assert (code, CATALOGUE[code].severity) in found
+
+
+def test_every_code_is_explained() -> None:
+    assert EXPLANATIONS.keys() == CATALOGUE.keys()
+    for code in CATALOGUE:
+        explained = rx.explain_code(code)
+        said = (explained.cause, explained.mend, explained.meaning, *explained.readers)
+        assert all(sentence.endswith((".", "`.")) for sentence in said), code
+        assert explained.example in str(explained)
+    with pytest.raises(rx.RefexplorerError, match="Did you mean `bad-url`"):
+        rx.explain_code("bad-urll")
+
+
+def test_rules_that_codes_name_are_there() -> None:
+    assert {one.rule for one in EXPLANATIONS.values()} - {""} <= RULES.keys()
+
+
 def test_the_page_of_the_catalogue_is_up_to_date() -> None:
-    written = (PACKAGE / "spec" / "DIAGNOSTICS.md").read_text(encoding="utf-8")
-    assert written == page()
+    written = DIAGNOSTICS.read_text(encoding="utf-8")
+    assert written == diagnostics_page(), "run `python -m tests.docs.reference`"
     assert all(f"### `{code}`" in written for code in CATALOGUE)
 
 

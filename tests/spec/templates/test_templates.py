@@ -71,7 +71,7 @@ REFUSED = [
     ("{% include 'x' %}", "unsafe-template"),
     ("{{ [i] | map(attribute='x') | list }}", "unsafe-template"),
     ("{{ i | pprint }}", "unsafe-template"),
-    ("{{ range(3) }}", "bad-template"),
+    ("{{ range(3) }}", "unsafe-template"),
     ("{{ range(n=3) }}", "undefined-name"),
     ("{{ i() }}", "bad-template"),
     ("{{ j }}", "undefined-name"),

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import refexplorer as rx
 from tests.helpers.editing import GOOD, Host
 
@@ -129,3 +131,15 @@ def test_v0_is_written_out_with_a_warning_before_it_is_large() -> None:
     assert (large["text"], large["sentence"]) == (None, "300,000 keys take about 7.54 MB as V0.")
     endless = gen | {"dimensions": {"i": {"stop": 10**12}}}
     assert "1,000,000,000,000" in Host({"version": 1, "gen": [endless]}).ask("v0")["error"]
+
+
+@pytest.mark.parametrize(("code", "live"), [("bad-url", True), ("parquet-raw-and-path", False)])
+def test_a_code_is_explained_with_an_example_for_the_editor(code: str, live: bool) -> None:
+    host = Host()
+    page = host.ask("code", code=code)["page"]
+    assert page["live"] is live
+    assert page["readers"]
+    assert page["rule"]["link"].startswith("https://")
+    if live:
+        host.ask("edit", document=page["example"])
+        assert code in {note["code"] for note in host.ask("notes")["notes"]}

@@ -1,47 +1,218 @@
-"""Every exercise can be failed and solved, and typical mistakes are told what they are."""
+"""Every exercise can be failed and solved: its wrong answers fail, its right ones pass."""
 
 from __future__ import annotations
 
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from refexplorer.views.exercises.exercise_controller import ExercisesController
-from refexplorer.views.exercises.exercise_models import Exercise, Wrong, exercises
+import refexplorer as rx
+from refexplorer.errors import RefexplorerError
+from refexplorer.views.exercises.exercise_checks import GivenAnswer, judge, prove, proven
+from refexplorer.views.exercises.exercise_models import Exercise, ExerciseCheck, exercises
+from tests.cases import comparable
 
 ALL = exercises()
-TOPICS = {"V0", "templates", "gen", "parquet", "debugging"}
-WRONG = [
-    pytest.param(one, answer, id=f"{one.name}-{n}")
-    for one in ALL
-    for n, answer in enumerate(one.wrong)
-]
-
-
-def result_of(exercise: Exercise, text: str) -> dict[str, object]:
-    controller = ExercisesController(exercise.name)
-    message = {"id": "t:1", "op": "edit", "document": text}
-    ((reply, _),) = controller.handle(message)
-    found: dict[str, object] = reply["result"]
-    return found
+BY_NAME = {one.name: one for one in ALL}
+TOPICS = ["V0", "templates", "gen", "parquet", "debugging", "tools"]
+EACH = pytest.mark.parametrize("exercise", ALL, ids=lambda one: one.name)
+STRIDE = 6
+"""Of the texts that are spoiled by one step, each so many are tried."""
+_GONE = object()
 
 
 def test_there_are_some_of_each_topic_and_level() -> None:
-    assert len(ALL) >= 15
-    assert {one.topic for one in ALL} == TOPICS
+    assert list(dict.fromkeys(one.topic for one in ALL)) == TOPICS
     assert {one.level for one in ALL} == {1, 2, 3}
 
 
-@pytest.mark.parametrize("exercise", ALL, ids=lambda one: one.name)
-def test_the_start_fails_and_the_solution_passes(exercise: Exercise) -> None:
-    failed = result_of(exercise, exercise.start)
-    assert failed["passed"] is False
-    assert failed["sentence"]
-    assert result_of(exercise, exercise.solution) == {"passed": True, "sentence": "Solved."}
+@EACH
+def test_the_start_and_wrong_answers_fail_and_right_ones_pass(exercise: Exercise) -> None:
+    prove(exercise)
+    assert len(exercise.wrong) >= 5
+    assert exercise.right
     assert exercise.hints
-    assert exercise.wrong
+    assert exercise.rules
 
 
-@pytest.mark.parametrize(("exercise", "answer"), WRONG)
-def test_a_wrong_answer_is_told_what_is_wrong(exercise: Exercise, answer: Wrong) -> None:
-    result = result_of(exercise, answer.text)
-    assert result["passed"] is False
-    assert answer.says in str(result["sentence"])
+def test_every_check_is_used() -> None:
+    used = {
+        name for one in ALL for name in ExerciseCheck.__struct_fields__ if getattr(one.check, name)
+    }
+    used |= {"written" for one in ALL if one.check.written is not None}
+    assert used == set(ExerciseCheck.__struct_fields__)
+
+
+def steps(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield each value of a document with the way to it."""
+    yield path, value
+    members = value.items() if isinstance(value, dict) else ()
+    for name, member in enumerate(value) if isinstance(value, list) else members:
+        yield from steps(member, (*path, name))
+
+
+def changed(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    copied = copy.deepcopy(document)
+    holder = copied
+    for part in path[:-1]:
+        holder = holder[part]
+    if value is _GONE:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = value
+    return copied
+
+
+def others(value: Any) -> Iterator[Any]:
+    """Yield what somebody could have written instead of a value."""
+    yield _GONE
+    if isinstance(value, str):
+        swapped = value.replace("i", "\0").replace("j", "i").replace("\0", "j")
+        single = value.replace("{{", "{").replace("}}", "}")
+        yield from (value + "x", value[1:], value.upper(), swapped, single, [value], {"a": value})
+        for old, new in (("//", "/"), ("*", "+"), ("+", "-"), ("%", "//"), ("/", ".")):
+            yield value.replace(old, new)
+    elif isinstance(value, int):
+        yield from (value + 1, value - 1, value * 10, -value, str(value), float(value), True, None)
+    elif isinstance(value, list):
+        yield from (value[::-1], value + value[-1:], [])
+    elif isinstance(value, dict) and value:
+        first, *_, last = [*value, *value]
+        yield value | {"zz": value[last]}
+        yield value | {first: value[last], last: value[first]}
+
+
+def expanded(text: str) -> dict[str, object]:
+    """Return what a text comes to, by the expansion and not by the comparison of exercises."""
+    return comparable(rx.expand(text).v0)
+
+
+@EACH
+def test_what_passes_makes_what_the_solution_makes(exercise: Exercise) -> None:
+    """Spoil the right answers by one step each: what still passes must expand to the same."""
+    solution = GivenAnswer(exercise.solution)
+    is_small = solution.refs.count <= 1000
+    texts = [exercise.solution, *(answer.text for answer in exercise.right)]
+    documents = [json.loads(text) for text in texts]
+    spoiled = (
+        changed(document, path, other)
+        for document in documents
+        for path, value in steps(document)
+        if path
+        for other in others(value)
+    )
+    failed = 0
+    for number, document in enumerate(spoiled):
+        if number % STRIDE or document in documents:
+            continue
+        text = json.dumps(document)
+        try:
+            fault = judge(GivenAnswer(text), exercise, solution)
+        except RefexplorerError:
+            failed += 1
+            continue
+        if fault is None and is_small:
+            assert expanded(text) == expanded(exercise.solution), text
+        failed += fault is not None
+    assert failed
+
+
+def test_a_trillion_keys_are_looked_at_everywhere() -> None:
+    exercise = BY_NAME["12-a-trillion"]
+    text = exercise.solution
+    for url in (
+        "http://host/{{j}}/{{i}}",
+        "http://host/{{i}}/{{i}}",
+        "http://host/{{i}}/{{j % 7}}",
+    ):
+        spoiled = text.replace("http://host/{{i}}/{{j}}", url)
+        fault = judge(GivenAnswer(spoiled), exercise, GivenAnswer(text))
+        assert fault is not None
+        assert "is not right" in fault.sentence
+
+
+def test_metadata_are_compared_by_what_they_say() -> None:
+    exercise = BY_NAME["03-an-array"]
+    solution = GivenAnswer(exercise.solution)
+    for written, other in (
+        ("[20]", "[21]"),
+        ('"<f8"', '"<i8"'),
+        ("[20]", "[20.0]"),
+        ("[10]", "[true]"),
+    ):
+        answer = GivenAnswer(exercise.solution.replace(written, other))
+        fault = judge(answer, exercise, solution)
+        assert fault is not None
+        assert "t/.zarray" in fault.sentence
+
+
+TEACHERS = """
+title = "One key"
+topic = "My course"
+level = 1
+task = "Write `a` as the text `x`."
+hints = []
+why = "A string is data."
+rules = ["text"]
+start = '{}'
+solution = '{"a": "x"}'
+
+[[wrong]]
+text = '{"a": "y"}'
+says = "text"
+
+[[right]]
+text = '{"version": 1, "refs": {"a": "x"}}'
+note = "In version 1."
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "one.toml").write_text(text)
+    return folder
+
+
+def test_a_teacher_brings_a_folder_of_exercises(tmp_path: Path) -> None:
+    (one,) = proven(written(tmp_path, TEACHERS))
+    assert (one.name, one.topic) == ("one", "My course")
+    widget = rx.Exercises(tmp_path)
+    widget.document = '{"a": "x"}'
+    assert widget.solved == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('title = "One key"', "", "missing required field `title`"),
+        ("level = 1", "level = 4", "<= 3"),
+        ("level = 1", 'level = "1"', "Expected `int`"),
+        ("hints = []", "hints = [5]", "Expected `str`, got `int` - at `$.hints[0]`"),
+        ('rules = ["text"]', 'rules = ["texts"]', "Did you mean `text`?"),
+        ('rules = ["text"]', "rule = []", "unknown field `rule`"),
+        ("[[wrong]]", "[check]\nitem = 1\n[[wrong]]", "unknown field `item`"),
+        ('says = "text"', 'say = "text"', "wrong[0]"),
+        ('says = "text"', 'says = "offset"', "a `wrong` answer is met with: `a`: the text differs"),
+        ('{"a": "y"}', '{"a": "x"}', "a `wrong` answer passes"),
+        ("start = '{}'", 'start = \'{"a": "x"}\'', "its `start` passes already"),
+        ('"refs": {"a": "x"}', '"refs": {"a": "z"}', "its `right` answer fails"),
+        ('solution = \'{"a": "x"}\'', "solution = '{'", "its solution cannot be read"),
+        ("level = 1", "level = ", "no exercise"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert old in TEACHERS
+    with pytest.raises(RefexplorerError) as error:
+        proven(written(tmp_path, TEACHERS.replace(old, new, 1)))
+    assert "one.toml is no " in str(error.value)
+    assert says in str(error.value)
+
+
+def test_a_folder_without_exercises_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RefexplorerError, match="has no exercises"):
+        rx.Exercises(tmp_path)
+    with pytest.raises(RefexplorerError, match=r"write Exercises\(exercise='07-first-gen'\)"):
+        rx.Exercises("07-first-gen")

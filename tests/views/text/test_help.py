@@ -39,6 +39,33 @@ DIMENSIONS = '"dimensions": {"index": {"stop": 3}}'
         ("not-json", '{"a": "x",, "b": "y"}', '{"a": "x", "b": "y"}'),
         ("not-json", '{"a": "x"}}', '{"a": "x"}'),
         ("not-json", '{"a" "x"}', '{"a": "x"}'),
+        ("not-json", "{'a': 'x'}", '{"a": "x"}'),
+        ("not-json", """{"a": "it's", 'b': 'y'}""", """{"a": "it's", "b": "y"}"""),
+        ("not-json", '{"a": {"b": True, "c": None}}', '{"a": {"b": true, "c": null}}'),
+        ("not-json", '{"a": "x"} // why', '{"a": "x"} '),
+        ("not-json", '/* why */ {"a": "# x"}', ' {"a": "# x"}'),
+        ("not-json", '{"a": "x\n}', '{"a": "x"\n}'),
+        ("not-json", '{"a": "x}', '{"a": "x"}'),
+        (
+            "bad-section",
+            '{"version": 1, "gen": {"key": "x", "url": "u", "dimensions": {"i": [1]}}}',
+            '{"version": 1, "gen": [{"key": "x", "url": "u", "dimensions": {"i": [1]}}]}',
+        ),
+        (
+            "gen-bad-dimension",
+            gen(ITEM + '"dimensions": {"i": 3}'),
+            gen(ITEM + '"dimensions": {"i": {"stop": 3}}'),
+        ),
+        (
+            "gen-bad-dimension",
+            gen(ITEM + '"dimensions": {"i": {"end": 3}}'),
+            gen(ITEM + '"dimensions": {"i": {"stop": 3}}'),
+        ),
+        (
+            "single-braces",
+            '{"version": 1, "templates": {"u": "s3://b"}, "refs": {"a": ["{u}/f"]}}',
+            '{"version": 1, "templates": {"u": "s3://b"}, "refs": {"a": ["{{u}}/f"]}}',
+        ),
         ("bad-version", '{"version": "1"}', '{"version": 1}'),
         ("version-missing", '{"refs": {"a": ["u"]}}', '{"version": 1, "refs": {"a": ["u"]}}'),
         (

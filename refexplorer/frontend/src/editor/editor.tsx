@@ -11,6 +11,7 @@ import type { EditReply, Fix, Help, EditorDiagnostic, Note, Remarks } from "../s
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
 import { DerivationPanel } from "./derivation.tsx";
 import { Below } from "./below.tsx";
+import { Explained } from "./explained.tsx";
 import { Readers } from "./readers.tsx";
 import { EditorSession } from "./session.ts";
 import { ShorterPanel } from "./shorter.tsx";
@@ -26,6 +27,7 @@ export function Editor({ host, root }: ViewProps) {
   const { help, failure, reply, text, remarks } = useStore(session);
   const view = useRef<EditorView | null>(null);
   const [side, turn] = useState<"readers" | "trying" | "shorter" | null>(null);
+  const [code, explain] = useState<string | null>(null);
   if (help === null) {
     return failure === null ? (
       <Blank sentence="Opening the document …" />
@@ -39,12 +41,16 @@ export function Editor({ host, root }: ViewProps) {
   };
   const isTask = session.tasks.state.all.length > 0;
   const mend = (fix: Fix, of: string) => view.current && applyFix(view.current, fix, of);
+  const format = async () => {
+    await session.format();
+    jump({ from: 0, to: 0 });
+  };
   const jump = (place: { from: number; to: number }) => view.current && jumpTo(view.current, place);
   const main = (
     <section class={`view editor${isTask ? " with-task" : ""}`} aria-label={isTask ? "Exercises" : "Template editor"}>
       <header class="bar head">
         <b class="title">{isTask ? "Exercises" : "Template editor"}</b>
-        <span class="chip">V1 → V0</span>
+        <span class="chip">{reply?.form === "V0" ? "V0" : "V1 → V0"}</span>
         <button type="button" class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>Try values</button>
         <button type="button" class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
           As others read it
@@ -58,6 +64,7 @@ export function Editor({ host, root }: ViewProps) {
         {reply?.wrap && <button type="button" class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
         {reply && <Total reply={reply} />}
         <span class="tools">
+          <button type="button" class="button" onClick={format}>Format</button>
           <GoTo session={session} />
           <Export session={session} />
         </span>
@@ -73,6 +80,15 @@ export function Editor({ host, root }: ViewProps) {
           {side === "readers" && <Readers session={session} />}
           {side === "trying" && <Trying session={session} />}
           {side === "shorter" && <ShorterPanel shortening={session.shortening} />}
+          {code !== null && (
+            <Explained
+              key={code}
+              session={session}
+              code={code}
+              close={() => explain(null)}
+              write={isTask ? null : (text) => view.current && replaceText(view.current, text)}
+            />
+          )}
         </div>
       </div>
       {reply && (
@@ -82,6 +98,7 @@ export function Editor({ host, root }: ViewProps) {
           failure={failure}
           jump={(mark) => (mark.from < 0 ? session.lookAt(mark.line ?? 1) : jump(mark))}
           mend={(fix) => remarks && mend(fix, remarks.text)}
+          explain={explain}
         />
       )}
     </section>
@@ -115,8 +132,8 @@ interface CodeProps {
 
 function Code({ session, help, root, view }: CodeProps) {
   const box = useRef<HTMLDivElement>(null);
-  const { text, remarks } = useStore(session);
-  const { derivation } = useStore(session.tracing);
+  const { good, remarks } = useStore(session);
+  const { derivation, version } = useStore(session.tracing);
   useLayoutEffect(() => {
     const { view: editor, begin } = createEditor({
       parent: box.current!,
@@ -136,8 +153,11 @@ function Code({ session, help, root, view }: CodeProps) {
     if (view.current && remarks) showMarks(view.current, remarks.notes, remarks.text);
   }, [remarks]);
   useEffect(() => {
-    if (view.current) showTraces(view.current, derivation, text);
-  }, [derivation, text]);
+    // Places of another text may lie behind the end of this one.
+    if (view.current && (derivation === null || good?.version === version)) {
+      showTraces(view.current, derivation, good?.text ?? "");
+    }
+  }, [derivation, good]);
   useEffect(() => {
     if (view.current && derivation) revealTraces(view.current, derivation);
   }, [derivation?.key, derivation?.number]);
@@ -152,9 +172,13 @@ interface FooterProps {
   failure: string | null;
   jump(mark: EditorDiagnostic): void;
   mend(fix: Fix): void;
+  explain(code: string): void;
 }
 
-function Footer({ reply, remarks, failure, jump, mend }: FooterProps) {
+/** The code of a note that an exercise does not tell yet. */
+const HIDDEN = "hidden";
+
+function Footer({ reply, remarks, failure, jump, mend, explain }: FooterProps) {
   const { good, sentence, notes, note_count: total } = remarks ?? NOTHING_SAID;
   const marks = new Map<Note, EditorDiagnostic>(notes.map((mark) => [mark, mark]));
   // The first note says what the sentence says, but for the number of keys, which the header says.
@@ -169,11 +193,16 @@ function Footer({ reply, remarks, failure, jump, mend }: FooterProps) {
         <Notes
           notes={notes}
           follow={(note) => () => jump(marks.get(note)!)}
-          actions={(note) =>
-            marks.get(note)!.fixes.map((fix) => (
-              <button type="button" key={fix.label} class="button fix" onClick={() => mend(fix)}>{fix.label}</button>
-            ))
-          }
+          actions={(note) => (
+            <span class="note-actions">
+              {marks.get(note)!.fixes.map((fix) => (
+                <button type="button" key={fix.label} class="button fix" onClick={() => mend(fix)}>{fix.label}</button>
+              ))}
+              {note.code !== HIDDEN && (
+                <button type="button" class="button fix" onClick={() => explain(note.code)}>About {note.code}</button>
+              )}
+            </span>
+          )}
         />
       )}
       {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}

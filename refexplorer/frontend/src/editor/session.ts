@@ -4,8 +4,9 @@ import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
 import { Wire } from "../shared/wire.ts";
-import type { Count, EditorRow, EditorWire, EditReply, Help, ReaderVerdict, Remarks, V0Text } from "../shared/wire.ts";
+import type { CodePage, Count, EditorRow, EditorWire, EditReply, Help, ReaderVerdict, Remarks, V0Text } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
+import { draftOf, forgetDraft, keepDraft } from "./drafts.ts";
 import { Shortening } from "./shortening.ts";
 import { Tasks } from "../exercises/tasks.ts";
 import { Tracing } from "./tracing.ts";
@@ -17,6 +18,8 @@ export interface EditorState {
   reply: EditReply | null;
   /** The text that `reply` is about. */
   text: string;
+  /** The last text that made keys, and its version. */
+  good: { version: number; text: string } | null;
   /** What there is to say, and the text that this is about. */
   remarks: (Remarks & { text: string }) | null;
   /** Whose V0 the table shows; empty for the specification's. */
@@ -48,6 +51,8 @@ export class EditorSession extends Store<EditorState> {
   private telling: ReturnType<typeof setTimeout> | undefined;
   private remarking: ReturnType<typeof setTimeout> | undefined;
   private busy = false;
+  /** What Python gave to begin with. */
+  private begun: (EditReply & { document: string }) | null = null;
   private readonly tried = new Newest<Record<string, string>>((templates) => this.ask(templates));
   private readonly remarked = new Newest<string>((text) => this.remark(text));
   private readonly placed = new Newest<[number, Record<string, number>]>((place) => this.find(place));
@@ -58,7 +63,7 @@ export class EditorSession extends Store<EditorState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super({ help: null, failure: null, reply: null, text: "", remarks: null, reader: "" });
+    super({ help: null, failure: null, reply: null, text: "", good: null, remarks: null, reader: "" });
     this.host = host;
     this.wire = new Wire(host);
     this.rows = new RowWindow(
@@ -67,7 +72,8 @@ export class EditorSession extends Store<EditorState> {
     );
     this.tracing = new Tracing(this.wire, this.rows);
     this.shortening = new Shortening(this.wire, host);
-    this.tasks = new Tasks(this.wire, host.place, (reply) => this.opened(reply));
+    const remark = () => void this.remarked.ask(this.text);
+    this.tasks = new Tasks(this.wire, host.place, (reply, anew) => this.opened(reply, anew), remark);
     this.offs = [
       host.onChange("document", (text) => this.follow(String(text))),
       this.wire.on("document", ({ document }) => this.follow(document)),
@@ -95,10 +101,9 @@ export class EditorSession extends Store<EditorState> {
     this.set({ failure: null });
     try {
       const hello = await this.wire.request("hello");
-      this.text = this.told = this.asked = hello.document;
-      this.begin(hello.document, hello.window?.first ?? null);
+      this.told = hello.document;
       this.tasks.list(hello.exercises ?? []);
-      this.take(hello, this.text);
+      this.start(hello);
       this.set({ help: hello.help });
     } catch (error) {
       this.set({ failure: (error as Error).message });
@@ -117,12 +122,22 @@ export class EditorSession extends Store<EditorState> {
   }
 
   /** Another task is open, with the text to begin with. */
-  private opened(reply: EditReply & { document: string }): void {
-    this.text = this.asked = reply.document;
+  private opened(reply: EditReply & { document: string }, anew = false): void {
+    if (anew) forgetDraft(reply);
     if (reply.window === null) this.tell(reply.document);
-    this.begin(reply.document, reply.window?.first ?? null);
     this.tracing.close();
+    this.start(reply);
+  }
+
+  /** Shows a text that Python gave, or what was written in its place before the page was loaded anew. */
+  private start(reply: EditReply & { document: string }): void {
+    const draft = this.host.place === "page" && reply.window === null ? draftOf(reply) : null;
+    this.begun = reply;
+    this.asked = reply.document;
+    this.text = draft ?? reply.document;
+    this.begin(this.text, reply.window?.first ?? null);
     this.take(reply, reply.document);
+    if (draft !== null) void this.ask();
   }
 
   /** Shows the part of a large document around a line. */
@@ -171,6 +186,21 @@ export class EditorSession extends Store<EditorState> {
     }
   }
 
+  /** Writes the text so that a person can read it. */
+  async format(): Promise<void> {
+    try {
+      await this.wire.request("format");
+      this.set({ failure: null });
+    } catch (error) {
+      this.set({ failure: (error as Error).message });
+    }
+  }
+
+  /** What there is to know about a diagnostic code. */
+  async explainCode(code: string): Promise<CodePage> {
+    return (await this.wire.request("code", { code })).page;
+  }
+
   /** What other readers make of the last good text. */
   async readers(): Promise<ReaderVerdict[]> {
     return (await this.wire.request("readers")).readers;
@@ -184,6 +214,7 @@ export class EditorSession extends Store<EditorState> {
   /** The person typed. One question is in flight; what was typed meanwhile is asked next. */
   edited(text: string): void {
     this.text = text;
+    if (this.begun !== null && this.host.place === "page") keepDraft(this.begun, text);
     if (!this.busy) void this.ask();
   }
 
@@ -231,7 +262,7 @@ export class EditorSession extends Store<EditorState> {
   }
 
   private take(reply: EditReply, text: string): void {
-    this.set({ reply, text });
+    this.set({ reply, text, good: reply.good ? { version: reply.version, text } : this.state.good });
     this.tasks.take(reply);
     this.show(reply.version, reply.shown);
     clearTimeout(this.remarking);

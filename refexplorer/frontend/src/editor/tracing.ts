@@ -9,6 +9,8 @@ export interface TracingState {
   /** The chosen row; −1 for none. */
   active: number;
   derivation: Derivation | null;
+  /** Of the text that the places in the derivation are counted in. */
+  version: number;
   /** Why the chosen row is not explained. */
   trouble: string | null;
   uses: Uses | null;
@@ -16,7 +18,7 @@ export interface TracingState {
   target: { index: number } | null;
 }
 
-const NOTHING: TracingState = { active: -1, derivation: null, trouble: null, uses: null, target: null };
+const NOTHING: TracingState = { active: -1, derivation: null, version: -1, trouble: null, uses: null, target: null };
 
 /** Milliseconds without a change. */
 const PAUSE = 300;
@@ -67,10 +69,10 @@ export class Tracing extends Store<TracingState> {
     try {
       const key = typeof row === "string" ? row : await this.keyAt(row);
       if (key === undefined) return;
-      const { derivation } = await this.wire.request("explain", { key });
+      const { derivation, version } = await this.wire.request("explain", { key });
       const isCurrent = typeof row === "string" || row === this.state.active;
       if (this.state.active < 0 || !isCurrent) return;
-      this.set({ derivation, trouble: null, active: Number(derivation.row) });
+      this.set({ derivation, version, trouble: null, active: Number(derivation.row) });
     } catch (error) {
       this.set({ derivation: null, trouble: (error as Error).message });
     }

@@ -1,9 +1,12 @@
-/** The exercise that is open: what to do, how far it is done, and help on request. */
+/** The exercise that is open: what to do, how far it is done, help on request, and what it taught. */
 
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { ListedExercise } from "../shared/wire.ts";
+import type { Lesson, ListedExercise } from "../shared/wire.ts";
 import type { Tasks } from "./tasks.ts";
+
+/** Python says so, too, in the session in which the solution was shown. */
+const NOT_COUNTED = "Right. It does not count: the solution was shown.";
 
 interface Props {
   tasks: Tasks;
@@ -12,7 +15,7 @@ interface Props {
 }
 
 export function TaskPanel({ tasks, write }: Props) {
-  const { all, task, result, solved, solution, trouble } = useStore(tasks);
+  const { all, task, result, solved, shown, solution, trouble } = useStore(tasks);
   if (task === null || result === null) return null;
   const place = all.findIndex((one) => one.name === task.name);
   const next = all[place + 1];
@@ -21,23 +24,23 @@ export function TaskPanel({ tasks, write }: Props) {
       <div class="task-head">
         <Choice all={all} solved={solved} chosen={task.name} choose={(name) => tasks.choose(name)} />
         <span class="quiet">{task.topic}, level {task.level} of 3</span>
-        <span class="quiet">{solved.length} of {all.length} solved</span>
+        <span class="quiet"><Progress all={all} solved={solved} shown={shown} /></span>
         <span class="space" />
         <button type="button" class="button" onClick={() => tasks.restart()}>Start again</button>
-        {task.hints.length < task.hint_count && (
-          <button type="button" class="button" onClick={() => tasks.hint()}>
-            {task.hints.length === 0 ? "Hint" : "Another hint"}
-          </button>
+        {task.ask !== null && !result.passed && (
+          <button type="button" class="button" onClick={() => tasks.hint()}>{task.ask}</button>
         )}
         {solution === null && <button type="button" class="button" onClick={() => tasks.solve()}>Show a solution</button>}
         {next && <button type="button" class="button" onClick={() => tasks.choose(next.name)}>Next</button>}
       </div>
       <p class="task-text"><Sentence text={task.task} /></p>
+      {task.given !== null && <pre class="given" role="group" aria-label="What is given">{task.given}</pre>}
       <p class={result.passed ? "passed" : "quiet"} role="status">
-        <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>
-        <Sentence text={trouble ?? result.sentence} />
+        {result.passed !== null && <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>}
+        <Sentence text={trouble ?? (result.passed && shown.includes(task.name) ? NOT_COUNTED : result.sentence)} />
       </p>
-      {task.hints.length > 0 && (
+      {result.lesson !== null && <Taught lesson={result.lesson} choose={(name) => tasks.choose(name)} />}
+      {task.hints.length > 0 && !result.passed && (
         <ul class="hints" aria-label="Hints">
           {task.hints.map((hint) => <li key={hint}><Sentence text={hint} /></li>)}
         </ul>
@@ -49,6 +52,48 @@ export function TaskPanel({ tasks, write }: Props) {
         </div>
       )}
     </section>
+  );
+}
+
+interface ProgressProps {
+  all: ListedExercise[];
+  solved: string[];
+  shown: string[];
+}
+
+function Progress({ all, solved, shown }: ProgressProps) {
+  const listed = new Set(all.map((one) => one.name));
+  const [own, seen] = [solved, shown].map((names) => names.filter((name) => listed.has(name)).length) as [number, number];
+  const rest = seen === 0 ? "" : `, ${seen} with the solution shown, which ${seen === 1 ? "does" : "do"} not count`;
+  return <>{own === all.length ? "All" : own} of {all.length} solved{rest}</>;
+}
+
+/** What there is to know once it is solved. */
+function Taught({ lesson, choose }: { lesson: Lesson; choose(name: string): void }) {
+  return (
+    <div class="taught">
+      <p><Sentence text={lesson.why} /></p>
+      {lesson.others.map(({ text, note }) => (
+        <details key={text}>
+          <summary>Also right: <Sentence text={note} /></summary>
+          <pre>{text}</pre>
+        </details>
+      ))}
+      {lesson.rules.length > 0 && (
+        <ul class="hints" aria-label="Rules of the specification">
+          {lesson.rules.map(({ section, sentence, link }) => (
+            <li key={sentence}>
+              <Sentence text={sentence} /> <a href={link} target="_blank" rel="noreferrer">Specification, {section}</a>
+            </li>
+          ))}
+        </ul>
+      )}
+      {lesson.next ? (
+        <p>Next: <button type="button" class="button" onClick={() => choose(lesson.next!.name)}>{lesson.next.title}</button></p>
+      ) : (
+        <p>That was the last one.</p>
+      )}
+    </div>
   );
 }
 

@@ -5,6 +5,7 @@ import type { EditorWire, EditReply, ListedExercise, Result, Task } from "../sha
 
 /** Where the page keeps what was solved; a notebook has a trait for it. */
 const STORED = "refexplorer-exercises";
+const STORED_SHOWN = "refexplorer-exercises-shown";
 
 export interface TasksState {
   /** Empty where the editor is no exercise. */
@@ -12,6 +13,8 @@ export interface TasksState {
   task: Task | null;
   result: Result | null;
   solved: string[];
+  /** Those whose solution was shown before they were solved; they do not count. */
+  shown: string[];
   /** The solution of the open one, once it was asked for. */
   solution: string | null;
   trouble: string | null;
@@ -22,25 +25,41 @@ type Opened = EditReply & { document: string };
 export class Tasks extends Store<TasksState> {
   private readonly wire: EditorWire;
   private readonly isKept: boolean;
-  private readonly opened: (reply: Opened) => void;
+  /** Takes the text of a task, with what was written for it, or to begin it anew. */
+  private readonly opened: (reply: Opened, anew?: boolean) => void;
+  /** Asks again what there is to say of the text: a hint may let more be said. */
+  private readonly remark: () => void;
 
-  constructor(wire: EditorWire, place: "notebook" | "page", opened: (reply: Opened) => void) {
-    super({ all: [], task: null, result: null, solved: [], solution: null, trouble: null });
+  constructor(wire: EditorWire, place: "notebook" | "page", opened: Tasks["opened"], remark: () => void) {
+    super({ all: [], task: null, result: null, solved: [], shown: [], solution: null, trouble: null });
     this.wire = wire;
     this.isKept = place === "page";
     this.opened = opened;
+    this.remark = remark;
   }
 
   list(all: ListedExercise[]): void {
-    this.set({ all, solved: this.isKept ? stored() : [] });
+    const kept = this.isKept ? { solved: stored(STORED), shown: stored(STORED_SHOWN) } : { solved: [], shown: [] };
+    this.set({ all, ...kept });
   }
 
-  take({ task, result, solved }: EditReply): void {
-    if (!task || !result || !solved) return;
-    const known = this.isKept ? [...new Set([...this.state.solved, ...solved])] : solved;
-    if (this.isKept && known.length > this.state.solved.length) keep(known);
+  take({ task, result, solved, shown_solutions: shown }: EditReply): void {
+    if (!task || !result || !solved || !shown) return;
     const isOther = task.name !== this.state.task?.name;
-    this.set({ task, result, solved: known, solution: isOther ? null : this.state.solution, trouble: null });
+    const before = this.state;
+    // Which of the two came first stays so, also where Python, of another session, knows of one alone.
+    const seen = this.known(STORED_SHOWN, before.shown, shown.filter((name) => !before.solved.includes(name)));
+    const known = this.known(STORED, before.solved, solved.filter((name) => !seen.includes(name)));
+    const solution = isOther ? null : before.solution;
+    this.set({ task, result, solved: known, shown: seen, solution, trouble: null });
+  }
+
+  /** What Python knows, and with it what this browser knew before. */
+  private known(name: string, before: string[], now: readonly string[]): string[] {
+    if (!this.isKept) return [...now];
+    const all = [...new Set([...before, ...now])];
+    if (all.length > before.length) keep(name, all);
+    return all;
   }
 
   /** Opens another exercise. */
@@ -50,11 +69,14 @@ export class Tasks extends Store<TasksState> {
 
   /** Puts the text to begin with in place again. */
   restart(): Promise<void> {
-    return this.ask(async () => this.opened(await this.wire.request("restart")));
+    return this.ask(async () => this.opened(await this.wire.request("restart"), true));
   }
 
   hint(): Promise<void> {
-    return this.ask(async () => this.set(await this.wire.request("hint")));
+    return this.ask(async () => {
+      this.set(await this.wire.request("hint"));
+      this.remark();
+    });
   }
 
   solve(): Promise<void> {
@@ -71,18 +93,18 @@ export class Tasks extends Store<TasksState> {
   }
 }
 
-function stored(): string[] {
+function stored(name: string): string[] {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(STORED) ?? "[]");
-    return Array.isArray(found) ? found.filter((name) => typeof name === "string") : [];
+    const found: unknown = JSON.parse(localStorage.getItem(name) ?? "[]");
+    return Array.isArray(found) ? found.filter((each) => typeof each === "string") : [];
   } catch {
     return [];
   }
 }
 
-function keep(solved: string[]): void {
+function keep(name: string, names: string[]): void {
   try {
-    localStorage.setItem(STORED, JSON.stringify(solved));
+    localStorage.setItem(name, JSON.stringify(names));
   } catch {
     // A browser that keeps nothing: the progress lasts as long as the page.
   }

@@ -3,13 +3,14 @@
 import {
   autocompletion,
   snippetCompletion,
+  startCompletion,
   type Completion,
   type CompletionContext,
   type CompletionResult,
 } from "@codemirror/autocomplete";
 import { syntaxTree } from "@codemirror/language";
 import type { EditorState, Extension } from "@codemirror/state";
-import { hoverTooltip } from "@codemirror/view";
+import { EditorView, hoverTooltip, type ViewUpdate } from "@codemirror/view";
 
 import { nameOf, pathAt, type SyntaxNode } from "./pointer.ts";
 import { tip } from "./tip.ts";
@@ -31,11 +32,22 @@ const VALUES: Record<string, string> = {
 export function assistance(help: Help): Extension {
   return [
     autocompletion({ override: [(context) => complete(context, help)], icons: false }),
+    EditorView.updateListener.of(offerAtOnce),
     hoverTooltip((view, place) => {
       const found = explained(view.state, place, help);
       return found && { ...found, above: true, create: () => ({ dom: tip(found.said) }) };
     }),
   ];
+}
+
+/** Where a name or an expression has just been begun the list opens by itself, before its first letter. */
+function offerAtOnce({ view, state, transactions }: ViewUpdate): void {
+  if (!transactions.some((one) => one.isUserEvent("input.type"))) return;
+  const pos = state.selection.main.head;
+  const isName = state.sliceDoc(pos - 1, pos) === '"' && syntaxTree(state).resolveInner(pos, -1).name === "PropertyName";
+  const isExpression = state.sliceDoc(pos - 2, pos) === "{{";
+  // An update may not dispatch another one.
+  if (isName || isExpression) setTimeout(() => view.dom.isConnected && startCompletion(view));
 }
 
 function complete(context: CompletionContext, help: Help): CompletionResult | null {
@@ -78,7 +90,9 @@ function completeName(
       const option: Completion = { label: `"${each}"`, info: () => tip(helpFor(help, [...path, each]) ?? "") };
       return hasValue ? option : snippetCompletion(`${between[0]}"${each}": ${VALUES[each] ?? '"${}"'}${between[1]}`, option);
     });
-  return { from: name?.from ?? pos, to: name?.to ?? pos, options, filter: name !== null };
+  // Two quotation marks without a letter between them are no pattern that a name would match.
+  const isBegun = name !== null && name.to - name.from > 2;
+  return { from: name?.from ?? pos, to: name?.to ?? pos, options, filter: isBegun };
 }
 
 /** The commas that a new property needs before and behind it. */

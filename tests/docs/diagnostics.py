@@ -1,0 +1,29 @@
+"""The page of the diagnostics, made of what `explain_code` says of each."""
+
+from __future__ import annotations
+
+import refexplorer as rx
+from refexplorer.spec.core.catalogue import SECTIONS
+
+
+def diagnostics_page() -> str:
+    """Return the page: a section for each code."""
+    lines = ["# Diagnostics", "", "Written by `python -m tests.docs.reference`.", ""]
+    lines += ["`refexplorer explain-code CODE` and `rx.explain_code` say the same of one code.", ""]
+    for title, codes in SECTIONS.items():
+        lines += [f"## {title}", ""]
+        for code in codes:
+            lines += section(rx.explain_code(code))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def section(found: rx.CodeExplanation) -> list[str]:
+    """Return what there is to know about a code."""
+    readers = found.readers if len(found.readers) == 1 else ("", *map("- {}".format, found.readers))
+    lines = [f"### `{found.code}`", "", f"{found.severity.capitalize()}. {found.meaning}", ""]
+    lines += ["**What readers do.** " + "\n".join(readers).strip(" "), ""]
+    lines += [f"**How it comes about.** {found.cause}", "", f"**What to do.** {found.mend}", ""]
+    if found.rule is not None:
+        rule = found.rule
+        lines += [f"**The rule.** {rule.sentence} ([{rule.section}]({rule.link}))", ""]
+    return [*lines, "```", found.example, "```", ""]

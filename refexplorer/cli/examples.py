@@ -40,6 +40,7 @@ EXAMPLES = {
     "verify": {
         "refexplorer verify combined.json": "places, packing, units, coordinates of all files",
         "refexplorer verify combined.json --values sample": "and values of ten chunks each",
+        "refexplorer verify combined.json --html report.html": "for whom the files belong to",
     },
     "dialects": {
         "refexplorer dialects combined.json": "what each reader makes of it, and why",

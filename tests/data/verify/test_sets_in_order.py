@@ -116,6 +116,7 @@ def test_texts_and_scalars_of_kerchunk(tmp_path: Path) -> None:
         file["crs"] = np.int32(4326)
         file["flag"] = np.array([True, False])
         file.create_dataset("empty", (4, 4), "f4", chunks=(2, 2))
+        file["complex"] = np.array([1 + 2j, 3j])  # JSON has its fill value as two numbers
     found = verified(translated(path), tmp_path)
     assert found.findings == ()
     assert found.not_compared == 0

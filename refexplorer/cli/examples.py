@@ -32,6 +32,7 @@ EXAMPLES = {
         "refexplorer check combined.json": "exit status 1 if there are errors",
         "refexplorer check combined.json --json": "with JSON pointers, lines and columns",
         "refexplorer check combined.json --targets": "check the files that it refers to",
+        "refexplorer check combined.json --html report.html": "as a page",
     },
     "audit": {
         "refexplorer audit combined.json": "sizes, ranges, ten chunks of each array",

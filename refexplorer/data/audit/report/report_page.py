@@ -24,6 +24,7 @@ _PAGE = """<!doctype html>
 }}
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem;
   padding: 0 1rem; }}
+.refexplorer {{ overflow-x: auto; }}
 p {{ margin: 1.5rem 0 .3rem; overflow-wrap: anywhere; }}
 .good {{ color: var(--good); }}
 .bad {{ color: var(--bad); }}
@@ -31,11 +32,15 @@ ul {{ margin: .3rem 0; padding-left: 1.2rem; }}
 li {{ overflow-wrap: anywhere; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ border-bottom: 1px solid var(--line); padding: .25rem 1rem .25rem 0; text-align: left;
-  vertical-align: top; overflow-wrap: anywhere; }}
-th {{ color: var(--quiet); overflow-wrap: normal; }}
-td:first-child {{ min-width: 8rem; }}
-td:last-child {{ width: 50%; }}
-code {{ font: .87em ui-monospace, monospace; }}
+  vertical-align: top; }}
+th {{ color: var(--quiet); }}
+td:last-child {{ overflow-wrap: anywhere; width: 50%; }}
+td:has(> code:only-child) {{ min-width: 7.5rem; }}
+@media (max-width: 45rem) {{
+  th, td {{ padding-right: .5rem; }}
+  td:last-child {{ width: auto; }}
+}}
+code {{ font: .87em ui-monospace, monospace; overflow-wrap: anywhere; }}
 :is(th, td):has(.number) {{ font-variant-numeric: tabular-nums; text-align: right;
   white-space: nowrap; }}
 summary {{ color: var(--quiet); cursor: pointer; }}

@@ -41,6 +41,20 @@ def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
     expect(panel.locator("canvas, svg").first).to_be_visible()
 
 
+def test_a_value_of_the_picture_tells_why_it_is_so(explorer: Locator) -> None:
+    row(explorer, "sst").click()
+    explorer.get_by_role("tab", name="Data").click()
+    panel = explorer.get_by_role("tabpanel", name="Data")
+    panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
+    picture = panel.get_by_role("application", name="sea surface temperature")
+    picture.focus()
+    picture.press("ArrowRight")
+    picture.press("Enter")
+    panel.get_by_role("button", name="Why this value?").click()
+    expect(panel.locator(".why").get_by_role("status")).to_contain_text("which xarray masks")
+    expect(panel.locator(".why dt")).to_contain_text(["chunk", "reference", "raw value"])
+
+
 def test_read_a_small_array_and_draw_a_line(explorer: Locator) -> None:
     row(explorer, "lat").click()
     explorer.get_by_role("tab", name="Data").click()

@@ -1,9 +1,10 @@
-"""The reader of a preview: the cost of a part of an array, and its values."""
+"""The reader of a preview: the cost of a part of an array, its values, the reason for one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from refexplorer.data.read.why import why
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.preview.libraries import load_array_libraries
 from refexplorer.views.preview.preview import plan, preview
@@ -13,7 +14,15 @@ from refexplorer.views.preview.values import Decoding
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.code import code_of_slices
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import Planned, PlanSlice, ReadChunk, WasRead
+from refexplorer.views.wire.explorer_messages import (
+    ExplainValue,
+    Planned,
+    PlanSlice,
+    ReadChunk,
+    ValueExplained,
+    WasRead,
+    WhyStepModel,
+)
 from refexplorer.views.wire.jobs import JobAnswer, Report
 from refexplorer.views.wire.models import ReadingModel
 
@@ -34,12 +43,16 @@ class PreviewReader:
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
-        self._policy = context.targets.policy
+        self._targets = context.targets
         self._jobs = context.jobs
         self._did = context.did
         self.chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self.last: tuple[ReadingModel, bytes | None] | None = None
-        self.operations: Operations = {PlanSlice: self._plan, ReadChunk: self._read}
+        self.operations: Operations = {
+            PlanSlice: self._plan,
+            ReadChunk: self._read,
+            ExplainValue: self._explain,
+        }
 
     def _plan(self, request: PlanSlice) -> Planned:
         array = self._array(request.array)
@@ -52,7 +65,7 @@ class PreviewReader:
     def _read(self, request: ReadChunk) -> None:
         array = self._array(request.array)
         named = slices(array, _places(array, request))
-        self._did(code_of_slices(self._refs, array.path, named, self._policy.granted))
+        self._did(code_of_slices(self._refs, array.path, named, self._targets.policy.granted))
         self._jobs.start(request, lambda report: self._reading(request, report))
 
     def _reading(self, request: ReadChunk, report: Report) -> JobAnswer:
@@ -62,6 +75,16 @@ class PreviewReader:
         reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report)
         self.last = reading, buffer
         return WasRead(reading), [] if buffer is None else [buffer]
+
+    def _explain(self, request: ExplainValue) -> None:
+        self._jobs.start(request, lambda report: self._explaining(request))
+
+    def _explaining(self, request: ExplainValue) -> JobAnswer:
+        load_array_libraries()
+        array = self._array(request.array)
+        found = why(self._refs, array.path, request.index, self._targets)
+        steps = tuple(WhyStepModel(step.name, step.text) for step in found.steps)
+        return ValueExplained(found.sentence, steps), []
 
     def _array(self, path: str) -> ArrayMeta:
         try:

@@ -333,6 +333,44 @@ class ReadChunk(Request, frozen=True, tag="chunk.read"):
     times: bool = True
 
 
+class WhyStepModel(Struct, frozen=True):
+    """One step from a chunk to a value.
+
+    Attributes
+    ----------
+    name
+        As of `refexplorer.data.read.why.WhyStep`.
+    text
+        One sentence.
+    """
+
+    name: str
+    text: str
+
+
+class ValueExplained(Struct, frozen=True):
+    """The reason for a value, in a sentence, and the steps that lead to it."""
+
+    sentence: str
+    steps: tuple[WhyStepModel, ...]
+
+
+class ExplainValue(Request, frozen=True, tag="value.why"):
+    """Tell why a value of an array is what it is; its chunk is read.
+
+    Attributes
+    ----------
+    index
+        The place of the value, one number for each dimension.
+    """
+
+    reply = ValueExplained
+    is_later = True
+
+    array: str
+    index: tuple[int, ...]
+
+
 class GridMap(Struct, frozen=True):
     """The map of chunks; null if the set has no arrays."""
 

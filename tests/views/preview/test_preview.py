@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers.explorer import Host, show
+from tests.helpers.explorer import Host, later, show
 from tests.helpers.servers import RangeServer, range_server
 from tests.helpers.sets import DEMO, ZARRAY, raw_set
 
@@ -45,14 +45,31 @@ def test_scale_and_missing_values_can_be_left_aside() -> None:
     assert raw["minimum"] == -32768
 
 
-def test_missing_values_are_those_of_xarray_where_attributes_disagree() -> None:
+def masked_by_zero() -> Host:
     metadata = {
         "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|i1", "compressor": None,
         "filters": None, "order": "C", "fill_value": 0,
     }  # fmt: skip
     names = {"_ARRAY_DIMENSIONS": ["t"], "_FillValue": 7}
-    host = Host({".zgroup": {"zarr_format": 2}, "x/.zarray": metadata, "x/.zattrs": names,
+    return Host({".zgroup": {"zarr_format": 2}, "x/.zarray": metadata, "x/.zattrs": names,
                  "x/0": "\0\1\7\2"})  # fmt: skip
+
+
+def test_the_reason_for_a_value_is_that_of_the_set() -> None:
+    host = masked_by_zero()
+    for index in ([0], [2]):
+        found = host.controller.references.why("x", index)
+        answer, _ = later(host, "value.why", array="x", index=index)
+        assert answer["sentence"] == found.sentence
+        assert [(step["name"], step["text"]) for step in answer["steps"]] == [
+            (step.name, step.text) for step in found.steps
+        ]
+    answer, _ = later(host, "value.why", array="x", index=[4])
+    assert "x has no place [4]" in answer["error"]
+
+
+def test_missing_values_are_those_of_xarray_where_attributes_disagree() -> None:
+    host = masked_by_zero()
     _, values = read(host, "x", ":")
     expected = host.controller.references.to_xarray()["x"].values
     np.testing.assert_array_equal(values, expected)

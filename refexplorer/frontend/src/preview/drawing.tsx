@@ -9,6 +9,7 @@ import { heatmap, legend, line, type Figure, type Look, type Marked, type Scheme
 import type { ExplorerSession } from "../explorer/session.ts";
 import { chunkOf, indexOf, placeOf, placesOf, type Axis } from "./slices.ts";
 import { useWidth } from "../shared/width.ts";
+import { WhyValue } from "./why.tsx";
 
 /** Height of the picture for its width, px. */
 const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));
@@ -30,6 +31,7 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
   const figure = useRef<Figure | null>(null);
   const width = useWidth(box);
   const [cursor, setCursor] = useState<number[] | null>(null);
+  const [picked, setPicked] = useState<number[] | null>(null);
   const [first, second] = axes;
   const chosen = item?.chunk?.array === reading.array ? item.chunk.index.map(Number) : null;
   const marked = second ? marksOf(reading, [first!, second], steps, chosen) : [];
@@ -52,6 +54,7 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
   );
   const pick = (at: number[] | null) => {
     if (at === null) return;
+    setPicked(indexOf(reading, places(at)));
     const { key } = chunkOf(reading, indexOf(reading, places(at)));
     if (!reading.lost.some((lost) => lost.key === key && lost.state === "fill")) session.run(session.pick(key));
   };
@@ -81,6 +84,7 @@ export function Drawing({ session, reading, axes, steps, values, domain, scheme 
           ? said(reading, axes, cursor, places(cursor), values)
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
+      {picked && <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />}
     </div>
   );
 }

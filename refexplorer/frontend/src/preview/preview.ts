@@ -3,7 +3,7 @@
 import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { Plan, JobProgress, ReadingModel, ExplorerWire } from "../shared/wire.ts";
+import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueExplained } from "../shared/wire.ts";
 
 /** What is being read or was read. */
 export interface Job {
@@ -96,6 +96,11 @@ export class Preview extends Store<PreviewState> {
     } catch (error) {
       this.set({ job: { ...job, reading: null, error: (error as Error).message } });
     }
+  }
+
+  /** Asks why a value is what it is; its chunk is read, or is here already. */
+  async why(array: string, index: number[]): Promise<ValueExplained> {
+    return (await this.wire.job("value.why", { array, index }, true).reply).message;
   }
 
   cancel(): void {

@@ -9,9 +9,10 @@ import { Drawing } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import { SCHEMES, type Scheme } from "./plot.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { layout, placeOf, range, slice, type Axis, type Layout } from "./slices.ts";
+import { indexOf, layout, placeOf, range, slice, type Axis, type Layout } from "./slices.ts";
 import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
+import { WhyValue } from "./why.tsx";
 
 const MODES = { heatmap: "Heatmap", line: "Line", table: "Table", statistics: "Statistics" } as const;
 type Mode = keyof typeof MODES;
@@ -56,7 +57,10 @@ export function Values({ session, reading, values }: Props) {
         <Stepper key={axis.dimension} axis={axis} at={steps[axis.dimension]!} move={(to) => move(axis, to)} />
       ))}
       {single ? (
-        <p class="single">{only(values, reading)}</p>
+        <>
+          <p class="single">{only(values, reading)}</p>
+          <WhyValue session={session} array={reading.array} index={indexOf(reading, reading.shape.map(() => 0))} />
+        </>
       ) : drawable === "table" ? (
         <NumberTable reading={reading} axes={plan.drawn} values={part} />
       ) : drawable === "statistics" ? (

@@ -554,7 +554,7 @@ class ReferenceSet(Mapping[str, Reference]):
         -------
         Verification
             ``good``, ``findings``, ``summary`` (which `print` shows), ``files()``, ``to_json``,
-            ``to_parquet``.
+            ``to_parquet``, ``to_html``.
 
         Raises
         ------

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -25,6 +25,9 @@ from refexplorer.refset.tree.nodes import Node
 from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, grouped
 from refexplorer.spec.document.expansion import check_expandable
+
+if TYPE_CHECKING:
+    from refexplorer.data.check.check_results import TargetChecks
 
 usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
 """The base of all errors of a wrong call; typer has no public name for it."""
@@ -183,6 +186,9 @@ def check(
     every: Annotated[
         bool, typer.Option("--all", help="List each finding, where many are alike.")
     ] = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", help="Write the report to an HTML page.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """List what is wrong or odd, with the place and what to do.
@@ -196,7 +202,10 @@ def check(
     if targets:
         from refexplorer.cli.target_check import check_targets
 
-        return 0 if check_targets(refs, allow or [], resume, as_json).good else HAS_ERRORS
+        checks = check_targets(refs, allow or [], resume, as_json)
+        _write_check_page(page, refs, checks)
+        return 0 if checks.good else HAS_ERRORS
+    _write_check_page(page, refs, None)
     counts = _severities(refs)
     if as_json:
         fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
@@ -214,6 +223,13 @@ def check(
         f"were not checked (use --targets) and no data was read.{explained}"
     )
     return HAS_ERRORS if counts["error"] else 0
+
+
+def _write_check_page(path: Path | None, refs: ReferenceSet, checks: TargetChecks | None) -> None:
+    if path is not None:
+        from refexplorer.cli.check_page import write_check_page
+
+        write_check_page(path, refs, checks)
 
 
 def _diagnostic_lines(diagnostics: tuple[Diagnostic, ...], every: bool) -> Iterator[str]:

@@ -35,6 +35,7 @@ EXAMPLES = {
         "refexplorer check combined.json": "exit status 1 if there are errors",
         "refexplorer check combined.json --json": "with JSON pointers, lines and columns",
         "refexplorer check combined.json --targets": "check the files that it refers to",
+        "refexplorer check combined.json --html report.html": "as a page",
     },
     "audit": {
         "refexplorer audit combined.json": "sizes, ranges, ten chunks of each array",
@@ -43,6 +44,7 @@ EXAMPLES = {
     "verify": {
         "refexplorer verify combined.json": "places, packing, units, coordinates of all files",
         "refexplorer verify combined.json --values sample": "and values of ten chunks each",
+        "refexplorer verify combined.json --html report.html": "for whom the files belong to",
     },
     "dialects": {
         "refexplorer dialects combined.json": "what each reader makes of it, and why",

@@ -48,6 +48,9 @@ def verify(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume after the last finished part of the results.")
     ] = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", help="Write the report to an HTML page.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Compare the set with what its files say of themselves. Exit status 1 if it differs.
@@ -82,6 +85,8 @@ def verify(
         if results is not None:
             output.say(f"Stopped. Finished parts are kept in {results}; continue with --resume.")
         raise
+    if page is not None:
+        found.to_html(page)
     if as_json:
         output.write_object(found.to_dict().items())
     else:

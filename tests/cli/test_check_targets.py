@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -67,3 +68,30 @@ def test_options_of_targets_alone_are_a_wrong_call(demo: Path) -> None:
     ran = run("check", demo / "sst.v0.json", "--allow", "s3://bucket")
     assert (ran.status, ran.out) == (2, "")
     assert "require --targets" in ran.err
+
+
+def test_the_page_of_a_check(tmp_path: Path, demo: Path) -> None:
+    page = tmp_path / "report.html"
+    before = run("check", demo / "broken.json")
+    ran = run("check", demo / "broken.json", "--html", page)
+    assert (ran.status, ran.out, ran.err) == (before.status, before.out, before.err)
+    text = page.read_text()
+    codes = {line.split(" ")[1] for line in before.out.splitlines() if line.startswith("error ")}
+    assert codes
+    assert [code for code in codes if f"<code>{code}</code>" not in text] == []
+    assert "the targets were not checked" in text
+    assert not re.search(r"<script|https?://|<link|<img", text)
+    assert run("check", demo / "sst.v0.json", "--targets", "--html", page).status == 0
+    text = page.read_text()
+    assert "error" not in text
+    assert "<code>sst_2025-07.nc</code>" in text
+    assert "not checked" not in text
+
+
+def test_a_page_of_a_strange_set(tmp_path: Path) -> None:
+    source, page = tmp_path / "<b>.json", tmp_path / "report.html"
+    source.write_text(json.dumps({"<script>/.zarray": "{", "x/0": ["<i>.nc", -1, 4]}))
+    assert run("check", source, "--html", page).status == 1
+    text = page.read_text()
+    assert not re.search(r"<script|<b>\.json|<i>\.nc", text)
+    assert "&lt;script&gt;/.zarray" in text

@@ -31,6 +31,9 @@ def test_a_set_that_differs(source: Path, tmp_path: Path) -> None:
     ran = run("verify", source)
     assert (ran.status, ran.err) == (1, "")
     assert "`foo`: 3 of 3 files pack it otherwise (scale_factor 0.1, the set says 0.2)" in ran.out
+    page = tmp_path / "report.html"
+    assert run("verify", source, "--html", page).out == ran.out
+    assert "scale_factor 0.1, the set says 0.2" in page.read_text()
     ran = run("verify", source, "--json", "--results", tmp_path / "kept")
     found = json.loads(ran.out)
     assert (ran.status, found["good"]) == (1, False)

@@ -9,6 +9,8 @@ import h5py
 import numpy as np
 import pytest
 
+from tests.helpers.h5py_lock import uncollected
+
 URL = "s3://climate-archive/reanalysis/daily/surface/2020/01/reanalysis_sfc_2020-01-{:02d}_v5.nc"
 """Where the files are said to be."""
 DAYS = 7
@@ -31,6 +33,14 @@ def write_day(path: Path, day: int) -> None:
                 variable.dims[axis].attach_scale(file[scale])
 
 
+def translated(path: Path, inline: int = 0) -> dict[str, Any]:
+    """Return what kerchunk makes of one file."""
+    hdf = pytest.importorskip("kerchunk.hdf")
+    with uncollected():
+        found: dict[str, Any] = hdf.SingleHdf5ToZarr(str(path), inline_threshold=inline).translate()
+    return found
+
+
 def combined(folder: Path) -> dict[str, Any]:
     """Return what kerchunk makes of the files of all days, concatenated in time."""
     hdf = pytest.importorskip("kerchunk.hdf")
@@ -39,7 +49,7 @@ def combined(folder: Path) -> dict[str, Any]:
     for day in range(DAYS):
         path = folder / f"{day}.nc"
         write_day(path, day)
-        with path.open("rb") as file:
+        with path.open("rb") as file, uncollected():
             url = URL.format(day + 1)
             singles.append(hdf.SingleHdf5ToZarr(file, url, inline_threshold=600).translate())
     found: dict[str, Any] = combine.MultiZarrToZarr(

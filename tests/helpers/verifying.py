@@ -17,6 +17,7 @@ from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.verify.report.verification import Verification
 from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.refset.queries.internals import internals
+from tests.helpers.kerchunk_sets import translated
 
 STEPS = 6
 """Times of a file."""
@@ -82,18 +83,11 @@ def write_files_with_own_epochs(folder: Path) -> list[Path]:
     return write_files(folder, {number: {"since": day} for number, day in enumerate(days)})
 
 
-def single(path: Path, inline: int = 0) -> dict[str, Any]:
-    """Return what kerchunk makes of one file."""
-    hdf = pytest.importorskip("kerchunk.hdf")
-    found: dict[str, Any] = hdf.SingleHdf5ToZarr(str(path), inline_threshold=inline).translate()
-    return found
-
-
 def joined(paths: list[Path], inline: int = 0, **options: Any) -> dict[str, Any]:
     """Return what kerchunk makes of several files, concatenated in time."""
     combine = pytest.importorskip("kerchunk.combine")
     options = {"concat_dims": ["time"], "identical_dims": ["lat", "lon"]} | options
-    singles = [single(path, inline) for path in paths]
+    singles = [translated(path, inline) for path in paths]
     found: dict[str, Any] = combine.MultiZarrToZarr(
         singles, inline_threshold=inline, **options
     ).translate()

@@ -33,6 +33,7 @@ SHOWN: dict[str, dict[str, str]] = {
     "tour": {"Reference set sst.v1.json": "7.0.0", "Template editor": "gen_key4"},
     "v0_by_hand": {"Reference set ocean.json": "2.0.0"},
     "v1_templates_and_gen": {"Template editor": "gen_key4"},
+    "verify": {},
 }
 """Notebook → region → what it shows in the end."""
 IS_DONE = """

@@ -9,12 +9,12 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from kerchunk.hdf import SingleHdf5ToZarr
 from xarray.backends.zarr import FillValueCoder
 
 import refexplorer as rx
 from refexplorer.cli import main
 from refexplorer.data.read.why import ValueCause
+from tests.helpers.kerchunk_sets import translated
 
 VALUES = np.array([0, 1, -999, 7, 40, 5], "<i4")
 
@@ -152,7 +152,7 @@ def test_a_file_of_kerchunk(tmp_path: Path) -> None:
         data = file.create_dataset("t", data=np.array([[0, 12], [-1, 3]], "<i2"), chunks=(1, 2),
                                    compression="gzip", fillvalue=-1)  # fmt: skip
         data.attrs.update({"scale_factor": 0.1, "add_offset": 273.15})
-    refs = rx.open_references(SingleHdf5ToZarr(str(path), inline_threshold=0).translate())
+    refs = rx.open_references(translated(path))
     masked = refs.why("t", [1, 0], allow=[str(tmp_path)])
     assert masked.cause is ValueCause.FILL_VALUE
     assert np.isnan(masked.shown)

@@ -14,12 +14,12 @@ import pytest
 
 from refexplorer.data.verify.report.verification import Verification
 from refexplorer.spec.core.catalogue import Severity
+from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import (
     STEPS,
     Changed,
     codes,
     joined,
-    single,
     verified,
     write_files,
     write_netcdf,
@@ -201,7 +201,7 @@ def test_an_odd_file_of_an_array_that_the_set_holds(tmp_path: Path) -> None:
 
 def _forced(files: list[Path]) -> dict[str, Any]:
     """Join files by hand, the metadata from the first one."""
-    singles = [single(path)["refs"] for path in files]
+    singles = [translated(path)["refs"] for path in files]
     refs = copy.deepcopy(singles[0])
     for number, other in enumerate(singles):
         for key, ref in other.items():
@@ -360,7 +360,7 @@ def _states(found: Verification) -> dict[str, int]:
 
 def test_files_that_are_missing_or_not_allowed(tmp_path: Path) -> None:
     path = write_netcdf(tmp_path / "a.nc", 0)
-    document = single(path)
+    document = translated(path)
     path.unlink()
     found = verified(document, tmp_path)
     assert (found.good, _states(found)) == (False, {"failed": 12})

@@ -10,11 +10,12 @@ import h5py
 import numpy as np
 import pytest
 
+import refexplorer as rx
 from refexplorer.data.verify.report.verification import Verification
+from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import (
     FILES,
     joined,
-    single,
     verified,
     virtualised,
     write_files,
@@ -35,7 +36,7 @@ def in_order(found: Verification) -> Verification:
 
 @pytest.mark.parametrize("inline", [0, 100, 500])
 def test_kerchunk_of_one_file(files: list[Path], inline: int) -> None:
-    found = in_order(verified(single(files[0], inline), files[0].parent, values="all"))
+    found = in_order(verified(translated(files[0], inline), files[0].parent, values="all"))
     assert found.not_compared == 0
 
 
@@ -64,7 +65,7 @@ def test_kerchunk_with_chunks_cut_in_pieces(tmp_path: Path) -> None:
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         file["x"] = np.arange(12 * 4 * 5, dtype="f4").reshape(12, 4, 5) + 1
-    found = in_order(verified(utils.subchunk(single(path), "x", 3), tmp_path, values="all"))
+    found = in_order(verified(utils.subchunk(translated(path), "x", 3), tmp_path, values="all"))
     assert found.counts.values == 240
 
 
@@ -115,7 +116,20 @@ def test_texts_and_scalars_of_kerchunk(tmp_path: Path) -> None:
         file["crs"] = np.int32(4326)
         file["flag"] = np.array([True, False])
         file.create_dataset("empty", (4, 4), "f4", chunks=(2, 2))
-    hdf = pytest.importorskip("kerchunk.hdf")
-    found = verified(hdf.SingleHdf5ToZarr(str(path), inline_threshold=0).translate(), tmp_path)
+        file["complex"] = np.array([1 + 2j, 3j])  # JSON has its fill value as two numbers
+    found = verified(translated(path), tmp_path)
     assert found.findings == ()
     assert found.not_compared == 0
+    assert "crs" not in found.summary[-1]  # a scalar has no dimensions to name
+
+
+def test_a_scalar_of_virtualizarr(tmp_path: Path) -> None:
+    """Its JSON has the key ``crs/``, for which nobody asks: readers give the fill value."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["crs"] = np.int32(4326)
+    source = virtualised([path], tmp_path / "set.json", loadable_variables=[])
+    assert "crs/" in json.loads(source.read_text())["refs"]
+    found = verified(str(source), tmp_path)
+    assert [(each.code, each.keys) for each in found.findings] == [("no-reference", ("crs/0",))]
+    assert rx.open_references(source).to_xarray(allow=[str(tmp_path)])["crs"].item() != 4326

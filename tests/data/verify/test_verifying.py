@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,7 @@ def test_the_result(files: list[Path], document: dict[str, Any], tmp_path: Path)
     assert str(found).splitlines()[-1].strip().startswith("Not compared: ")
     assert "scale_factor 0.2" in found._repr_html_()
     assert "<script" not in found._repr_html_()
+    assert verified(document, files[0].parent)._repr_html_() == found._repr_html_()
     found.to_json(tmp_path / "found.json")
     assert json.loads((tmp_path / "found.json").read_text()) == said(found)
     found.to_parquet(tmp_path / "found.parquet")
@@ -133,3 +135,30 @@ def test_the_result(files: list[Path], document: dict[str, Any], tmp_path: Path)
 def test_values_must_be_one_of_three(files: list[Path], document: dict[str, Any]) -> None:
     with pytest.raises(rx.RefexplorerError, match="'none', 'sample' or 'all', not 'some'"):
         verified(document, files[0].parent, values="some")
+
+
+def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -> None:
+    mine = Changed(document)
+    lost = tmp_path / "<b>lost.nc"
+    mine.refs["bar/0.0.0"][0] = str(lost)
+    refs = rx.open_references(mine.document)
+    found = refs.verify(allow=[str(files[0].parent), str(tmp_path)])
+    found.to_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert not re.search(r"<script|<b>lost|https?://|<link|<img", page)
+    assert "color-scheme: light dark" in page
+    differs, _, rest = page.partition("<b>What differs</b>")[2].partition("<b>Arrays</b>")
+    arrays, _, files_part = rest.partition("<b>Files that are not the same</b>")
+    assert "<code>scale_factor</code>" in differs
+    assert f"<li><code>{files[2]}</code></li>" in differs
+    assert "<li><code>foo/0.0.0</code></li>" in differs
+    assert "1 failed" in arrays
+    assert "&lt;b&gt;lost.nc" in files_part
+    assert "scale_factor 0.2, the set says 0.1" in files_part
+    assert str(files[1]) not in files_part
+    good = verified(joined(files[:2]), files[0].parent)
+    good.to_html(tmp_path / "good.html")
+    page = (tmp_path / "good.html").read_text()
+    assert "the same as its files" in page
+    assert "What differs" not in page
+    assert "Files that are not the same" not in page

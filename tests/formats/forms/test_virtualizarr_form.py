@@ -20,6 +20,7 @@ from fsspec.implementations.reference import LazyReferenceMapper, ReferenceFileS
 from zarr.core.buffer import cpu
 
 import refexplorer as rx
+from tests.helpers.kerchunk_sets import translated
 
 pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3")
 
@@ -224,9 +225,7 @@ def test_base64_text_in_parquet_is_what_fsspec_reads(tmp_path: Path) -> None:
 
 
 def test_kerchunk_translates_into_a_set(demo: Path) -> None:
-    hdf = pytest.importorskip("kerchunk.hdf")
-    translated = hdf.SingleHdf5ToZarr(str(demo / "sst_2025-07.nc"), inline_threshold=0).translate()
-    refs = rx.open_references(translated)
+    refs = rx.open_references(translated(demo / "sst_2025-07.nc"))
     assert set(refs.arrays()) < set(rx.open_references(demo / "sst.v0.json").arrays())
     assert refs["sst/0.0.0"].kind is rx.Kind.RANGE
 

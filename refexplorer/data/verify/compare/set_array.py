@@ -76,8 +76,10 @@ class SetArray:
 
     @cached_property
     def fill_value(self) -> Any:
-        """The fill value, as a number where it is written as text."""
+        """The fill value, as a number where it is written as text or as two numbers."""
         value = self.meta.fill_value
+        if isinstance(value, list) and len(value) == 2 and self.dtype and self.dtype.kind == "c":
+            return complex(*(_number(str(part), self.dtype) for part in value))
         if isinstance(value, str) and not self.is_text:
             return _number(value, self.dtype)
         return value

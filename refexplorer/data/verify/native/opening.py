@@ -84,7 +84,9 @@ def _opened(targets: Targets, file: TargetFile) -> NativeFile:
         return NetCdf3File(file)
     package = _PACKAGES.get(form)
     if package is None:
-        raise NotComparableError(f"{form} files are not compared.")
+        raise NotComparableError(
+            f"{form} files are not compared; `refexplorer audit` tells whether ranges are there."
+        )
     if not _is_installed(package):
         wanted = package if form == "FITS" else '"refexplorer[verify]"'
         raise NotComparableError(

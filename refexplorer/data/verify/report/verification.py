@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 from refexplorer.data.audit.plan.record_files import LostFiles
 from refexplorer.data.audit.report.result_store import ResultStore
 from refexplorer.data.verify.report.finding import VerifyFinding, named, short
+from refexplorer.data.verify.report.verification_html import verification_html, verification_page
 from refexplorer.data.verify.results import DIFFERS, FAILED, FORBIDDEN, RESULTS, SAME, UNCOMPARED
 from refexplorer.formats.files.atomic import write_blocks, writing
-from refexplorer.markup import code, counted, escape, items, shown, table
+from refexplorer.markup import counted, escape
 from refexplorer.spec.core.catalogue import Severity
 
 PARQUET: dict[str, Any] = {"compression": "zstd"}
@@ -250,6 +251,16 @@ class Verification:
         """
         write_blocks(Path(path), [json.dumps(self.to_dict(), indent=1).encode()])
 
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write a page that needs nothing else: what differs, where, and what was not compared.
+
+        Raises
+        ------
+        SourceError
+            If it cannot be written.
+        """
+        write_blocks(Path(path), [verification_page(self).encode()])
+
     def __repr__(self) -> str:
         return f"<Verification of {self.source!r}: {self.verdict}>"
 
@@ -265,19 +276,7 @@ class Verification:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        mark = '<b class="good">✓' if self.good else '<b class="bad">✕'
-        head = (
-            f'<div class="refexplorer"><p><b>{shown(self.source, _CHARS)}</b>: '
-            f"{mark} {shown(self.verdict)}</b></p>{items(map(shown, self.summary))}"
-        )
-        rows = ((code(a.name, _CHARS), f"{a.files:,}", shown(a.states_text))
-                for a in self.counts.arrays)  # fmt: skip
-        found = ((shown(str(f.severity)), shown(f.code), shown(f.message, 3 * _CHARS))
-                 for f in self.findings[:_SHOWN])  # fmt: skip
-        tables = table(("Array", "Files", "References"), rows)
-        if self.findings:
-            tables += table(("Severity", "Cause", "What differs"), found)
-        return f"{head}{tables}</div>"
+        return verification_html(self)
 
     def _sentences(self) -> Iterator[str]:
         counts = self.counts

@@ -28,6 +28,12 @@ from .errors import (
     SourceError as SourceError,
     SpecError as SpecError,
 )
+from .formats.icechunk.facts import Container as Container, RepositoryFacts as RepositoryFacts
+from .formats.icechunk.history import (
+    RepositoryHistory as RepositoryHistory,
+    RepositorySnapshot as RepositorySnapshot,
+)
+from .history import history as history
 from .inferring import Inference as Inference, infer as infer
 from .limits import Limits as Limits
 from .opening import dialects as dialects, expand as expand, open_references as open_references

@@ -46,9 +46,10 @@ def open_references(
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
         compressed with gzip or zstd (told by content), or the folder of a parquet store. Of a
         file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
-        datatree or ``ManifestStore`` of VirtualiZarr; or the folder of an Icechunk repository,
-        whose branch, tag or snapshot may follow, as in ``"repository@v1"``, or its
-        ``Repository``, ``Session`` or store, if it is in a folder of this machine.
+        datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
+        ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
+        ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
+        be in a folder of this machine.
     templates
         Replaces templates of the set by name, as fsspec's ``template_overrides``.
     storage_options

@@ -438,7 +438,8 @@ class ReferenceSet(Mapping[str, Reference]):
     ) -> TargetChecks:
         """Ask every target for its size and version, and compare the sizes with the byte ranges.
 
-        Nothing of the targets is read: whether bytes can be decoded is for `audit`.
+        The versions are compared with those that Icechunk recorded when the references were
+        written. Nothing of the targets is read: whether bytes can be decoded is for `audit`.
 
         Parameters
         ----------
@@ -461,7 +462,9 @@ class ReferenceSet(Mapping[str, Reference]):
 
         journal, targets = Journal(resume), self._targets(allow, storage_options)
         name, index = self.source.name, self._internals.target_index
-        return check_targets(name, index, targets, journal, checked, concurrency)
+        read = self.source.recorded
+        recorded = None if read is None else read()
+        return check_targets(name, index, targets, journal, checked, concurrency, recorded)
 
     def audit(
         self,

@@ -112,6 +112,8 @@ def info(
     as_json: AsJson = False,
 ) -> int:
     """Show what the set is: keys, arrays, targets, bytes."""
+    from refexplorer.cli.repository_facts import repository_facts, write_repository
+
     refs = open_set(source)
     if code:
         for line in refs.code().splitlines():
@@ -130,8 +132,10 @@ def info(
         "left_out": summary.left_out,
         "diagnostics": _severities(refs),
     }
+    repository = None if refs.source.repository is None else repository_facts(refs)
     if as_json:
-        output.write_json(facts, "arrays", _arrays(refs))
+        more = {} if repository is None else {"repository": repository}
+        output.write_json(facts | more, "arrays", _arrays(refs))
         return status_of(refs)
     shown = facts | {"bytes": _bytes_cell(summary)}
     rows = ((name.replace("_", " "), _words(value)) for name, value in shown.items())
@@ -139,6 +143,8 @@ def info(
     columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Rejected")
     output.write_line()
     output.write_rows(columns, (_array_row(array) for array in _arrays(refs)))
+    if repository is not None:
+        write_repository(repository)
     return status_of(refs)
 
 

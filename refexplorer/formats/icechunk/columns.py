@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +44,11 @@ def is_columnar(store: object) -> bool:
 
 
 async def add_snapshot(
-    builder: EntriesBuilder, store: IcechunkStore, start: str, limits: Limits
+    builder: EntriesBuilder,
+    store: IcechunkStore,
+    start: str,
+    limits: Limits,
+    paths: Sequence[str] | None = None,
 ) -> Counter[str]:
     """Append metadata and chunks of all groups and arrays; return how many chunks of each kind.
 
@@ -58,6 +62,8 @@ async def add_snapshot(
         What the location of a native chunk begins with.
     limits
         `Limits.document_bytes` bounds the texts of a batch.
+    paths
+        Of all groups and arrays; None lists every key of the session to find them.
 
     Raises
     ------
@@ -66,7 +72,7 @@ async def add_snapshot(
     LimitError
         If there is more than the limits allow.
     """
-    metadata = {path: text async for path, text in _nodes(store)}
+    metadata = await _nodes(store, paths)
     builder.add_values({f"{path}/{_METADATA}".lstrip("/"): text for path, text in metadata.items()})
     counts: Counter[str] = Counter()
     for path, text in metadata.items():
@@ -83,25 +89,25 @@ def batches(store: Any, path: str) -> AsyncIterator[tuple[Any, ...]]:
     return found
 
 
-async def _nodes(store: IcechunkStore) -> AsyncIterator[tuple[str, str]]:
-    """Yield paths of groups and arrays with their metadata, a group before what is in it."""
+async def _nodes(store: IcechunkStore, paths: Sequence[str] | None) -> dict[str, str]:
+    """Return the metadata of groups and arrays by path, in order.
+
+    Folders are not gone through: Icechunk lists no folder that has no metadata of its own, and the
+    root need not have any.
+    """
     from zarr.core.buffer import default_buffer_prototype
 
-    prototype, waiting, seen = default_buffer_prototype(), [""], 0
-    while waiting:
-        path = waiting.pop()
+    if paths is None:
+        keys = [key async for key in store.list_prefix("") if key.endswith(_METADATA)]
+        paths = [key.removesuffix(_METADATA).rstrip("/") for key in keys]
+    if len(paths) > _NODES:
+        raise LimitError(f"The repository has more than {_NODES:,} groups and arrays.")
+    prototype, found = default_buffer_prototype(), dict[str, str]()
+    for path in sorted(paths):
         data = await store.get(f"{path}/{_METADATA}".lstrip("/"), prototype)
-        if data is None:
-            continue
-        seen += 1
-        if seen > _NODES:
-            raise LimitError(f"The repository has more than {_NODES:,} groups and arrays.")
-        text = data.to_bytes().decode()
-        yield path, text
-        if not is_array(text):
-            names = [name async for name in store.list_dir(path)]
-            inner = sorted((name for name in names if name != _METADATA), reverse=True)
-            waiting += [f"{path}/{name}".lstrip("/") for name in inner]
+        if data is not None:
+            found[path] = data.to_bytes().decode()
+    return found
 
 
 def is_array(metadata: str) -> bool:

@@ -88,7 +88,11 @@ class OpenedVersion:
         store = self.session.store
         if is_columnar(store):
             start = NOWHERE if self.place is None else ""
-            counts = awaited(add_snapshot(builder, store, start, limits))
+            paths = None
+            if self.repository is not None and not self.session.has_uncommitted_changes:
+                nodes = nodes_of(self.repository, self.session, self.name)
+                paths = [node.path for node in nodes]
+            counts = awaited(add_snapshot(builder, store, start, limits, paths))
         else:
             counts = self._by_manifests(builder, limits, files)
         entries = builder.finish()

@@ -12,7 +12,7 @@ import refexplorer
 from tests.helpers.newer_python import VARIABLE, has_two, other
 
 pytestmark = pytest.mark.server
-MODULES = ("test_two.py", "test_two_remote.py")
+MODULES = ("test_two.py", "test_two_remote.py", "test_writer.py")
 
 
 @pytest.mark.skipif(has_two(), reason="icechunk 2 is here, and its tests run by themselves")

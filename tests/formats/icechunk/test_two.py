@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import zarr
 import zstandard
+from zarr.core.buffer import cpu
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
@@ -261,3 +262,19 @@ def test_a_repository_that_changes_while_it_is_read(folder: Path) -> None:
     assert rx.open_references(session).to_v0() == before
     assert rx.open_references(folder).to_v0() != before
     assert rx.open_references(session).source.place == f"{folder}@{session.snapshot_id}"
+
+
+def test_arrays_in_folders_without_metadata_are_found() -> None:
+    made = icechunk.Repository.create(icechunk.in_memory_storage())
+    session = made.writable_session("main")
+    text = json.dumps(zarr.create_array({}, shape=(2,), dtype="i2").metadata.to_dict(), default=str)
+
+    async def add() -> None:
+        for path in ("x", "a/b/y"):
+            await session.store.set(f"{path}/zarr.json", cpu.Buffer.from_bytes(text.encode()))
+
+    asyncio.run(add())
+    assert set(rx.open_references(session).arrays()) == {"x", "a/b/y"}
+    session.commit("no groups")
+    assert set(rx.open_references(made).arrays()) == {"x", "a/b/y"}
+    assert set(rx.open_references(made.readonly_session("main")).arrays()) == {"x", "a/b/y"}

@@ -10,6 +10,7 @@ from .data.open.filesystem import ReferenceView as ReferenceView
 from .data.read.chunk_reader import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate
 from .data.read.ladder import Ladder as Ladder, Rung as Rung
+from .data.read.shards import Shard as Shard
 from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyStep
 from .data.verify.report.finding import VerifyFinding as VerifyFinding
 from .data.verify.report.verification import (

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from refexplorer.data.read.chunk_reader import Reading
     from refexplorer.data.read.estimates import Estimate
     from refexplorer.data.read.ladder import Ladder
+    from refexplorer.data.read.shards import Shard
     from refexplorer.data.read.why import Why
     from refexplorer.data.verify.report.verification import Verification
     from refexplorer.spec.core.diagnostics import Locator
@@ -711,6 +712,68 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.data.read.why import why
 
         return why(self, array, index, self._targets(allow, storage_options))
+
+    def shard(
+        self,
+        array: str,
+        index: Sequence[int],
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Shard:
+        """Read the index of a shard: which inner chunks there are, and their byte ranges.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        index
+            Of the shard in the grid of chunks.
+        allow, storage_options
+            As the class says.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        DecodeError
+            If its chunks are no shards, or the grid has no such chunk.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.read.shards import read_shard
+
+        return read_shard(self, array, tuple(index), self._targets(allow, storage_options))
+
+    def inner_ladder(
+        self,
+        array: str,
+        index: Sequence[int],
+        inner: Sequence[int],
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Ladder:
+        """Read and decode an inner chunk of a shard a step at a time, as `ladder` does a key.
+
+        Parameters
+        ----------
+        array, index
+            Of the shard, as for `shard`.
+        inner
+            Of the inner chunk in the grid of the shard.
+        allow, storage_options
+            As the class says.
+
+        Raises
+        ------
+        KeyError, DecodeError, AccessError
+            As `shard`; also if the shard has no such inner chunk.
+        """
+        from refexplorer.data.read.shards import inner_ladder
+
+        targets = self._targets(allow, storage_options)
+        return inner_ladder(self, array, tuple(index), tuple(inner), targets)
 
     def ladder(
         self,

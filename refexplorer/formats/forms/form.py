@@ -63,6 +63,10 @@ class OpeningTerms:
     progress: Progress | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def may_ask(self, form: SourceForm) -> bool:
+        """Say whether a form may be asked: what a visitor of a page chose, only a guarded one."""
+        return form.guarded or not self.files.guarded
+
     def options_of(self, url: str) -> Mapping[str, Any]:
         """Return the options for fsspec that are meant for a URL: of its place or protocol."""
         from fsspec import available_protocols

@@ -44,7 +44,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "formats": (
         {"buffers", "files"},
         {"json"},
-        {"icechunk"},
+        {"dmrpp", "icechunk"},
         {"source"},
         {"locating", "parquet"},
         {"documents", "forms", "reader_runs"},

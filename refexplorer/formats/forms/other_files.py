@@ -23,6 +23,7 @@ _GRIB_HEADING = 128
 _NOTEBOOK = re.compile(rb'\s*\{\s*"cells"\s*:\s*\[\s*\{')
 _PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml|[A-Za-z])")
+_MARK = b"\xef\xbb\xbf"
 _MAKE = (
     "make references to it with {} and open those; with `refexplorer[virtual]` installed, Python "
     "and the commands open such a file by itself, if it is on this disk and not compressed"
@@ -127,6 +128,11 @@ def _refused(name: str, told: Told) -> SpecError:
     return SpecError(f"{name} is {what}, not a reference set; {remedy}.", code="not-json")
 
 
+def is_dmrpp(head: bytes) -> bool:
+    """Say whether a file is a DMR++ document, which holds references."""
+    return _XML.match(head.removeprefix(_MARK)) is not None and b"dmrpp" in head
+
+
 def kind_of(head: bytes) -> str | None:
     """Return the kind of a data file to which references can be made on the fly, or None."""
     if any(head.startswith(_HDF5, place) for place in _HDF5_PLACES):
@@ -159,9 +165,8 @@ def _of_text(head: bytes) -> Told | None:
     if _PAGE.match(head):
         return "an HTML page", "it may be a login or error page; use the URL of the file itself"
     if _XML.match(head):
-        if b"dmrpp" in head:
-            makers = _VIRTUALIZARR.format("DMRPPParser")
-            return "a DMR++ document", f"make references of it with {makers} and open those"
+        if is_dmrpp(head):
+            return None
         return "an XML document", "open the reference set itself"
     if _NOTEBOOK.match(head):
         return _NOTEBOOK_TOLD

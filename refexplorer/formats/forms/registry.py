@@ -14,6 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from refexplorer.errors import FormWarning, RefexplorerError
 from refexplorer.formats.forms.data_file_form import DataFileForm
+from refexplorer.formats.forms.dmrpp_form import DmrppForm
 from refexplorer.formats.forms.form import OpeningTerms, SourceForm
 from refexplorer.formats.forms.icechunk_form import IcechunkForm
 from refexplorer.formats.forms.json_form import JsonForm
@@ -27,6 +28,7 @@ FORMS: tuple[SourceForm, ...] = (
     VirtualiZarrForm(),
     IcechunkForm(),
     ParquetForm(),
+    DmrppForm(),
     DataFileForm(),
 )
 LAST = JsonForm()

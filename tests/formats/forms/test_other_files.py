@@ -115,7 +115,6 @@ FILES: dict[str, tuple[bytes, str, str]] = {
     "page": (b"\n<!DOCTYPE html><p>503", "an HTML page", "login or error page"),
     "page after a comment": (b"<!-- a -->\n<html><p>503", "an HTML page", "login or error"),
     "xml": (b"<?xml version='1.0'?><catalog/>", "an XML document", "the reference set itself"),
-    "dmr++": (b"<?xml version='1.0'?><D xmlns:dmrpp='h'/>", "a DMR++ document", "DMRPPParser"),
     "notebook": (json.dumps({"cells": [CELL], "nbformat": 4}).encode(), "a Jupyter notebook", ""),
     "empty notebook": (b'{"cells": [], "nbformat": 4}', "a Jupyter notebook", "JupyterLab"),
     "large notebook": (json.dumps({"cells": [CELL] * 20_000}).encode(), "a Jupyter notebook", ""),

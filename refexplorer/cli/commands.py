@@ -113,7 +113,7 @@ def info(
     as_json: AsJson = False,
 ) -> int:
     """Show what the set is: keys, arrays, targets, bytes."""
-    from refexplorer.cli.repository_facts import repository_facts, write_repository
+    from refexplorer.cli.inner_facts import repository_facts, write_repository
 
     refs = open_set(source)
     if code:

@@ -61,7 +61,7 @@ def explain(
     """Tell how a key came about, step by step."""
     refs = open_set(source)
     if shard:
-        from refexplorer.cli.shard_listing import tell_shard
+        from refexplorer.cli.inner_facts import tell_shard
 
         return tell_shard(refs, key, allow or [], as_json)
     try:

@@ -1,11 +1,14 @@
-"""What `refexplorer info` tells of an Icechunk repository besides its references."""
+"""What ``info`` tells of an Icechunk repository, and ``explain --shard`` of a shard."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
 from refexplorer.cli import output
+from refexplorer.cli.commands import HAS_ERRORS, status_of
+from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.errors import RefexplorerError
 from refexplorer.history import history
 from refexplorer.referenceset import ReferenceSet
@@ -74,3 +77,31 @@ def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
     names = ", ".join([*snapshot["branches"], *snapshot["tags"]])
     changes = "; ".join(snapshot["changes"])
     return snapshot["id"], snapshot["written"], names, snapshot["message"], changes
+
+
+def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
+    """Read the index of a shard and print what it has; exit status 1 if it cannot be read."""
+    chunk = refs.array_of(key)
+    if chunk is None:
+        raise RefexplorerError(f"{key} is no chunk of an array, so it is no shard.")
+    found = refs.shard(*chunk, allow=allow)
+    if as_json:
+        places = {
+            name: None if numbers is None else numbers.tolist()
+            for name, numbers in (("offsets", found.offsets), ("lengths", found.lengths))
+        }
+        facts = {
+            "state": str(found.state),
+            "grid": found.grid,
+            "inner_chunks": found.chunks,
+            "count": found.count,
+            "empty": found.empty,
+            "size": found.size,
+            "beyond": found.beyond,
+            "message": found.message,
+        }
+        output.write_object({"key": key, "shard": facts | places}.items())
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return HAS_ERRORS if found.state is ChunkState.FAILED else status_of(refs)

@@ -50,8 +50,8 @@ def open_references(
         ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
         ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
         be in a folder of this machine. Or, where kerchunk is installed (``refexplorer[virtual]``),
-        an HDF5, NetCDF, FITS or TIFF file of this machine, to which references are made; no chunk
-        is read for it.
+        an HDF5, NetCDF, FITS or TIFF file of this machine, or several by a pattern such as
+        ``"2024*.nc"``, to which references are made; no chunk is read for it.
     templates
         Replaces templates of the set by name, as fsspec's ``template_overrides``.
     storage_options

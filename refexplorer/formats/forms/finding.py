@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import AccessError, LimitError, RefexplorerError, SourceError
 from refexplorer.formats.files.compression import Progress, plain_bytes, read_within
 from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain
+from refexplorer.formats.forms.data_file_form import DataFileForm
 from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceFolder, SourceForm
 from refexplorer.formats.forms.other_files import PROBE, refuse_other, refuse_zarr
 from refexplorer.formats.forms.registry import first_answer
@@ -29,6 +31,8 @@ _PART = re.compile(r"(.+)#([0-9]{1,6})")
 _NAME_SHOWN = 200
 _MARK = "\ufeff"
 """Tells the order of bytes at the start of a text, and is no part of it."""
+_FILES = 10_000
+"""Files that are opened together."""
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
@@ -191,6 +195,8 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
     if path.is_dir():
         return _of_folder(name, path, terms)
     if not path.exists():
+        if has_magic(name) and not terms.files.guarded:
+            return _of_pattern(name, terms)
         raise SourceError(f"There is no file {_shown(name)}.")
     if not path.is_file():
         raise SourceError(f"{_shown(name)} is not a regular file.")
@@ -199,6 +205,32 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
     opening = partial(terms.files.open, str(whole))
     size = path.stat().st_size
     return _of_file(SourceFile(path.name, str(whole.parent), size, path, opening, content), terms)
+
+
+def _of_pattern(name: str, terms: OpeningTerms) -> Source:
+    """Read all data files that a pattern fits, each as a group of its name."""
+    whole = Path(name).expanduser().absolute()
+    root = Path(whole.anchor)
+    paths = sorted(path for path in root.glob(str(whole.relative_to(root))) if path.is_file())
+    if not paths:
+        raise SourceError(f"There is no file {_shown(name)}, and none that it fits as a pattern.")
+    if len(paths) > _FILES:
+        raise SourceError(
+            f"The pattern {_shown(name)} fits {len(paths):,} files, and at most {_FILES:,} are "
+            "opened together."
+        )
+    folder = os.path.commonpath([path.parent.resolve() for path in paths])
+    value: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
+    for path in paths:
+        found = _of_place(str(path), path, terms)
+        if found.form != DataFileForm.name or found.value is None:
+            raise SourceError(
+                f"{_shown(str(path))} is no data file, and a pattern opens nothing else; open it "
+                "by itself."
+            )
+        inside = (path.parent.resolve() / path.name).relative_to(folder).as_posix()
+        value |= {f"{inside}/{key}": reference for key, reference in found.value.items()}
+    return Source(whole.name, DataFileForm.name, folder, value=value, place=str(whole))
 
 
 def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:

@@ -153,3 +153,35 @@ def test_a_packed_file_is_no_target(tmp_path: Path) -> None:
     (tmp_path / "a.nc.gz").write_bytes(gzip.compress(hdf5(tmp_path / "a.nc").read_bytes()))
     with warnings.catch_warnings(), pytest.raises(rx.SpecError, match="an HDF5 or NetCDF4 file"):
         rx.open_references(tmp_path / "a.nc.gz")
+
+
+def test_a_pattern_opens_each_file_as_a_group(tmp_path: Path) -> None:
+    for day in ("01", "02"):
+        (tmp_path / day).mkdir()
+        hdf5(tmp_path / day / "a.nc")
+    tifffile.imwrite(tmp_path / "01/b.tif", VALUES.astype("u2"))
+    refs = rx.open_references(f"{tmp_path}/*/*.*")
+    arrays = ("01/a.nc/g/x", "01/a.nc/y", "01/b.tif", "02/a.nc/g/x", "02/a.nc/y")
+    assert refs.arrays() == arrays
+    assert refs.source.location == str(tmp_path)
+    group: Any = refs.to_zarr()
+    assert np.array_equal(group["02/a.nc/g/x"][:], VALUES)
+    assert {target.url for target in refs.targets()} == {
+        str(tmp_path / name) for name in ("01/a.nc", "01/b.tif", "02/a.nc")
+    }
+    again = rx.open_references(refs.source.place)
+    assert again.to_v0() == refs.to_v0()
+
+
+def test_a_pattern_of_other_files_or_none(tmp_path: Path) -> None:
+    hdf5(tmp_path / "a.nc")
+    (tmp_path / "b.json").write_text('{"x": "y"}')
+    with pytest.raises(rx.SourceError, match=r"b\.json' is no data file, and a pattern opens"):
+        rx.open_references(str(tmp_path / "*"))
+    with pytest.raises(rx.SourceError, match="none that it fits as a pattern"):
+        rx.open_references(str(tmp_path / "*.grib"))
+    (tmp_path / "[odd]*.json").write_text('{"x": "y"}')
+    assert rx.open_references(str(tmp_path / "[odd]*.json")).count == 1
+    policy = AccessPolicy(None, [str(tmp_path)], served=True)
+    with pytest.raises(rx.SourceError, match="There is no file"):
+        open_guarded(str(tmp_path / "*.nc"), policy, rx.Limits())

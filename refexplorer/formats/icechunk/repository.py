@@ -114,9 +114,8 @@ class OpenedVersion:
         builder.add_values(metadata)
         counts: Counter[str] = Counter(native=0, virtual=0, inline=0)
         for node in nodes:
-            encoding = KeyEncoding.of(node.path, metadata[node.key]) if node.manifests else None
+            encoding = KeyEncoding.of(node.path, metadata.get(node.key, ""))
             for manifest in node.manifests:
-                assert encoding is not None
                 file = str(self.folder / "manifests" / manifest)
                 for chunks in chunks_of(file, node.id, limits, files.open):
                     columns = chunks.urls, chunks.offsets, chunks.lengths

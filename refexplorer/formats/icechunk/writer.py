@@ -105,16 +105,19 @@ def writing_repository(
             shutil.rmtree(place, ignore_errors=True)
         try:
             storage = icechunk.local_filesystem_storage(str(place.resolve()))
-            config = icechunk.RepositoryConfig.default()
+            config = None if is_new else icechunk.Repository.fetch_config(storage)
+            config = config or icechunk.RepositoryConfig.default()
+            known = tuple(config.virtual_chunk_containers or ())  # older snapshots need them
             for container in _containers(targets):
-                config.set_virtual_chunk_container(container)
+                if not container.url_prefix.startswith(known):
+                    config.set_virtual_chunk_container(container)
             opening = icechunk.Repository.create if is_new else icechunk.Repository.open
             repository = opening(storage, config)
-            repository.save_config()
             session = repository.writable_session(MAIN)
             if not is_new:
                 awaited(_clear(session.store))
             yield RepositoryWriter(session)
+            repository.save_config()
             session.commit(message)
             if is_new:
                 place.replace(path)

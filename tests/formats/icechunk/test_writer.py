@@ -96,6 +96,9 @@ def test_overwriting_is_one_more_commit(source: Path) -> None:
     known = rx.history(target).snapshots()
     assert [each.message for each in known][:2] == ["one less", "References written by refexplorer"]
     assert "g/x/c/1/1" not in rx.open_references(target)
+    facts = rx.open_references(target).source.repository
+    assert facts is not None
+    assert "s3://bucket/" in {each.prefix for each in facts.containers or ()}
     assert "g/x/c/1/1" in rx.open_references(f"{target}@{known[1].id}")
 
 

@@ -524,6 +524,8 @@ class ReferenceSet(Mapping[str, Reference]):
         auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
         manner = Manner(decode, scheduler, workers, results, resume, watch)
         found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
+        if self.source.recorded is not None:
+            found.compare_versions(self.source.recorded())
         self.audited = found
         return found
 

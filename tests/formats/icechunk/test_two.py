@@ -160,6 +160,21 @@ def test_what_changed_since_it_was_written_is_found(folder: Path) -> None:
     assert [each.state for each in again if each.unchanged is False] == ["changed"]
 
 
+def test_an_audit_finds_it_too(folder: Path) -> None:
+    allow = [str(folder.parent)]
+    before = rx.open_references(f"{folder}@v1").audit(allow=allow, workers=1)
+    assert not before.good
+    assert (before.summary.versions, before.summary.outdated_count) == (1, 1)
+    assert "f.bin: It changed since references to it were written" in str(before)
+    assert "1 target compared with the version that Icechunk recorded: 1 changed" in str(before)
+    after = rx.open_references(folder).audit(allow=allow, workers=1)
+    assert after.good
+    assert (after.summary.versions, after.summary.outdated_count) == (1, 0)
+    unread = rx.open_references(folder).audit(decode="none", workers=1)
+    assert unread.summary.not_compared == 1
+    assert "1 recorded version of targets" in str(unread)
+
+
 @pytest.mark.parametrize("path", ["", "g", "big"])
 def test_the_code_opens_it_without_refexplorer(folder: Path, path: str) -> None:
     for version in ("@v1", ""):

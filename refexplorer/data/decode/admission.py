@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.decode.decoding import Step, steps
 from refexplorer.data.decode.inflating import may_inflate
 from refexplorer.data.decode.pipelines import VALUES
-from refexplorer.data.decode.sharding import SHARDING, ShardLayout, shard_layout
+from refexplorer.data.decode.sharding import SHARDING, ShardCodec, shard_layout
 from refexplorer.errors import RefexplorerError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Admission:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._steps: dict[str, list[Step]] = {}
-        self._shards: dict[str, ShardLayout | None] = {}
+        self._shards: dict[str, ShardCodec | None] = {}
 
     def chunk(self, array: ArrayMeta, data: Any) -> None:
         """Check all bytes of a chunk, which is decoded only as far as the last step needs it.
@@ -75,7 +75,7 @@ class Admission:
                 self._steps[array.path] = []
         return self._steps[array.path]
 
-    def _shard_of(self, array: ArrayMeta) -> ShardLayout | None:
+    def _shard_of(self, array: ArrayMeta) -> ShardCodec | None:
         if array.path not in self._shards:
             self._shards[array.path] = shard_layout(array)
         return self._shards[array.path]

@@ -25,7 +25,7 @@ _CHECKSUM = 4
 
 
 @dataclass(frozen=True)
-class ShardLayout:
+class ShardCodec:
     """How the chunks of an array are divided again.
 
     Attributes
@@ -94,7 +94,7 @@ class ShardLayout:
         return found.astype(np.uint64).reshape(-1, 2)
 
 
-def shard_layout(array: ArrayMeta) -> ShardLayout | None:
+def shard_layout(array: ArrayMeta) -> ShardCodec | None:
     """Read the codec that divides chunks.
 
     None if there is none, if it is not the only step, or if its index is of an unknown kind.
@@ -105,7 +105,7 @@ def shard_layout(array: ArrayMeta) -> ShardLayout | None:
         return None
 
 
-def _layout(array: ArrayMeta) -> ShardLayout | None:
+def _layout(array: ArrayMeta) -> ShardCodec | None:
     codecs: Any = array.metadata.get("codecs")
     settings = next(
         (each["configuration"] for each in codecs or () if each["name"] == SHARDING), None
@@ -122,7 +122,7 @@ def _layout(array: ArrayMeta) -> ShardLayout | None:
         return None
     chunk_grid = {"name": "regular", "configuration": {"chunk_shape": list(shape)}}
     inner = dict(array.metadata) | {"chunk_grid": chunk_grid, "codecs": settings["codecs"]}
-    return ShardLayout(
+    return ShardCodec(
         read_array(f"{array.path}/{SHARDING}", inner),
         tuple(chunk // size for chunk, size in zip(array.chunks, shape, strict=True)),
         ">" if by_name.get("bytes", {}).get("endian") == "big" else "<",

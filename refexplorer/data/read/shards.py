@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from refexplorer.data.decode.chunk_arithmetic import Index
-from refexplorer.data.decode.sharding import ABSENT, ShardLayout, shard_layout
+from refexplorer.data.decode.sharding import ABSENT, ShardCodec, shard_layout
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.protocol import Opened
@@ -189,7 +189,7 @@ def inner_ladder(
 
 
 def _index(
-    key: str, reference: Reference, layout: ShardLayout, targets: Targets
+    key: str, reference: Reference, layout: ShardCodec, targets: Targets
 ) -> tuple[int | None, bytes]:
     """Return the size of a shard, if it is known, and the bytes of its index."""
     size = _size(reference)

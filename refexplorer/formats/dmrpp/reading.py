@@ -44,12 +44,12 @@ _LEVEL = 6
 """Of deflate, where none is told; decoding does not need it."""
 
 
-class _Unknown(Exception):
+class _UnknownStorage(Exception):
     """A variable has what is not known; the reason in some words."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunks:
+class _VariableChunks:
     """The chunks of a variable.
 
     Attributes
@@ -129,7 +129,7 @@ def _add_group(
         name = f"{prefix}{_name(each)}"
         try:
             _add_variable(builder, each, name, sizes, target)
-        except _Unknown as unknown:
+        except _UnknownStorage as unknown:
             left_out[name] = str(unknown)
     for each in group.of(DAP, "Group"):
         _add_group(builder, each, f"{prefix}{_name(each)}", sizes, target, left_out)
@@ -143,9 +143,9 @@ def _add_variable(
     builder: EntriesBuilder, element: Element, name: str, sizes: Mapping[str, int], target: str
 ) -> None:
     if element.name not in _TYPES:
-        raise _Unknown(f"values of type {element.name}")
+        raise _UnknownStorage(f"values of type {element.name}")
     if not _name(element):
-        raise _Unknown("no name")
+        raise _UnknownStorage("no name")
     dimensions = list(_dimensions(element, sizes))
     shape = tuple(size for _, size in dimensions)
     chunks = _chunks(element, shape, np.dtype(_TYPES[element.name]), target)
@@ -176,33 +176,35 @@ def _dimensions(element: Element, sizes: Mapping[str, int]) -> Iterator[tuple[st
         full, size = each.attributes.get("name"), each.attributes.get("size", "")
         if full is not None:
             if full not in sizes:
-                raise _Unknown(f"the dimension {full}, which is not declared")
+                raise _UnknownStorage(f"the dimension {full}, which is not declared")
             yield full.rpartition("/")[2], sizes[full]
         elif size.isdecimal() and int(size) <= LARGEST:
             yield f"phony_dim_{number}", int(size)
         else:
-            raise _Unknown("a dimension without a length")
+            raise _UnknownStorage("a dimension without a length")
 
 
-def _chunks(element: Element, shape: tuple[int, ...], dtype: np.dtype[Any], target: str) -> _Chunks:
+def _chunks(
+    element: Element, shape: tuple[int, ...], dtype: np.dtype[Any], target: str
+) -> _VariableChunks:
     found = [child for child in element.children if child.space == DMRPP]
     if len(found) != 1 or found[0].name not in ("chunks", "compact"):
         names = ", ".join(sorted({child.name for child in found})) or "none"
-        raise _Unknown(f"storage of an unknown kind ({names})")
+        raise _UnknownStorage(f"storage of an unknown kind ({names})")
     (chunks,) = found
     if chunks.name == "compact":
         return _compact(chunks, shape, dtype)
     sizes = [part.text for part in chunks.of(DMRPP, "chunkDimensionSizes")]
     size = _whole_numbers(sizes[0].split()) if sizes else tuple(max(each, 1) for each in shape)
     if len(size) != len(shape) or 0 in size:
-        raise _Unknown(f"chunks of the shape {list(size)}")
+        raise _UnknownStorage(f"chunks of the shape {list(size)}")
     parts = [part for part in chunks.of(DMRPP, "chunk") if not _is_filled(part)]
     if len(parts) > 1 and not sizes:
-        raise _Unknown("several pieces of one chunk")
+        raise _UnknownStorage("several pieces of one chunk")
     filters = list(_filters(chunks.attributes, dtype))
     if any(int(part.attributes.get("fm", "0") or 0) for part in parts if _has_mask(part)):
-        raise _Unknown("chunks that skip a filter")
-    return _Chunks(
+        raise _UnknownStorage("chunks that skip a filter")
+    return _VariableChunks(
         size,
         filters,
         _fill_value(chunks.attributes.get("fillValue"), dtype),
@@ -222,30 +224,34 @@ def _is_filled(part: Element) -> bool:
 def _has_mask(part: Element) -> bool:
     mask = part.attributes.get("fm", "0")
     if not mask.isdecimal():
-        raise _Unknown("chunks that skip a filter")
+        raise _UnknownStorage("chunks that skip a filter")
     return True
 
 
-def _compact(chunks: Element, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Chunks:
+def _compact(chunks: Element, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _VariableChunks:
     """Read values that stand in the document."""
     try:
         data = base64.b64decode("".join(chunks.text.split()), validate=True)
     except binascii.Error:
-        raise _Unknown("compact values that are no base64") from None
+        raise _UnknownStorage("compact values that are no base64") from None
     if len(data) != math.prod(shape) * dtype.itemsize:
-        raise _Unknown(f"{len(data):,} bytes of compact values, which are not those of its shape")
+        raise _UnknownStorage(
+            f"{len(data):,} bytes of compact values, which are not those of its shape"
+        )
     empty = np.empty(0, np.uint64)
     size = tuple(max(each, 1) for each in shape)
-    return _Chunks(size, [], None, "<", np.empty((0, len(shape)), np.int64), [], empty, empty, data)
+    return _VariableChunks(
+        size, [], None, "<", np.empty((0, len(shape)), np.int64), [], empty, empty, data
+    )
 
 
 def _whole_numbers(texts: Any) -> tuple[int, ...]:
     found = list(texts)
     if not all(isinstance(text, str) and text.isdecimal() and len(text) < 20 for text in found):
-        raise _Unknown("an offset or a length that is no whole number")
+        raise _UnknownStorage("an offset or a length that is no whole number")
     numbers = tuple(map(int, found))
     if max(numbers, default=0) > LARGEST:
-        raise _Unknown("an offset or a length of more than 63 bits")
+        raise _UnknownStorage("an offset or a length of more than 63 bits")
     return numbers
 
 
@@ -257,11 +263,11 @@ def _indices(parts: list[Element], shape: tuple[int, ...], size: tuple[int, ...]
         row = (0,) * len(shape) if text is None else _whole_numbers(text.strip("[] ").split(","))
         rows.append(row)
         if len(row) != len(shape):
-            raise _Unknown(f"a chunk at {text}, which has another number of dimensions")
+            raise _UnknownStorage(f"a chunk at {text}, which has another number of dimensions")
     found = np.array(rows, np.int64).reshape(len(rows), len(shape))
     sizes = np.array(size, np.int64).reshape(len(shape))
     if np.any(found % sizes) or np.any(found >= np.array(shape, np.int64).reshape(len(shape))):
-        raise _Unknown("a chunk that is not at a place of its grid")
+        raise _UnknownStorage("a chunk that is not at a place of its grid")
     indices: np.ndarray = found // sizes
     return indices
 
@@ -278,7 +284,7 @@ def _filters(attributes: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[di
         elif name == "fletcher32":
             yield {"id": "fletcher32"}
         else:
-            raise _Unknown(f"the filter {name}")
+            raise _UnknownStorage(f"the filter {name}")
 
 
 def _fill_value(text: str | None, dtype: np.dtype[Any]) -> Any:

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 from xml.parsers import expat
 
 from refexplorer.errors import LimitError, SpecError
+from refexplorer.formats.files.compression import Readable
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 
 _PIECE = 2**20
 DAP = "http://xml.opendap.org/ns/DAP/4.0#"
 DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
-
-
-class Readable(Protocol):
-    """A source of bytes."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return at most so many bytes, none at the end."""
 
 
 @dataclass(slots=True)
@@ -73,7 +66,7 @@ def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
     LimitError
         If it has more than the limits allow.
     """
-    reader = _Reader(name, limits)
+    reader = _XmlReader(name, limits)
     try:
         while piece := stream.read(_PIECE):
             reader.parse(piece, False)
@@ -87,7 +80,7 @@ def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
     return reader.root
 
 
-class _Reader:
+class _XmlReader:
     def __init__(self, name: str, limits: Limits) -> None:
         self._name, self._limits = name, limits
         self._open = [Element("", "", {})]

@@ -18,7 +18,7 @@ from refexplorer.formats.forms.other_files import PROBE, kind_of
 from refexplorer.formats.source import Source, cause
 from refexplorer.markup import escape
 
-References = Mapping[str, Any]
+MadeReferences = Mapping[str, Any]
 
 
 class DataFileForm(SourceForm):
@@ -51,14 +51,14 @@ class DataFileForm(SourceForm):
         return Source(file.name, self.name, file.location, value=refs)
 
 
-def _of_hdf5(path: str) -> References:
+def _of_hdf5(path: str) -> MadeReferences:
     import h5py
     from kerchunk.hdf import SingleHdf5ToZarr
 
     with h5py.File(path) as file:
         found: list[str] = []
         file.visititems(lambda name, item: found.append(name) if _is_elsewhere(item) else None)
-        made: References = SingleHdf5ToZarr(file, path, inline_threshold=0).translate()
+        made: MadeReferences = SingleHdf5ToZarr(file, path, inline_threshold=0).translate()
     if found:
         names = ", ".join(sorted(map(escape, found)))
         warnings.warn(
@@ -77,32 +77,32 @@ def _is_elsewhere(item: Any) -> bool:
     return isinstance(item, h5py.Dataset) and bool(item.is_virtual or item.external)
 
 
-def _of_netcdf3(path: str) -> References:
+def _of_netcdf3(path: str) -> MadeReferences:
     from kerchunk.netCDF3 import NetCDF3ToZarr
 
-    made: References = NetCDF3ToZarr(path, inline_threshold=0).translate()
+    made: MadeReferences = NetCDF3ToZarr(path, inline_threshold=0).translate()
     return made
 
 
-def _of_fits(path: str) -> References:
+def _of_fits(path: str) -> MadeReferences:
     from kerchunk.fits import process_file
 
-    made: References = process_file(path, inline_threshold=0)
+    made: MadeReferences = process_file(path, inline_threshold=0)
     return made
 
 
-def _of_tiff(path: str) -> References:
+def _of_tiff(path: str) -> MadeReferences:
     """Take what tifffile writes: kerchunk's own way fails on tags that are tuples."""
     from tifffile import TiffFile
 
     written = io.StringIO()
     with TiffFile(path) as file, file.aszarr() as store:
         store.write_fsspec(written, str(Path(path).parent), version=0)
-    made: References = json.loads(written.getvalue())
+    made: MadeReferences = json.loads(written.getvalue())
     return made
 
 
-MAKERS: Mapping[str, Callable[[str], References]] = {
+MAKERS: Mapping[str, Callable[[str], MadeReferences]] = {
     "hdf5": _of_hdf5,
     "netcdf3": _of_netcdf3,
     "fits": _of_fits,

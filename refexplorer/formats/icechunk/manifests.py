@@ -102,11 +102,13 @@ class ManifestVersions:
     modified: np.ndarray
 
 
-Opening = Callable[[str], BinaryIO]
+OpenManifest = Callable[[str], BinaryIO]
 """Opens a file by its path, for reading."""
 
 
-def chunks_of(file: str, node: str, limits: Limits, opening: Opening) -> Iterator[ManifestChunks]:
+def chunks_of(
+    file: str, node: str, limits: Limits, opening: OpenManifest
+) -> Iterator[ManifestChunks]:
     """Yield the chunks of one array in a manifest, many at a time.
 
     Parameters
@@ -130,7 +132,7 @@ def chunks_of(file: str, node: str, limits: Limits, opening: Opening) -> Iterato
 
 
 def versions_in(
-    file: str, node: str, limits: Limits, opening: Opening
+    file: str, node: str, limits: Limits, opening: OpenManifest
 ) -> Iterator[ManifestVersions]:
     """Yield the versions of the targets of one array in a manifest, as `chunks_of`.
 
@@ -141,7 +143,7 @@ def versions_in(
 
 
 @contextmanager
-def _content(file: str, limits: Limits, opening: Opening) -> Iterator[tuple[_Manifest, bytes]]:
+def _content(file: str, limits: Limits, opening: OpenManifest) -> Iterator[tuple[_Manifest, bytes]]:
     try:
         with opening(file) as stream:
             data = read_within(stream, limits.document_bytes + 1)

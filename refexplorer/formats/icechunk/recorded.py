@@ -20,7 +20,7 @@ from refexplorer.formats.buffers.entries import LARGEST
 from refexplorer.formats.icechunk.columns import VIRTUAL, batches, is_columnar
 from refexplorer.formats.icechunk.manifests import (
     ManifestVersions,
-    Opening,
+    OpenManifest,
     chunks_of,
     versions_in,
 )
@@ -53,7 +53,7 @@ def recorded_versions(
     opened: Callable[[], AbstractContextManager[OpenedVersion]],
     manifest: Callable[[str], str],
     limits: Limits,
-    opening: Opening,
+    opening: OpenManifest,
 ) -> Recorded:
     """Read the versions of all virtual chunks of a snapshot.
 
@@ -86,15 +86,19 @@ def recorded_versions(
     return {url: tuple(versions) for url, versions in found.items()}
 
 
-Columns = tuple[pa.LargeStringArray, pa.LargeStringArray, np.ndarray]
+_VersionColumns = tuple[pa.LargeStringArray, pa.LargeStringArray, np.ndarray]
 """Locations, ETags, and times of the last change, of chunks."""
 
 
 def _of_array(
-    version: OpenedVersion, node: SnapshotNode, files: list[str], limits: Limits, opening: Opening
-) -> list[Columns]:
+    version: OpenedVersion,
+    node: SnapshotNode,
+    files: list[str],
+    limits: Limits,
+    opening: OpenManifest,
+) -> list[_VersionColumns]:
     """Return the columns of an array; those without any version are left out."""
-    found: list[Columns] = []
+    found: list[_VersionColumns] = []
     located: _Locations | None = None
     for file in files:
         blocks = list(versions_in(file, node.id, limits, opening))

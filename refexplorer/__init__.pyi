@@ -10,6 +10,7 @@ from .data.open.filesystem import ReferenceView as ReferenceView
 from .data.read.chunk_reader import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate
 from .data.read.ladder import Ladder as Ladder, Rung as Rung
+from .data.read.shards import Shard as Shard
 from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyStep
 from .data.verify.report.finding import VerifyFinding as VerifyFinding
 from .data.verify.report.verification import (
@@ -29,6 +30,12 @@ from .errors import (
     SpecError as SpecError,
 )
 from .explaining import CodeExplanation as CodeExplanation, explain_code as explain_code
+from .formats.icechunk.facts import Container as Container, RepositoryFacts as RepositoryFacts
+from .formats.icechunk.history import (
+    RepositoryHistory as RepositoryHistory,
+    RepositorySnapshot as RepositorySnapshot,
+)
+from .history import history as history
 from .inferring import Inference as Inference, infer as infer
 from .limits import Limits as Limits
 from .opening import dialects as dialects, expand as expand, open_references as open_references

@@ -25,6 +25,7 @@ from refexplorer.refset.opened.batches import BLOCK, concatenated, tables
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.write.document_check import WatchBlocks, check_v0, check_v1
+from refexplorer.refset.write.icechunk_export import write_icechunk
 from refexplorer.refset.write.inlining import Inlining, Outlining, empty_as_text, read_back
 from refexplorer.refset.write.json_members import v0_blocks
 from refexplorer.refset.write.parquet_export import write_parquet
@@ -33,8 +34,9 @@ from refexplorer.refset.write.retargeting import Renames, retargeted
 from refexplorer.refset.write.spool import Spool
 from refexplorer.spec.document.expansion import check_expandable
 
-FORMS = ("V0", "V1", "parquet")
+FORMS = ("V0", "V1", "parquet", "Icechunk")
 _PARQUET = (".parq", ".parquet")
+_ICECHUNK = ".icechunk"
 
 Watch = Callable[[Iterable[Table], int, str], Iterable[Table]]
 """Passes blocks on and shows how many of them there were, of how many, in which step."""
@@ -49,7 +51,7 @@ class Conversion:
     ----------
     form
         One of `FORMS`; None goes by the name of the output: ``.parq`` and ``.parquet`` are
-        stores, all else is V0.
+        stores, ``.icechunk`` is a repository, all else is V0.
     renames
         Starts of URLs and what they become; the first rule that fits is applied.
     absolute
@@ -67,7 +69,10 @@ class Conversion:
     record_size
         Rows of a record file of a parquet store.
     overwrite
-        Replace an output that is there.
+        Replace an output that is there; of an Icechunk repository what its branch ``main`` has,
+        and its history stays.
+    message
+        Of the commit to an Icechunk repository.
     """
 
     form: str | None = None
@@ -80,6 +85,7 @@ class Conversion:
     objects: bool = False
     record_size: int = RECORD_SIZE
     overwrite: bool = False
+    message: str = "References written by refexplorer"
     watch: Watch = field(default=lambda blocks, total, sentence: blocks, repr=False)
 
 
@@ -161,6 +167,19 @@ class _Converter:
                 target,
                 how.record_size,
                 check=self._checked(self._check_store),
+                overwrite=how.overwrite,
+            )
+        elif self._form == "Icechunk":
+            wanted, again = self._first("Writing"), self._again()
+            limits, check = self._refs.limits, self._checked(lambda _: 0)
+            self._keys = write_icechunk(
+                wanted,
+                again,
+                self._arrays,
+                target,
+                how.message,
+                limits,
+                check=check,
                 overwrite=how.overwrite,
             )
         elif self._form == "V1":
@@ -269,6 +288,8 @@ def form_of(output: Path, form: str | None) -> str:
         If there is no such form.
     """
     if form is None:
+        if output.suffix == _ICECHUNK:
+            return "Icechunk"
         return "parquet" if output.suffix in _PARQUET else "V0"
     found = {name.lower(): name for name in FORMS}.get(form.lower())
     if found is None:
@@ -286,6 +307,8 @@ def _check_output(refs: ReferenceSet, target: Path, how: Conversion) -> None:
             raise SourceError(f"{str(place)!r} is the source itself; choose another name.")
         if not how.overwrite:
             check_free(place)
+    if how.relative and form_of(target, how.form) == "Icechunk":
+        raise SourceError("Icechunk has no relative locations; leave out `relative`.")
 
 
 def _place_of(refs: ReferenceSet) -> Path:
@@ -296,8 +319,16 @@ def _places(refs: ReferenceSet, target: Path, how: Conversion) -> Iterator[Calla
     """Yield the changes that make URLs absolute or relative."""
     if how.absolute and refs.source.location is not None:
         yield partial(resolve, location=refs.source.location)
+    if form_of(target, how.form) == "Icechunk":  # which has no relative locations
+        yield partial(_absolute, location=refs.source.location)
     if how.relative:
         yield partial(_relative, folder=_beside(target))
+
+
+def _absolute(url: str, location: str | None) -> str:
+    """Return a URL with a protocol, also of a file of this machine."""
+    found = resolve(url, location)
+    return found if "://" in found else f"file://{found}"
 
 
 def _beside(target: Path) -> str:

@@ -44,11 +44,14 @@ def open_references(
     ----------
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), or the folder of a parquet store. Of a
-        file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
-        datatree or ``ManifestStore`` of VirtualiZarr; or the folder of an Icechunk repository,
-        whose branch, tag or snapshot may follow, as in ``"repository@v1"``, or its
-        ``Repository``, ``Session`` or store, if it is in a folder of this machine.
+        compressed with gzip or zstd (told by content), DMR++, or the folder of a parquet store. Of
+        a file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
+        datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
+        ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
+        ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
+        be in a folder of this machine. Or, where kerchunk is installed (``refexplorer[virtual]``),
+        an HDF5, NetCDF, FITS or TIFF file of this machine, or several by a pattern such as
+        ``"2024*.nc"``, to which references are made; no chunk is read for it.
     templates
         Replaces templates of the set by name, as fsspec's ``template_overrides``.
     storage_options

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from refexplorer.data.read.chunk_reader import Reading
     from refexplorer.data.read.estimates import Estimate
     from refexplorer.data.read.ladder import Ladder
+    from refexplorer.data.read.shards import Shard
     from refexplorer.data.read.why import Why
     from refexplorer.data.verify.report.verification import Verification
     from refexplorer.spec.core.diagnostics import Locator
@@ -440,7 +441,8 @@ class ReferenceSet(Mapping[str, Reference]):
     ) -> TargetChecks:
         """Ask every target for its size and version, and compare the sizes with the byte ranges.
 
-        Nothing of the targets is read: whether bytes can be decoded is for `audit`.
+        The versions are compared with those that Icechunk recorded when the references were
+        written. Nothing of the targets is read: whether bytes can be decoded is for `audit`.
 
         Parameters
         ----------
@@ -463,7 +465,9 @@ class ReferenceSet(Mapping[str, Reference]):
 
         journal, targets = Journal(resume), self._targets(allow, storage_options)
         name, index = self.source.name, self._internals.target_index
-        return check_targets(name, index, targets, journal, checked, concurrency)
+        read = self.source.recorded
+        recorded = None if read is None else read()
+        return check_targets(name, index, targets, journal, checked, concurrency, recorded)
 
     def audit(
         self,
@@ -522,6 +526,8 @@ class ReferenceSet(Mapping[str, Reference]):
         auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
         manner = Manner(decode, scheduler, workers, results, resume, watch)
         found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
+        if self.source.recorded is not None:
+            found.compare_versions(self.source.recorded())
         self.audited = found
         return found
 
@@ -710,6 +716,68 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.data.read.why import why
 
         return why(self, array, index, self._targets(allow, storage_options))
+
+    def shard(
+        self,
+        array: str,
+        index: Sequence[int],
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Shard:
+        """Read the index of a shard: which inner chunks there are, and their byte ranges.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        index
+            Of the shard in the grid of chunks.
+        allow, storage_options
+            As the class says.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        DecodeError
+            If its chunks are no shards, or the grid has no such chunk.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.read.shards import read_shard
+
+        return read_shard(self, array, tuple(index), self._targets(allow, storage_options))
+
+    def inner_ladder(
+        self,
+        array: str,
+        index: Sequence[int],
+        inner: Sequence[int],
+        *,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Ladder:
+        """Read and decode an inner chunk of a shard a step at a time, as `ladder` does a key.
+
+        Parameters
+        ----------
+        array, index
+            Of the shard, as for `shard`.
+        inner
+            Of the inner chunk in the grid of the shard.
+        allow, storage_options
+            As the class says.
+
+        Raises
+        ------
+        KeyError, DecodeError, AccessError
+            As `shard`; also if the shard has no such inner chunk.
+        """
+        from refexplorer.data.read.shards import inner_ladder
+
+        targets = self._targets(allow, storage_options)
+        return inner_ladder(self, array, tuple(index), tuple(inner), targets)
 
     def ladder(
         self,

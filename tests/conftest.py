@@ -11,6 +11,7 @@ from hypothesis import settings
 from playwright.sync_api import BrowserContext, expect
 
 from tests.helpers import browser as installed_browser
+from tests.helpers import newer_python
 from tests.helpers.guard import Guard
 from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
 
@@ -25,6 +26,10 @@ BROWSING = {"page", "lab", "panel_page"}
 CONTROLLED = {"app", "demo", "views", "widgets"}
 """Rooms of tests that make controllers."""
 expect.set_options(timeout=60_000)  # several processes test at once; who passes waits no longer
+
+
+def pytest_report_header() -> str:
+    return newer_python.header()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"display"},
         {"referenceset"},
         {"opening"},
-        {"inferring", "differing", "converting", "confining", "explaining"},
+        {"inferring", "differing", "converting", "confining", "explaining", "history"},
         {"views"},
         {"widgets"},
         {"app"},
@@ -44,7 +44,8 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "formats": (
         {"buffers", "files"},
         {"json"},
-        {"icechunk", "source"},
+        {"dmrpp", "icechunk"},
+        {"source"},
         {"locating", "parquet"},
         {"documents", "forms", "reader_runs"},
         {"reader_notes"},

@@ -1,7 +1,7 @@
 """The command line: exit status 0 fine, 1 the set has errors, 2 unreadable or called wrongly.
 
-`commands` and its siblings hold the verbs, `output` and `terminal` print, `examples` are shown in
-the help. Begin with `commands`.
+`commands` and the modules of `verbs` hold the verbs, `output` and `terminal` print, `examples` are
+shown in the help. Begin with `commands`.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ def _unforeseen(error: Exception) -> str:
 
 def load_app() -> Typer:
     """Return all commands, each with its examples; their modules are loaded now."""
-    import refexplorer.cli.audit_command
-    import refexplorer.cli.convert_command
-    import refexplorer.cli.page_commands
-    import refexplorer.cli.set_commands
-    import refexplorer.cli.spec_commands
-    import refexplorer.cli.verify_command
-    import refexplorer.cli.why_command  # noqa: F401  its commands join the others
+    import refexplorer.cli.verbs.audit_command
+    import refexplorer.cli.verbs.convert_command
+    import refexplorer.cli.verbs.page_commands
+    import refexplorer.cli.verbs.set_commands
+    import refexplorer.cli.verbs.spec_commands
+    import refexplorer.cli.verbs.verify_command
+    import refexplorer.cli.verbs.why_command  # noqa: F401  its commands join the others
     from refexplorer.cli.commands import app
     from refexplorer.cli.examples import EXAMPLES, epilog
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -116,6 +116,8 @@ def info(
     as_json: AsJson = False,
 ) -> int:
     """Show what the set is: keys, arrays, targets, bytes."""
+    from refexplorer.cli.inner_facts import repository_facts, write_repository
+
     refs = open_set(source)
     if code:
         for line in refs.code().splitlines():
@@ -134,15 +136,23 @@ def info(
         "left_out": summary.left_out,
         "diagnostics": _severities(refs),
     }
+    repository = None if refs.source.repository is None else repository_facts(refs)
     if as_json:
-        output.write_json(facts, "arrays", _arrays(refs))
+        more = {} if repository is None else {"repository": repository}
+        output.write_json(facts | more, "arrays", _arrays(refs))
         return status_of(refs)
     shown = facts | {"bytes": _bytes_cell(summary)}
     rows = ((name.replace("_", " "), _words(value)) for name, value in shown.items())
     output.write_rows(("", ""), rows)
     columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Rejected")
     output.write_line()
-    output.write_rows(columns, (_array_row(array) for array in _arrays(refs)))
+    arrays = list(_arrays(refs))
+    output.write_rows(columns, map(_array_row, arrays))
+    for array in arrays:
+        if array["inner_count"] is not None:
+            output.write_line(_shards_line(array))
+    if repository is not None:
+        write_repository(repository)
     return status_of(refs)
 
 
@@ -297,13 +307,19 @@ def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[No
         yield from refs.children(path, first, min(first + PAGE_ROWS, total)).rows
 
 
-def _arrays(refs: ReferenceSet) -> Iterator[dict[str, object]]:
+def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
+    from refexplorer.data.decode.sharding import shard_layout
+
     for path in refs.arrays():
         array, summary = refs.array(path), refs.summary(path)
+        layout = shard_layout(array)
         yield {
             "path": path,
             "shape": array.shape,
             "chunks": array.chunks,
+            "chunk_count": array.chunk_count,
+            "inner_chunks": None if layout is None else layout.inner.chunks,
+            "inner_count": None if layout is None else layout.inner.chunk_count,
             "dtype": array.dtype,
             "codecs": array.codecs,
             "dimensions": array.dimensions,
@@ -311,6 +327,12 @@ def _arrays(refs: ReferenceSet) -> Iterator[dict[str, object]]:
             "missing": summary.missing,
             "left_out": summary.left_out,
         }
+
+
+def _shards_line(array: dict[str, Any]) -> str:
+    inner = ", ".join(map(str, array["inner_chunks"]))
+    shards = counted(array["chunk_count"], "shard")
+    return f"{array['path']}: {shards}, {counted(array['inner_count'], 'inner chunk')} of {inner}"
 
 
 def _array_row(array: dict[str, object]) -> tuple[object, ...]:

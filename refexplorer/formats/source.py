@@ -12,6 +12,8 @@ from refexplorer import memory
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.entries import Entries
 from refexplorer.formats.files.compression import PlainStream, plain_bytes
+from refexplorer.formats.icechunk.facts import RepositoryFacts
+from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.formats.json.text import decode_text
 
 if TYPE_CHECKING:
@@ -58,6 +60,11 @@ class Source:
         memory, too.
     part
         Which set of a JSON list of sets, from 0; None for a document that is one set.
+    repository
+        What else is known of an Icechunk repository; None for all other forms.
+    recorded
+        Reads which versions targets had when the references to them were written; None where the
+        form has no place for that, or it cannot be read again.
     """
 
     name: str
@@ -71,6 +78,8 @@ class Source:
     is_long: bool = False
     is_large: bool = False
     part: int | None = None
+    repository: RepositoryFacts | None = field(default=None, repr=False)
+    recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_document(self) -> bool:

@@ -17,9 +17,10 @@ _URL_SHOWN = 120
 _INSIDE = "with all ranges inside the file"
 _WHOLE = "that answered, referenced as whole files"
 _ANSWERED = "that answered, ranges not compared"
-_WORDS = (_INSIDE, _WHOLE, _ANSWERED, *TARGET_WORDS.values())
+_CHANGED = "that changed since references to it were written"
+_WORDS = (_INSIDE, _WHOLE, _ANSWERED, *TARGET_WORDS.values(), _CHANGED)
 """In the order of the summary."""
-_REACHED = (TargetState.GOOD, TargetState.SHORT)
+_REACHED = (TargetState.GOOD, TargetState.SHORT, TargetState.CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class TargetCheck:
     url
         As in the references; None is the target that the reader names.
     state
-        ``short`` if a range reaches past the end, ``not allowed`` if it was not asked.
+        ``short`` if a range reaches past the end, ``not allowed`` if it was not asked, ``changed``
+        if its version is not the one that Icechunk recorded with a reference.
     end
         Where the last range ends, in bytes; None if it is not known.
     references
@@ -48,6 +50,9 @@ class TargetCheck:
         What is wrong or worth knowing, in a sentence.
     grant
         What to pass in ``allow=`` so that it is asked.
+    unchanged
+        Whether its version is the one that was recorded with every reference; None if none was, or
+        it was not compared.
     """
 
     url: str | None
@@ -61,6 +66,7 @@ class TargetCheck:
     modified: str | None = None
     message: str | None = None
     grant: str | None = None
+    unchanged: bool | None = None
 
     def but(self, **changes: Any) -> TargetCheck:
         """Return the record with some fields changed."""
@@ -73,6 +79,8 @@ class TargetCheck:
             if self.end == 0:
                 return _WHOLE
             return _ANSWERED if self.past_end is None or self.size is None else _INSIDE
+        if self.state is TargetState.CHANGED:
+            return _CHANGED
         return TARGET_WORDS[self.state]
 
     def __str__(self) -> str:
@@ -137,7 +145,7 @@ class TargetChecks(Sequence[TargetCheck]):
             parts.append(f"{left:,} not checked")
         said = f"{counted(self.total, 'target')}: {', '.join(parts) or 'nothing to check'}."
         if any(record.state in _REACHED for record in self.records):
-            said += " Only sizes were compared; no data was read or decoded."
+            said += f" Only {self._compared} were compared; no data was read or decoded."
         if self.unlisted:
             said += f" {counted(self.unlisted, 'generated key')} were too many to be evaluated"
             said += (
@@ -146,6 +154,11 @@ class TargetChecks(Sequence[TargetCheck]):
                 else " one by one; their targets were checked."
             )
         return said
+
+    @property
+    def _compared(self) -> str:
+        versions = sum(record.unchanged is not None for record in self.records)
+        return f"sizes, and {counted(versions, 'recorded version')}," if versions else "sizes"
 
     def __str__(self) -> str:
         """Tell the summary, then what is not as it should be, then the rest."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from refexplorer.data.access.urls import protocol_of
 from refexplorer.data.check.asking import CONCURRENCY, Answer, AskedTarget, ask_all, past_end
 from refexplorer.data.check.check_results import TargetCheck, TargetChecks
 from refexplorer.data.check.journal import Journal
+from refexplorer.data.check.recorded_check import difference
 from refexplorer.data.check.target_states import TargetState
 from refexplorer.data.fetch.background import Stopped, wait_for
 from refexplorer.data.fetch.facts import Facts
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.formats.icechunk.recorded import Recorded, RecordedVersion
 from refexplorer.markup import counted
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ def check_targets(
     journal: Journal,
     checked: Checked = lambda done, of: True,
     concurrency: int = CONCURRENCY,
+    recorded: Recorded | None = None,
 ) -> TargetChecks:
     """Ask each target for its size and version, several at a time.
 
@@ -55,8 +59,10 @@ def check_targets(
         Is told how far it is; if it returns False, what was found so far is returned.
     concurrency
         Targets that are asked at a time.
+    recorded
+        The versions that targets had when their references were written; None if there are none.
     """
-    run = _Checking(index, journal)
+    run = _Checking(index, journal, recorded or {})
     total = index.count + len(index.further.keys)
 
     def go_on() -> bool:
@@ -78,7 +84,8 @@ def check_targets(
 class _Checking:
     """One check; takes answers on fsspec's loop, and notes them in the thread that waits."""
 
-    def __init__(self, index: TargetIndex, journal: Journal) -> None:
+    def __init__(self, index: TargetIndex, journal: Journal, recorded: Recorded) -> None:
+        self._recorded = recorded
         self.found: dict[str | None, TargetCheck] = {}
         self._index = index
         self._journal = journal
@@ -101,14 +108,30 @@ class _Checking:
     ) -> Iterator[AskedTarget]:
         blank = TargetCheck(url, TargetState.UNREACHABLE, end, references)
         known = self._journal.known(blank)
-        if known is None:
+        is_recorded = url in self._recorded
+        if known is None or (is_recorded and known.unchanged is None):
             yield url, partial(self._take, layout, blank)
         else:
             self.found[url] = known
 
     def _take(self, layout: TargetLayout | None, blank: TargetCheck, answer: Answer) -> None:
-        self.found[blank.url] = record = _compared(layout, blank, answer)
+        record = _compared(layout, blank, answer)
+        versions = self._recorded.get(blank.url or "", ())
+        if versions and answer.facts is not None:
+            record = _with_version(record, versions, answer.facts)
+        self.found[blank.url] = record
         self._new.append(record)
+
+
+def _with_version(
+    record: TargetCheck, versions: Sequence[RecordedVersion], facts: Facts
+) -> TargetCheck:
+    """Add whether the target is what it was when the references to it were written."""
+    is_gcs = protocol_of(record.url or "") == "gs"
+    same, said = difference(versions, facts, is_gcs)
+    state = TargetState.CHANGED if same is False else record.state
+    message = " ".join(filter(None, [said, record.message])) or None
+    return record.but(state=state, unchanged=same, message=message)
 
 
 def _compared(layout: TargetLayout | None, blank: TargetCheck, answer: Answer) -> TargetCheck:

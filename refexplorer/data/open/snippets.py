@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import parse, protocol_of, resolve
 from refexplorer.data.decode.codecs import names_v2, registering, registration
+from refexplorer.data.open.icechunk_code import opening_lines
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.documents import read_whole
@@ -91,6 +92,8 @@ def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[st
     """
     path = key or ""
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
+    if not is_bytes and (opened := _by_icechunk(refs, path, known)) is not None:
+        return opened
     try:
         _require_root(refs, path, is_bytes)
         _require_found(refs, path)
@@ -102,6 +105,30 @@ def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[st
         return _joined(recipe, ["fsspec"], [f"fs = {call}", f"data = fs.cat({path!r})"])
     _add_codecs(refs, path, recipe)
     return _joined(recipe, *_opening(refs, path, recipe.options))
+
+
+def _by_icechunk(refs: Opened, path: str, known: CodeContext) -> str | None:
+    """Return what opens a repository without refexplorer; None if the set is of none."""
+    facts = refs.source.repository
+    if facts is None:
+        return None
+    place, options = parse(resolve(facts.place or "", None)), Options(known.storage_options, None)
+    lines = opening_lines(facts, options.of(place)[1], _public)
+    if lines is None:
+        return None
+    given: dict[str, Any] = {"mode": "r"}
+    if path in refs.arrays():
+        given = {"path": path, **given} if path else given
+        last = _call("zarr.open_array", [_Raw("session.store")], given)
+        return _joined(_Recipe(lines=lines), ["icechunk", "zarr"], [f"array = {last}"])
+    given = {"group": path} if path else {}
+    if _is_dataset(refs, path):
+        given = {**given, "consolidated": False}
+        last = _call("xarray.open_zarr", [_Raw("session.store")], given)
+        return _joined(_Recipe(lines=lines), ["icechunk", "xarray"], [f"dataset = {last}"])
+    given = {"path": path, "mode": "r"} if path else {"mode": "r"}
+    last = _call("zarr.open_group", [_Raw("session.store")], given)
+    return _joined(_Recipe(lines=lines), ["icechunk", "zarr"], [f"group = {last}"])
 
 
 def _require_root(refs: Opened, path: str, is_bytes: bool) -> None:

@@ -136,10 +136,59 @@ def ladder(
     reference = refs.get(key)
     if reference is None:
         return _without(refs, key, path, index)
-    climb = _Climb()
-    values = climb.all(refs, array, reference, lambda: _raw(refs, key, targets, advance))
-    state = ChunkState.FAILED if climb.failed else ChunkState.FETCHED
-    return Ladder(key, path, index, state, tuple(climb.rungs), values)
+    return _climbed(refs, key, path, index, array, reference, targets, advance)
+
+
+def climb(
+    refs: Opened,
+    key: str,
+    path: str,
+    index: Index,
+    array: ArrayMeta,
+    reference: Reference | None,
+    targets: Targets,
+) -> Ladder:
+    """Do as `ladder` for a part of a chunk, which has no key of its own.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    key
+        What to call the part.
+    path, index
+        Of the chunk.
+    array
+        The parts as chunks of an array.
+    reference
+        Of the part; None without one.
+    targets
+        Reads the bytes.
+
+    Raises
+    ------
+    AccessError
+        If the target may not be read yet.
+    """
+    if reference is None:
+        return _of_fill_value(key, path, index)
+    return _climbed(refs, key, path, index, array, reference, targets, lambda progress: True)
+
+
+def _climbed(
+    refs: Opened,
+    key: str,
+    path: str | None,
+    index: Index | None,
+    array: ArrayMeta | None,
+    reference: Reference,
+    targets: Targets,
+    advance: Advance,
+) -> Ladder:
+    steps_taken = _Climb()
+    values = steps_taken.all(refs, array, reference, lambda: _raw(key, reference, targets, advance))
+    state = ChunkState.FAILED if steps_taken.failed else ChunkState.FETCHED
+    return Ladder(key, path, index, state, tuple(steps_taken.rungs), values)
 
 
 def _without(refs: Opened, key: str, path: str | None, index: Index | None) -> Ladder:
@@ -150,6 +199,10 @@ def _without(refs: Opened, key: str, path: str | None, index: Index | None) -> L
         return Ladder(key, path, index, ChunkState.FAILED, (rung,), None)
     if path is None:
         raise KeyError(key)
+    return _of_fill_value(key, path, index)
+
+
+def _of_fill_value(key: str, path: str, index: Index | None) -> Ladder:
     rung = Rung("reference", None, 0.0, b"", "no reference: this chunk reads as the fill value")
     return Ladder(key, path, index, ChunkState.FILL, (rung,), None)
 
@@ -206,8 +259,8 @@ class _Climb:
         self.rungs.append(Rung(name, size, seconds, _head(data), _form(data), message))
 
 
-def _raw(refs: Opened, key: str, targets: Targets, advance: Advance) -> bytes:
-    found = fetch_many(targets, {key: refs[key]}, advance).get(key)
+def _raw(key: str, reference: Reference, targets: Targets, advance: Advance) -> bytes:
+    found = fetch_many(targets, {key: reference}, advance).get(key)
     if isinstance(found, bytes):
         return found
     raise found or FetchError(f"{key} was not read: the read was stopped.")

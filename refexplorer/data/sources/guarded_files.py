@@ -18,8 +18,8 @@ from refexplorer.errors import AccessError, LimitError
 from refexplorer.limits import Limits
 
 _PIECE = 2**20
-_BULK = ("chunks", "manifests")
-"""Folders of an Icechunk repository that hold no metadata."""
+_BULK = ("chunks",)
+"""The folder of an Icechunk repository that holds data alone."""
 
 
 class GuardedFiles:

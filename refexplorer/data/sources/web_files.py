@@ -19,6 +19,7 @@ from refexplorer.data.sources.guarded_files import GuardedFiles
 from refexplorer.errors import AccessError, LimitError, SourceError
 from refexplorer.formats.forms.finding import read_path, read_source
 from refexplorer.formats.forms.other_files import PROBE, refuse_other, refuse_zarr
+from refexplorer.formats.icechunk.storage import MARKS
 
 if TYPE_CHECKING:
     from refexplorer.data.access.urls import Place
@@ -157,7 +158,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return {"name": path, "type": "file", "size": None}
 
     def exists(self, path: str, **_: object) -> bool:
-        """Find no parquet store, which is all that is asked: its files would have to be listed.
+        """Find no parquet store: its files would have to be listed. Icechunk lists nothing.
 
         Raises
         ------
@@ -169,7 +170,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
                 f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
                 "server; open a copy on disk or in a bucket."
             )
-        return False
+        return path.endswith(tuple(f"/{name}" for name in MARKS)) and self.has(path)
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
         place = self._policy.place(path)

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.errors import AccessError, LimitError, RefexplorerError, SourceError
 from refexplorer.formats.files.compression import Progress, plain_bytes, read_within
 from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain
+from refexplorer.formats.forms.data_file_form import DataFileForm
 from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceFolder, SourceForm
 from refexplorer.formats.forms.other_files import PROBE, refuse_other, refuse_zarr
 from refexplorer.formats.forms.registry import first_answer
@@ -29,6 +31,8 @@ _PART = re.compile(r"(.+)#([0-9]{1,6})")
 _NAME_SHOWN = 200
 _MARK = "\ufeff"
 """Tells the order of bytes at the start of a text, and is no part of it."""
+_FILES = 10_000
+"""Files that are opened together."""
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
@@ -74,8 +78,8 @@ def read_source(
     SourceError
         In one sentence, if it is missing, empty, or cannot be read.
     """
-    with _terms(limits, files, progress) as terms:
-        return _of_any(source, storage_options or {}, locate, terms)
+    with _terms(limits, files, progress, storage_options or {}) as terms:
+        return _of_any(source, locate, terms)
 
 
 def read_path(
@@ -98,7 +102,7 @@ def read_path(
     SourceError
         As `read_source`.
     """
-    with _terms(limits, files, progress) as terms:
+    with _terms(limits, files, progress, {}) as terms:
         return _of_path(name, terms)
 
 
@@ -112,11 +116,14 @@ class _Raised(BaseException):
 
 @contextmanager
 def _terms(
-    limits: Limits, files: Files | None, progress: Progress | None
+    limits: Limits,
+    files: Files | None,
+    progress: Progress | None,
+    options: Mapping[str, Any],
 ) -> Iterator[OpeningTerms]:
     telling = None if progress is None else partial(_tell, progress)
     try:
-        yield OpeningTerms(limits, files or OwnFiles(), telling)
+        yield OpeningTerms(limits, files or OwnFiles(), telling, options)
     except _Raised as stopped:
         raise stopped.raised from None
 
@@ -128,9 +135,7 @@ def _tell(progress: Progress, done: int, size: int) -> None:
         raise _Raised(error) from None
 
 
-def _of_any(
-    source: object, options: Mapping[str, Any], locate: Locate | None, terms: OpeningTerms
-) -> Source:
+def _of_any(source: object, locate: Locate | None, terms: OpeningTerms) -> Source:
     if isinstance(source, bytes | bytearray | memoryview):
         name = source.name if isinstance(source, NamedBytes) else "bytes"
         return _of_bytes(bytes(source), name, None, terms)
@@ -141,7 +146,7 @@ def _of_any(
             return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
         if "://" in source:
             place, part = _split_part(source)
-            locate = locate or partial(_located, options)
+            locate = locate or partial(_located, terms)
             return replace(_of_url(place, locate, terms), part=part)
         return _of_path(source, terms)
     if isinstance(source, os.PathLike):
@@ -190,6 +195,8 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
     if path.is_dir():
         return _of_folder(name, path, terms)
     if not path.exists():
+        if has_magic(name) and not terms.files.guarded:
+            return _of_pattern(name, terms)
         raise SourceError(f"There is no file {_shown(name)}.")
     if not path.is_file():
         raise SourceError(f"{_shown(name)} is not a regular file.")
@@ -198,6 +205,32 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
     opening = partial(terms.files.open, str(whole))
     size = path.stat().st_size
     return _of_file(SourceFile(path.name, str(whole.parent), size, path, opening, content), terms)
+
+
+def _of_pattern(name: str, terms: OpeningTerms) -> Source:
+    """Read all data files that a pattern fits, each as a group of its name."""
+    whole = Path(name).expanduser().absolute()
+    root = Path(whole.anchor)
+    paths = sorted(path for path in root.glob(str(whole.relative_to(root))) if path.is_file())
+    if not paths:
+        raise SourceError(f"There is no file {_shown(name)}, and none that it fits as a pattern.")
+    if len(paths) > _FILES:
+        raise SourceError(
+            f"The pattern {_shown(name)} fits {len(paths):,} files, and at most {_FILES:,} are "
+            "opened together."
+        )
+    folder = os.path.commonpath([path.parent.resolve() for path in paths])
+    value: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
+    for path in paths:
+        found = _of_place(str(path), path, terms)
+        if found.form != DataFileForm.name or found.value is None:
+            raise SourceError(
+                f"{_shown(str(path))} is no data file, and a pattern opens nothing else; open it "
+                "by itself."
+            )
+        inside = (path.parent.resolve() / path.name).relative_to(folder).as_posix()
+        value |= {f"{inside}/{key}": reference for key, reference in found.value.items()}
+    return Source(whole.name, DataFileForm.name, folder, value=value, place=str(whole))
 
 
 def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
@@ -225,8 +258,7 @@ def _of_bytes(data: bytes, name: str, location: str | None, terms: OpeningTerms)
 
 def _of_url(url: str, locate: Locate, terms: OpeningTerms) -> Source:
     name, shown = url.rstrip("/").rpartition("/")[2] or url, escape(url, _NAME_SHOWN)
-    parent = url.rstrip("/").rpartition("/")[0]
-    location = parent if "://" in parent else parent + "/"
+    location = _parent_of(url)
     try:
         filesystem, path = locate(url)
         folder = SourceFolder(name, location, path.rstrip("/"), None, None, lambda: filesystem)
@@ -238,26 +270,63 @@ def _of_url(url: str, locate: Locate, terms: OpeningTerms) -> Source:
             refuse_other(name, head)
             terms.check_size(name, filesystem.info(path).get("size") or 0)
             data = head + read_within(file, terms.limits.document_bytes + 1 - len(head))
-    except RefexplorerError:
+    except (LimitError, AccessError):
         raise
-    except (FileNotFoundError, IsADirectoryError) as error:
+    except RefexplorerError:
+        if (found := _of_sought(url, locate, terms)) is not None:
+            return found
+        raise
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        if (found := _of_sought(url, locate, terms)) is not None:
+            return found
         refuse_zarr(folder.name, folder.has)
         raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
     except ImportError as error:
         raise SourceError(f"{shown} needs a package that is not installed: {error}.") from None
     except Exception as error:  # each protocol has errors of its own
         raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
+    if not data and (found := _of_sought(url, locate, terms)) is not None:  # s3fs opens folders
+        return found
     return _of_bytes(data, name, location, terms)
 
 
-def _located(options: Mapping[str, Any], url: str) -> tuple[AbstractFileSystem, str]:
+def _of_sought(url: str, locate: Locate, terms: OpeningTerms) -> Source | None:
+    """Ask the forms with versions whether a URL that is no file is a folder of theirs.
+
+    Only then is a server asked for the files that tell it, and what follows an ``@`` is a version.
+    """
+    before, at, version = url.rpartition("@")
+    asked: list[tuple[str, str | None]] = [(url.rstrip("/"), None)]
+    if at and "/" not in version and "/" in before.partition("://")[2]:
+        asked.append((before.rstrip("/"), version))
+    for place, wanted in asked:
+        try:
+            if (found := _of_url_folder(place, wanted, locate, terms)) is not None:
+                return found
+        except OSError:
+            continue
+    return None
+
+
+def _of_url_folder(
+    url: str, version: str | None, locate: Locate, terms: OpeningTerms
+) -> Source | None:
+    filesystem, path = locate(url)
+    name, parent = url.rpartition("/")[2], _parent_of(url)
+    folder = SourceFolder(name, parent, path.rstrip("/"), None, version, lambda: filesystem, True)
+    return first_answer(partial(_versioned, folder), terms)
+
+
+def _parent_of(url: str) -> str:
+    parent = url.rstrip("/").rpartition("/")[0]
+    return parent if "://" in parent else parent + "/"
+
+
+def _located(terms: OpeningTerms, url: str) -> tuple[AbstractFileSystem, str]:
     """Find the filesystem by fsspec, with the options that are meant for it."""
     import fsspec
 
-    protocols = set(fsspec.available_protocols())
-    if all(name in protocols or "://" in name for name in options):
-        options = options.get(url.partition("://")[0], {})
-    found: tuple[AbstractFileSystem, str] = fsspec.core.url_to_fs(url, **options)
+    found: tuple[AbstractFileSystem, str] = fsspec.core.url_to_fs(url, **terms.options_of(url))
     return found
 
 

@@ -22,11 +22,11 @@ Forms never see how: `formats` knows no set.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from refexplorer.errors import LimitError
 from refexplorer.formats.files.compression import PlainStream, Progress
@@ -54,11 +54,30 @@ class OpeningTerms:
     progress
         Takes the bytes that were read so far and those of the whole, while much is read; what it
         raises ends the opening.
+    options
+        For fsspec, as `refexplorer.formats.forms.finding.read_source` takes them.
     """
 
     limits: Limits
     files: Files
     progress: Progress | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def may_ask(self, form: SourceForm) -> bool:
+        """Say whether a form may be asked: what a visitor of a page chose, only a guarded one."""
+        return form.guarded or not self.files.guarded
+
+    def options_of(self, url: str) -> Mapping[str, Any]:
+        """Return the options for fsspec that are meant for a URL: of its place or protocol."""
+        from fsspec import available_protocols
+
+        protocols = set(available_protocols())
+        if not all(name in protocols or "://" in name for name in self.options):
+            return self.options
+        places = [name for name in self.options if "://" in name and _holds(name, url)]
+        name = max(places, key=len, default=url.partition("://")[0])
+        found: Mapping[str, Any] = self.options.get(name, {})
+        return found
 
     def check_size(self, name: str, size: int) -> None:
         """Refuse a document of too many bytes as it is stored.
@@ -73,6 +92,10 @@ class OpeningTerms:
                 f"{name} has {size:,} bytes, more than {self.limits.document_bytes:,}; "
                 "`Limits.document_bytes` raises the limit."
             )
+
+
+def _holds(place: str, url: str) -> bool:
+    return f"{url.rstrip('/')}/".startswith(f"{place.rstrip('/')}/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +116,8 @@ class SourceFolder:
         What follows ``@`` in its name; None without. Only `SourceForm.versioned` forms see any.
     filesystem
         Returns who reads it.
+    is_sought
+        Whether it is the URL of no file, so that any form may ask for files in it.
     """
 
     name: str
@@ -101,6 +126,12 @@ class SourceFolder:
     local: Path | None
     version: str | None
     filesystem: Callable[[], AbstractFileSystem]
+    is_sought: bool = False
+
+    @property
+    def place(self) -> str:
+        """Its absolute path or URL."""
+        return str(self.path) if self.local else f"{self.parent.rstrip('/')}/{self.name}"
 
     @classmethod
     def at(cls, path: Path, version: str | None, files: Files) -> SourceFolder:

@@ -23,7 +23,12 @@ _GRIB_HEADING = 128
 _NOTEBOOK = re.compile(rb'\s*\{\s*"cells"\s*:\s*\[\s*\{')
 _PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml|[A-Za-z])")
-_MAKE = "make references to it with {} and open those"
+_MARK = b"\xef\xbb\xbf"
+_MAKE = (
+    "make references to it with {} and open those; with `refexplorer[virtual]` installed, Python "
+    "and the commands open such a file by itself, if it is on this disk and not compressed"
+)
+_MAKE_ALONE = "make references to it with {} and open those"
 _VIRTUALIZARR = "`virtualizarr.open_virtual_dataset` ({})"
 _UNPACK = "unpack it and open what is inside"
 
@@ -42,7 +47,7 @@ _STARTS: dict[bytes, Told] = {
         "a FITS file",
         _MAKE.format(f"`kerchunk.fits.process_file` or {_VIRTUALIZARR.format('FITSParser')}"),
     ),
-    b"\x0e\x03\x13\x01": ("an HDF4 file", _MAKE.format("`kerchunk.hdf4.HDF4ToZarr`")),
+    b"\x0e\x03\x13\x01": ("an HDF4 file", _MAKE_ALONE.format("`kerchunk.hdf4.HDF4ToZarr`")),
     b"BUFR": ("a BUFR file", "no tool makes references to its messages; convert it to NetCDF4"),
     b"PAR1": (
         "a parquet file",
@@ -64,6 +69,11 @@ _STARTS: dict[bytes, Told] = {
     b"BZh": ("a bzip2 file", _UNPACK),
     b"\xfd7zXZ\0": ("an xz file", _UNPACK),
     b"\x04\x22\x4d\x18": ("an LZ4 file", _UNPACK),
+}
+_KINDS: dict[str, tuple[bytes, ...]] = {
+    "netcdf3": (b"CDF\x01", b"CDF\x02", b"CDF\x05"),
+    "tiff": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
+    "fits": (b"SIMPLE  =",),
 }
 _NETCDF3 = _MAKE.format(
     f"`kerchunk.netCDF3.NetCDF3ToZarr` or {_VIRTUALIZARR.format('NetCDF3Parser')}"
@@ -118,6 +128,21 @@ def _refused(name: str, told: Told) -> SpecError:
     return SpecError(f"{name} is {what}, not a reference set; {remedy}.", code="not-json")
 
 
+def is_dmrpp(head: bytes) -> bool:
+    """Say whether a file is a DMR++ document, which holds references."""
+    return _XML.match(head.removeprefix(_MARK)) is not None and b"dmrpp" in head
+
+
+def kind_of(head: bytes) -> str | None:
+    """Return the kind of a data file to which references can be made on the fly, or None."""
+    if any(head.startswith(_HDF5, place) for place in _HDF5_PLACES):
+        return "hdf5"
+    for kind, starts in _KINDS.items():
+        if head.startswith(starts):
+            return kind
+    return None
+
+
 def _of_bytes(head: bytes) -> Told | None:
     if any(head.startswith(_HDF5, place) for place in _HDF5_PLACES):
         makers = f"`kerchunk.hdf.SingleHdf5ToZarr` or {_VIRTUALIZARR.format('HDFParser')}"
@@ -126,7 +151,7 @@ def _of_bytes(head: bytes) -> Told | None:
         if head.startswith(start):
             return what, remedy or (_NETCDF3 if start.startswith(b"CDF") else _TIFF)
     if (found := _GRIB.search(head, 0, _GRIB_HEADING)) is not None:
-        return f"a GRIB{found[1][0]} file", _MAKE.format("`kerchunk.grib2.scan_grib`")
+        return f"a GRIB{found[1][0]} file", _MAKE_ALONE.format("`kerchunk.grib2.scan_grib`")
     if head.startswith((b"PK\3\4", b"PK\5\6")):
         if any(key.encode() in head for key in _ZARR_KEYS):
             return "a Zarr store in a zip file", "open it with `zarr.storage.ZipStore`"
@@ -140,9 +165,8 @@ def _of_text(head: bytes) -> Told | None:
     if _PAGE.match(head):
         return "an HTML page", "it may be a login or error page; use the URL of the file itself"
     if _XML.match(head):
-        if b"dmrpp" in head:
-            makers = _VIRTUALIZARR.format("DMRPPParser")
-            return "a DMR++ document", f"make references of it with {makers} and open those"
+        if is_dmrpp(head):
+            return None
         return "an XML document", "open the reference set itself"
     if _NOTEBOOK.match(head):
         return _NOTEBOOK_TOLD

@@ -13,6 +13,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from refexplorer.errors import FormWarning, RefexplorerError
+from refexplorer.formats.forms.data_file_form import DataFileForm
+from refexplorer.formats.forms.dmrpp_form import DmrppForm
 from refexplorer.formats.forms.form import OpeningTerms, SourceForm
 from refexplorer.formats.forms.icechunk_form import IcechunkForm
 from refexplorer.formats.forms.json_form import JsonForm
@@ -22,7 +24,13 @@ from refexplorer.formats.source import DOCUMENTS, JSON, Source
 from refexplorer.markup import escape
 
 GROUP = "refexplorer.sources"
-FORMS: tuple[SourceForm, ...] = (VirtualiZarrForm(), IcechunkForm(), ParquetForm())
+FORMS: tuple[SourceForm, ...] = (
+    VirtualiZarrForm(),
+    IcechunkForm(),
+    ParquetForm(),
+    DmrppForm(),
+    DataFileForm(),
+)
 LAST = JsonForm()
 """Takes every file for JSON, to say where it is none."""
 
@@ -31,14 +39,12 @@ Question = Callable[[SourceForm, OpeningTerms], "Source | None"]
 
 def first_answer(question: Question, terms: OpeningTerms) -> Source | None:
     """Ask each form in turn; return the first source that one of them knows."""
-    for form in FORMS:
+    for form in filter(terms.may_ask, FORMS):
         if (found := question(form, terms)) is not None:
             return found
-    for form in installed_forms():
-        if form.guarded or not terms.files.guarded:
-            found = _answer_of(form, question, terms)
-            if found is not None:
-                return found
+    for form in filter(terms.may_ask, installed_forms()):
+        if (found := _answer_of(form, question, terms)) is not None:
+            return found
     return question(LAST, terms)
 
 

@@ -1,4 +1,6 @@
-"""Icechunk: a snapshot of a repository in a local folder as a reference set, read-only.
+"""Icechunk: a snapshot of a repository as a reference set, read-only, and the repository's history.
 
-`repository` reads snapshots and manifests, `objects` finds the folder of a session or store.
+`repository` opens a version and reads it: with Icechunk 2 by `columns`, with Icechunk 1 by
+`manifests`. `storage` goes from a place to Icechunk's storage and back, `facts` and `history` tell
+what else a repository has, `recorded` which versions targets had.
 """

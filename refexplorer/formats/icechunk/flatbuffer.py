@@ -117,11 +117,11 @@ class FlatTables:
         places[rows] = np.where(offsets > 0, self._places[rows] + offsets, -1)
         return places
 
-    def numbers(self, field: int) -> np.ndarray:
-        """Return numbers of 64 bits, shape ``(n,)`` uint64; 0 where they are left out."""
+    def numbers(self, field: int, form: str = "<u8") -> np.ndarray:
+        """Return numbers of 64 bits, or of another form, shape ``(n,)`` uint64; 0 if left out."""
         places = self.places_of(field)
         found = np.zeros(len(self), np.uint64)
-        found[places >= 0] = _gathered(self._data, places[places >= 0], "<u8", np.uint64)
+        found[places >= 0] = _gathered(self._data, places[places >= 0], form, np.uint64)
         return found
 
     def vectors(self, field: int) -> tuple[np.ndarray, np.ndarray]:

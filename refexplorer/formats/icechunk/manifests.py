@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,6 @@ import zstandard
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.formats.buffers.arrow import number_column, text_column
 from refexplorer.formats.files.compression import read_within
-from refexplorer.formats.files.local_files import Files
 from refexplorer.formats.icechunk.flatbuffer import FlatTable, FlatTables
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
@@ -41,7 +41,9 @@ _INDEX, _INLINE, _OFFSET, _LENGTH, _CHUNK, _LOCATION, _ETAG, _MODIFIED = range(8
 _OF_MANIFEST = frozenset({0, _ARRAYS, 3})  # how locations are compressed says nothing without any
 _OF_ARRAY = frozenset({0, _REFS})
 _OF_CHUNK = frozenset(range(8))
-_COMPRESSED = {("Manifest", 2), ("ChunkRef", 8)}
+_MANIFEST_NAME, _CHUNK_NAME = "Manifest", "ChunkRef"
+_DICTIONARY, _SHORT = 2, 8
+_COMPRESSED = {(_MANIFEST_NAME, _DICTIONARY), (_CHUNK_NAME, _SHORT)}
 """The dictionary for locations, and a location that is compressed with it."""
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
@@ -69,6 +71,8 @@ class ManifestChunks:
         Bytes, shape ``(n,)`` uint64.
     inline
         The bytes of those that are in the manifest, by row.
+    native
+        Which are in the repository, shape ``(n,)`` bool.
     """
 
     indices: np.ndarray
@@ -76,20 +80,46 @@ class ManifestChunks:
     offsets: np.ndarray
     lengths: np.ndarray
     inline: dict[int, bytes]
+    native: np.ndarray
 
 
-def chunks_of(file: Path, node: str, limits: Limits, files: Files) -> Iterator[ManifestChunks]:
+@dataclass(frozen=True, slots=True)
+class ManifestVersions:
+    """The versions that the targets of n chunks of one array had when they were written down.
+
+    Attributes
+    ----------
+    indices
+        Of each chunk, shape ``(n, rank)`` int64.
+    etags
+        Column of texts, n rows; empty where there is none.
+    modified
+        Seconds since 1970, shape ``(n,)`` uint64; 0 where there is none.
+    """
+
+    indices: np.ndarray
+    etags: pa.LargeStringArray
+    modified: np.ndarray
+
+
+OpenManifest = Callable[[str], BinaryIO]
+"""Opens a file by its path, for reading."""
+
+
+def chunks_of(
+    file: str, node: str, limits: Limits, opening: OpenManifest
+) -> Iterator[ManifestChunks]:
     """Yield the chunks of one array in a manifest, many at a time.
 
     Parameters
     ----------
     file
-        The manifest.
+        The path of the manifest.
     node
         The id of the array, as Icechunk writes it.
     limits
         `Limits.document_bytes` bounds a manifest.
-    files
+    opening
         Opens it.
 
     Raises
@@ -97,13 +127,30 @@ def chunks_of(file: Path, node: str, limits: Limits, files: Files) -> Iterator[M
     SourceError
         If the manifest cannot be read, uses what is not known here, or has no such array.
     """
+    with _content(file, limits, opening) as (manifest, content):
+        yield from manifest.chunks(content, node, limits)
+
+
+def versions_in(
+    file: str, node: str, limits: Limits, opening: OpenManifest
+) -> Iterator[ManifestVersions]:
+    """Yield the versions of the targets of one array in a manifest, as `chunks_of`.
+
+    Locations may be compressed: they are not looked at.
+    """
+    with _content(file, limits, opening) as (manifest, content):
+        yield from manifest.versions(content, node, limits)
+
+
+@contextmanager
+def _content(file: str, limits: Limits, opening: OpenManifest) -> Iterator[tuple[_Manifest, bytes]]:
     try:
-        with files.open(str(file)) as stream:
-            data = stream.read()
+        with opening(file) as stream:
+            data = read_within(stream, limits.document_bytes + 1)
         manifest = _Manifest.of(data, file)
-        yield from manifest.chunks(manifest.content(data[_HEADER:], limits), node, limits)
+        yield manifest, manifest.content(data[_HEADER:], limits)
     except (OSError, struct.error, IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
-        raise SourceError(f"The manifest {str(file)!r} cannot be read: {error}.") from None
+        raise SourceError(f"The manifest {file!r} cannot be read: {error}.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +169,16 @@ class _Manifest:
         Of its content.
     """
 
-    file: Path
+    file: str
     version: int
     writer: str
     compression: int
 
     @classmethod
-    def of(cls, data: bytes, file: Path) -> _Manifest:
+    def of(cls, data: bytes, file: str) -> _Manifest:
         """Read the header."""
         if not data.startswith(_MAGIC):
-            raise SourceError(f"{str(file)!r} is not an Icechunk manifest.")
+            raise SourceError(f"{file!r} is not an Icechunk manifest.")
         writer = data[_WRITER].decode("utf-8", "replace").strip()
         found = cls(file, data[_VERSION], writer, data[_COMPRESSION])
         if found.version not in _VERSIONS:
@@ -154,8 +201,27 @@ class _Manifest:
 
     def chunks(self, content: bytes, node: str, limits: Limits) -> Iterator[ManifestChunks]:
         """Yield the chunks of one array."""
+        known = {_MANIFEST_NAME: _OF_MANIFEST, _CHUNK_NAME: _OF_CHUNK}
+        for chunks in self._arrays(content, node, known):
+            for at in range(0, len(chunks), _BLOCK):
+                yield self._block(chunks[at : at + _BLOCK], content, limits)
+
+    def versions(self, content: bytes, node: str, limits: Limits) -> Iterator[ManifestVersions]:
+        """Yield the versions of the targets of one array."""
+        known = {_MANIFEST_NAME: _OF_MANIFEST | {_DICTIONARY}, _CHUNK_NAME: _OF_CHUNK | {_SHORT}}
+        for chunks in self._arrays(content, node, known):
+            for at in range(0, len(chunks), _BLOCK):
+                block = chunks[at : at + _BLOCK]
+                etags = self._texts(*block.vectors(_ETAG), content, limits)
+                modified = block.numbers(_MODIFIED, "<u4")
+                yield ManifestVersions(self._indices(block, limits), etags, modified)
+
+    def _arrays(
+        self, content: bytes, node: str, known: Mapping[str, frozenset[int]]
+    ) -> Iterator[FlatTables]:
+        """Yield the chunks of an array, after a look at the fields that they have."""
         root = FlatTable.root(content)
-        self._check(root, "Manifest", _OF_MANIFEST)
+        self._check(root, _MANIFEST_NAME, known[_MANIFEST_NAME])
         arrays = [
             array
             for array in root.tables(_ARRAYS)
@@ -167,9 +233,8 @@ class _Manifest:
             self._check(array, "ArrayManifest", _OF_ARRAY)
             chunks = array.all_tables(_REFS)
             for chunk in chunks.distinct():
-                self._check(chunk, "ChunkRef", _OF_CHUNK)
-            for at in range(0, len(chunks), _BLOCK):
-                yield self._block(chunks[at : at + _BLOCK], content, limits)
+                self._check(chunk, _CHUNK_NAME, known[_CHUNK_NAME])
+            yield chunks
 
     def _block(self, chunks: FlatTables, content: bytes, limits: Limits) -> ManifestChunks:
         indices = self._indices(chunks, limits)
@@ -182,10 +247,8 @@ class _Manifest:
                 "has a chunk that is not one of inline, in the repository, or at a location: "
                 f"{', '.join(map(str, index))}"
             )
-        _, firsts, rows = np.unique(places, return_index=True, return_inverse=True)
-        self._check_size(int(counts.sum() + sizes[firsts].sum()), limits)
-        spans = zip(places[firsts].tolist(), sizes[firsts].tolist(), strict=True)
-        urls = [self._cut(content, at, size).decode() for at, size in spans]
+        self._check_size(int(counts.sum()), limits)
+        urls, firsts, rows = self._distinct(places, sizes, content, limits)
         for place in np.argsort(firsts).tolist():
             self._check_location(urls[place])
         held = np.flatnonzero(own >= 0)
@@ -197,8 +260,24 @@ class _Manifest:
         }
         texts = text_column(urls).take(number_column(rows))
         return ManifestChunks(
-            indices, texts, chunks.numbers(_OFFSET), chunks.numbers(_LENGTH), inline
+            indices, texts, chunks.numbers(_OFFSET), chunks.numbers(_LENGTH), inline, own >= 0
         )
+
+    def _texts(
+        self, places: np.ndarray, sizes: np.ndarray, content: bytes, limits: Limits
+    ) -> pa.LargeStringArray:
+        """Return the texts at some places, each of which is cut out once."""
+        texts, _, rows = self._distinct(places, sizes, content, limits)
+        return text_column(texts).take(number_column(rows))
+
+    def _distinct(
+        self, places: np.ndarray, sizes: np.ndarray, content: bytes, limits: Limits
+    ) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Return the different texts, the first row of each, and which of them a row has."""
+        _, firsts, rows = np.unique(places, return_index=True, return_inverse=True)
+        self._check_size(int(sizes[firsts].sum()), limits)
+        spans = zip(places[firsts].tolist(), sizes[firsts].tolist(), strict=True)
+        return [self._cut(content, at, size).decode() for at, size in spans], firsts, rows
 
     def _indices(self, chunks: FlatTables, limits: Limits) -> np.ndarray:
         starts, ranks = chunks.vectors(_INDEX)
@@ -220,7 +299,7 @@ class _Manifest:
 
     def _larger(self, limits: Limits) -> LimitError:
         return LimitError(
-            f"The manifest {str(self.file)!r} is larger than `Limits.document_bytes`, "
+            f"The manifest {self.file!r} is larger than `Limits.document_bytes`, "
             f"{limits.document_bytes:,}."
         )
 
@@ -244,7 +323,7 @@ class _Manifest:
     def refusal(self, what: str) -> SourceError:
         """Return the error, with the version that was found."""
         return SourceError(
-            f"The manifest {str(self.file)!r} (Icechunk specification {self.version}, written by "
+            f"The manifest {self.file!r} (Icechunk specification {self.version}, written by "
             f"{escape(self.writer)}) {what}."
         )
 

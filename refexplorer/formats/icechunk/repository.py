@@ -1,34 +1,163 @@
-"""A snapshot of a local Icechunk repository as a reference set, read-only.
+"""A snapshot of an Icechunk repository as a reference set, read-only.
 
-The `icechunk` package reads the repository, its metadata and which manifest holds which array; it
-has no question for what a manifest says of a chunk, so manifests are read by
-`refexplorer.formats.icechunk.manifests`.
+The `icechunk` package opens the repository, wherever it is stored. Its version 2 gives chunks in
+columns; version 1 has no question for what a manifest says of a chunk, so that manifests are then
+read by `refexplorer.formats.icechunk.manifests`, from a folder of this machine.
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import json
+import os
 import re
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from refexplorer.errors import SourceError
-from refexplorer.formats.buffers.arrow import number_column, text_scalar
 from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
 from refexplorer.formats.files.local_files import Files
+from refexplorer.formats.icechunk.chunk_names import KeyEncoding
+from refexplorer.formats.icechunk.columns import NOWHERE, add_snapshot, is_columnar, outside
+from refexplorer.formats.icechunk.facts import Container, RepositoryFacts
 from refexplorer.formats.icechunk.manifests import chunks_of
-from refexplorer.formats.json.writer import joined
+from refexplorer.formats.icechunk.nodes import awaited, metadata_of, nodes_of
+from refexplorer.formats.icechunk.storage import place_of, storage_of
 from refexplorer.limits import Limits
+from refexplorer.markup import escape
 
 if TYPE_CHECKING:
-    from icechunk import Repository, Session
+    from icechunk import Repository, Session, Storage
+
+MAIN = "main"
+"""The branch that is opened where none is named."""
+_SHOWN = 200
+
+
+class Snapshot(NamedTuple):
+    """References and facts of one version of a repository."""
+
+    entries: Entries
+    facts: RepositoryFacts
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedVersion:
+    """A version of a repository, as the package icechunk opened it.
+
+    Attributes
+    ----------
+    name
+        Of the repository, for messages.
+    place
+        Its path or URL; None if it has none.
+    version
+        What was asked for; None where an object was given.
+    again
+        What opens it again; None where nothing does.
+    session
+        Of that version.
+    repository
+        None where only the session is known.
+    folder
+        Of this machine, if it is in one.
+    """
+
+    name: str
+    place: str | None
+    version: str | None
+    again: str | None
+    session: Session
+    repository: Repository | None
+    folder: Path | None
+
+    def read(self, limits: Limits, files: Files) -> Snapshot:
+        """Read metadata, native, virtual and inline chunks.
+
+        Raises
+        ------
+        SourceError
+            If a file of the repository cannot be read, or only Icechunk 2 could read it.
+        """
+        builder = EntriesBuilder()
+        store = self.session.store
+        if is_columnar(store):
+            start = NOWHERE if self.place is None else ""
+            paths = None
+            if self.repository is not None and not self.session.has_uncommitted_changes:
+                nodes = nodes_of(self.repository, self.session, self.name)
+                paths = [node.path for node in nodes]
+            counts = awaited(add_snapshot(builder, store, start, limits, paths))
+        else:
+            counts = self._by_manifests(builder, limits, files)
+        entries = builder.finish()
+        return Snapshot(entries, self._facts(entries, counts))
+
+    def _by_manifests(self, builder: EntriesBuilder, limits: Limits, files: Files) -> Counter[str]:
+        if self.repository is None or self.folder is None:
+            raise SourceError(
+                "Only Icechunk repositories in a local folder are read with icechunk 1; install "
+                "icechunk 2, which needs Python 3.12, for those stored elsewhere."
+            )
+        if self.session.has_uncommitted_changes:
+            raise SourceError(
+                "This Icechunk session has uncommitted changes, which are read with icechunk 2, "
+                "which needs Python 3.12; commit them, or open another session."
+            )
+        nodes = nodes_of(self.repository, self.session, self.name)
+        metadata = awaited(metadata_of(self.session, nodes))
+        builder.add_values(metadata)
+        counts: Counter[str] = Counter(native=0, virtual=0, inline=0)
+        for node in nodes:
+            encoding = KeyEncoding.of(node.path, metadata.get(node.key, ""))
+            for manifest in node.manifests:
+                file = str(self.folder / "manifests" / manifest)
+                for chunks in chunks_of(file, node.id, limits, files.open):
+                    columns = chunks.urls, chunks.offsets, chunks.lengths
+                    values = {row: _base64(data) for row, data in chunks.inline.items()}
+                    builder.add_ranges(encoding.keys(chunks.indices), *columns, values)
+                    native = int(np.count_nonzero(chunks.native))
+                    virtual = len(chunks.indices) - native - len(values)
+                    counts += Counter(native=native, virtual=virtual, inline=len(values))
+        return counts
+
+    def _facts(self, entries: Entries, counts: Mapping[str, int]) -> RepositoryFacts:
+        containers, branches, tags, rest = None, None, None, None
+        if self.repository is not None:
+            branches = tuple(sorted(self.repository.list_branches()))
+            tags = tuple(sorted(self.repository.list_tags()))
+            containers = _containers(self.repository)
+            starts = [each.prefix for each in containers]
+            rest = outside(entries.urls, [*starts, "chunks/", NOWHERE])
+        return RepositoryFacts(
+            place=self.place,
+            version=self.version,
+            snapshot=self.session.snapshot_id,
+            uncommitted=self.session.has_uncommitted_changes,
+            branches=branches,
+            tags=tags,
+            containers=containers,
+            chunks={name: counts.get(name, 0) for name in ("native", "virtual", "inline")},
+            outside=None if rest is None else len(rest),
+            example=rest[0].as_py() if rest else None,
+        )
+
+
+def _containers(repository: Repository) -> tuple[Container, ...]:
+    found = repository.config.virtual_chunk_containers or {}
+    return tuple(
+        Container(each.url_prefix, each.name, _kind_of(each.store)) for each in found.values()
+    )
+
+
+def _kind_of(store: object) -> str:
+    """Return what the class of a store is called: ``S3Compatible`` is ``s3_compatible``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(store).__name__.split("_")[-1]).lower()
 
 
 def is_repository(path: Path) -> bool:
@@ -36,90 +165,168 @@ def is_repository(path: Path) -> bool:
     return (path / "snapshots").is_dir() and (path / "manifests").is_dir()
 
 
-def read_repository(path: Path, version: str | None, limits: Limits, files: Files) -> Entries:
-    """Return a snapshot in columns: metadata, virtual chunks and chunks in the repository.
+@contextmanager
+def folder_version(
+    path: Path, version: str | None, limits: Limits, files: Files
+) -> Iterator[OpenedVersion]:
+    """Lend a version of a repository in a folder of this machine.
 
     Parameters
     ----------
     path
-        The folder of the repository.
+        The folder.
     version
         A branch, tag or snapshot id; None is the branch ``main``.
-    limits
-        What a manifest may take.
-    files
-        Opens them.
+    limits, files
+        What its metadata may take, and who opens it.
 
     Raises
     ------
     SourceError
-        If `icechunk` is not installed, there is no such version, or a file cannot be read.
+        If `icechunk` is not installed, there is no such version, or it cannot be read.
     """
+    icechunk = _imported(path.name)
+    place = str(path.resolve())
+    with told(path.name), files.unchanging(path, limits) as folder:
+        repository = _opened(icechunk.local_filesystem_storage(str(folder)))
+        session = _session(repository, version or MAIN)
+        again = place if version is None else f"{place}@{version}"
+        yield OpenedVersion(path.name, place, version or MAIN, again, session, repository, path)
+
+
+@contextmanager
+def url_version(
+    url: str, version: str | None, options: Mapping[str, Any]
+) -> Iterator[OpenedVersion]:
+    """Lend a version of a repository by its URL, as `folder_version`.
+
+    Parameters
+    ----------
+    url
+        Of the repository.
+    version
+        As above.
+    options
+        For its protocol, as fsspec has them.
+    """
+    name = url.rstrip("/").rpartition("/")[2]
+    _imported(name)
+    with told(name):
+        repository = _opened(storage_of(url, options))
+        session = _session(repository, version or MAIN)
+        place = url.rstrip("/")
+        again = place if version is None else f"{place}@{version}"
+        yield OpenedVersion(name, place, version or MAIN, again, session, repository, None)
+
+
+@contextmanager
+def object_version(given: Any) -> Iterator[OpenedVersion]:
+    """Lend the version that a repository (its branch ``main``), session or store is of.
+
+    Raises
+    ------
+    SourceError
+        If there is no branch ``main``, or it cannot be read.
+    """
+    import icechunk
+
+    repository = given if hasattr(given, "readonly_session") else None
+    if repository is None:
+        session = getattr(given, "session", given)
+    else:
+        try:
+            session = repository.readonly_session(MAIN)
+        except icechunk.IcechunkError:
+            raise SourceError(
+                "This Icechunk repository has no branch main; pass a session of another branch or "
+                'tag, such as repository.readonly_session("name").'
+            ) from None
+    place = place_of(session)
+    folder = Path(place) if place is not None and "://" not in place else None
+    name = "Icechunk repository" if place is None else place.rstrip("/").rpartition("/")[2]
+    with told(name):
+        if repository is None and folder is not None:
+            repository = _opened(icechunk.local_filesystem_storage(str(folder)))
+        again = None
+        if place is not None and not session.has_uncommitted_changes:
+            again = f"{place}@{session.snapshot_id}"
+        yield OpenedVersion(name, place, None, again, session, repository, folder)
+
+
+def lent(
+    source: object, options: Mapping[str, Any], limits: Limits, files: Files
+) -> AbstractContextManager[OpenedVersion] | None:
+    """Return what lends the version that a path, URL or object means; None if it means none."""
+    if is_icechunk(source):
+        return object_version(source)
+    text = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    if not isinstance(text, str):
+        return None
+    before, at, version = text.rpartition("@")
+    is_versioned = bool(at) and "/" not in version
+    if "://" in text:
+        named = is_versioned and "/" in before.partition("://")[2]
+        place, version_named = (before, version) if named else (text, None)
+        return url_version(place, version_named, options)
+    for name, wanted in ((text, None), *([(before, version)] if is_versioned else [])):
+        path = files.place(name)
+        if is_repository(path):
+            return folder_version(path, wanted, limits, files)
+    return None
+
+
+def is_icechunk(given: object) -> bool:
+    """Say whether an object is one of the package icechunk that leads to a snapshot."""
+    kind = type(given)
+    kinds = ("Repository", "Session", "ForkSession", "IcechunkStore")
+    return kind.__module__.partition(".")[0] == "icechunk" and kind.__name__ in kinds
+
+
+def _imported(name: str) -> Any:
     try:
         import icechunk
     except ImportError:
         raise SourceError(
-            f"{path.name} is an Icechunk repository; install the package icechunk to open it."
+            f"{escape(name, _SHOWN)} is an Icechunk repository; install the package icechunk to "
+            "open it."
         ) from None
+    return icechunk
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """Turn errors of Icechunk into sentences, and keep its log off stdout, which is for answers."""
+    import icechunk
+
+    icechunk.set_logs_filter("off")
     try:
-        with files.unchanging(path, limits) as folder:
-            metadata, nodes = _opened(icechunk, folder, version or "main")
+        yield
     except icechunk.IcechunkError as error:
-        said = re.findall(r"[\w'`/].*", str(error))[-1:] or [type(error).__name__]
-        raise SourceError(f"{path.name} cannot be read by icechunk: {said[0]}.") from None
-    builder = EntriesBuilder()
-    builder.add_values(metadata)
-    for node in nodes:
-        for manifest in _manifests(node, path.name):
-            file = path / "manifests" / manifest["id"]
-            encoding = _KeyEncoding.of(node, metadata)
-            for chunks in chunks_of(file, node["id"], limits, files):
-                columns = chunks.urls, chunks.offsets, chunks.lengths
-                values = {row: _base64(data) for row, data in chunks.inline.items()}
-                builder.add_ranges(encoding.keys(chunks.indices), *columns, values)
-    return builder.finish()
-
-
-def _base64(data: bytes) -> str:
-    return "base64:" + base64.b64encode(data).decode()
-
-
-def _opened(icechunk: Any, path: Path, version: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """Return the metadata of a version by key, and what the snapshot says of groups and arrays."""
-    icechunk.set_logs_filter("off")  # it would write to stdout, which is for answers
-    try:
-        preload = icechunk.ManifestPreloadConfig(max_total_refs=0)
-        config = icechunk.RepositoryConfig(manifest=icechunk.ManifestConfig(preload=preload))
-        storage = icechunk.local_filesystem_storage(str(path))
-        repository = icechunk.Repository.open(storage, config)
-        session = _session(repository, version)
-        nodes = _inspected(repository, session)
-        keys = [f"{node['path'].strip('/')}/zarr.json".lstrip("/") for node in nodes]
-        with ThreadPoolExecutor(1) as executor:  # a notebook has a loop of its own already
-            return executor.submit(asyncio.run, _metadata(session, keys)).result(), nodes
+        raise SourceError(
+            f"{escape(name, _SHOWN)} cannot be read by icechunk: {_said(error)}."
+        ) from None
+    except UnicodeDecodeError:
+        raise SourceError(
+            f"{escape(name, _SHOWN)} cannot be read: the metadata of a node is no text."
+        ) from None
     finally:
         icechunk.set_logs_filter(None)
 
 
-def _inspected(repository: Repository, session: Session) -> list[dict[str, Any]]:
-    """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict."""
-    told: Any = repository.inspect_snapshot(session.snapshot_id)
-    snapshot: dict[str, Any] = json.loads(told) if isinstance(told, str) else told
-    nodes: list[dict[str, Any]] = snapshot["nodes"]
-    return nodes
+def _said(error: Exception) -> str:
+    """Return the line that tells the cause: Icechunk 1 draws a tree of causes, the last counts."""
+    lines = re.findall(r"[\w'`/].*", str(error)) or [type(error).__name__]
+    said = lines[0 if str(error)[:1].isalnum() else -1].removeprefix("`-> ")
+    return escape(said.rstrip("."), _SHOWN)
 
 
-def _manifests(node: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return which manifests hold the chunks of a node; a group has none."""
-    if node["node_type"] == "group":
-        return []
-    if node["node_type"] != "array" or "manifest_refs" not in node:
-        raise SourceError(
-            f"{name} has a node {node['path']!r} of an unknown kind ({node['node_type']}), or one "
-            "without its manifests; refexplorer knows groups and arrays of Icechunk 1 and 2."
-        )
-    manifests: list[dict[str, Any]] = node["manifest_refs"]
-    return manifests
+def _opened(storage: Storage) -> Repository:
+    """Open a repository, and read no manifest ahead."""
+    import icechunk
+
+    preload = icechunk.ManifestPreloadConfig(max_total_refs=0)
+    config = icechunk.RepositoryConfig(manifest=icechunk.ManifestConfig(preload=preload))
+    return icechunk.Repository.open(storage, config)
 
 
 def _session(repository: Repository, version: str) -> Session:
@@ -130,40 +337,5 @@ def _session(repository: Repository, version: str) -> Session:
     return repository.readonly_session(snapshot_id=version)
 
 
-async def _metadata(session: Session, keys: list[str]) -> dict[str, str]:
-    from zarr.core.buffer import default_buffer_prototype
-
-    found: dict[str, str] = {}
-    for key in keys:
-        data = await session.store.get(key, default_buffer_prototype())
-        if data is not None:
-            found[key] = data.to_bytes().decode()
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _KeyEncoding:
-    """How an array calls its chunks: what keys begin with, and what joins the numbers."""
-
-    start: str
-    is_default: bool
-    separator: str
-
-    @classmethod
-    def of(cls, node: dict[str, Any], metadata: dict[str, str]) -> _KeyEncoding:
-        folder = node["path"].strip("/")
-        prefix = f"{folder}/" if folder else ""
-        encoding = json.loads(metadata[f"{prefix}zarr.json"]).get("chunk_key_encoding", {})
-        is_default = encoding.get("name") != "v2"
-        separator = encoding.get("configuration", {}).get("separator", "/" if is_default else ".")
-        return cls(f"{prefix}c" if is_default else prefix, is_default, separator)
-
-    def keys(self, indices: np.ndarray) -> pa.LargeStringArray:
-        """Return the keys of chunks by their indices, shape ``(n, rank)``."""
-        if not indices.shape[1]:
-            key = self.start if self.is_default else f"{self.start}0"
-            return pa.repeat(text_scalar(key), len(indices))
-        parts: list[pa.LargeStringArray | str] = []
-        for column in indices.T:
-            parts += [self.separator, number_column(column).cast(pa.large_string())]
-        return joined(self.start, *(parts if self.is_default else parts[1:]))
+def _base64(data: bytes) -> str:
+    return "base64:" + base64.b64encode(data).decode()

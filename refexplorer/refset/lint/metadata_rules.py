@@ -17,6 +17,7 @@ from refexplorer.spec.document.attribute_rules import (
     remarks_on_attributes,
 )
 from refexplorer.spec.document.expansion import note_all
+from refexplorer.spec.document.link_rules import EXTERNAL, SOFT, remarks_on_links
 from refexplorer.spec.document.lint_rules import ALIKE, ELSEWHERE, parse_metadata, remarks_on_nodes
 
 _CONSOLIDATED = ".zmetadata"
@@ -27,6 +28,7 @@ def lint_metadata(opened: OpenedSet, base: str, findings: Findings) -> None:
     table = opened.table
     _lint_nodes(table, base, findings)
     _lint_texts(table, base, findings)
+    _lint_links(table, base, findings)
     for array in opened.arrays.below(opened.tree.root):
         _lint_attributes(table, array, base, findings)
     _lint_dimensions(opened, base, findings)
@@ -62,6 +64,17 @@ def _lint_texts(table: Table, base: str, findings: Findings) -> None:
         for remark in remarks:
             alike = remark.code in ALIKE
             note_all([remark], findings, base + pointer(key), key, together=alike)
+
+
+def _lint_links(table: Table, base: str, findings: Findings) -> None:
+    for key in table.metadata:
+        text, (folder, _, name) = table.text(key), key.rpartition("/")
+        if text is None or not (EXTERNAL in text or SOFT in text) or name == _CONSOLIDATED:
+            continue
+        found = _object_at(table, key) or {}
+        attributes = found if name == ".zattrs" else found.get("attributes")
+        if isinstance(attributes, Mapping):
+            note_all(remarks_on_links(folder, attributes), findings, base + pointer(key), key)
 
 
 def _lint_attributes(table: Table, array: ArrayMeta, base: str, findings: Findings) -> None:

@@ -154,7 +154,7 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
         return np.array([0]), np.array([0])
     if array.chunk_count >= _CHUNKS:
         raise RefexplorerError(
-            f"`{array.path}` has {array.chunk_count:,} chunks, too many for a parquet store."
+            f"`{array.path}` has {array.chunk_count:,} chunks, too many to be written in order."
         )
     start, rank = array.folder + array.prefix, len(array.grid)
     positions, indices = chunk_indices(block.keys, rows, start, array.separator, rank)
@@ -169,6 +169,6 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
 
 def _no_place(key: str) -> RefexplorerError:
     return RefexplorerError(
-        f"`{key}` is neither metadata nor a chunk of an array, and a parquet store can hold "
-        "nothing else."
+        f"`{key}` is neither metadata nor a chunk of an array, and the form that is written can "
+        "hold nothing else."
     )

@@ -404,6 +404,20 @@ ARRAYS = {
         '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, '
         '"x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "x/0": ["http://h/f", 0, 16]}',
     ),
+    "array-elsewhere": _warning(
+        "The values of an array are behind a link of LINDI, which other readers do not follow.",
+        _ARRAY
+        % (
+            "<i4",
+            "0",
+            ', "x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"], "_EXTERNAL_ARRAY_LINK": '
+            '{"link_type": "hdf5_dataset", "url": "https://h/f.nwb", "name": "/x"}}',
+        ),
+    ),
+    "soft-link": _info(
+        "A group is a link of LINDI to another one, which other readers do not follow.",
+        '{"g/.zgroup": {"zarr_format": 2}, "g/.zattrs": {"_SOFT_LINK": {"path": "/h"}}}',
+    ),
     "missing-chunks": _info(
         "Chunks of an array have no reference; they read as the fill value.",
         '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "<f8", '

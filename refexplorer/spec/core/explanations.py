@@ -609,6 +609,19 @@ PARQUET = {
     ),
 }
 
+LINKS = {
+    "array-elsewhere": _of(
+        "LINDI leaves arrays of very many chunks in the HDF5 file, and writes a link to it.",
+        "Open the file that the link names, or make references to it with kerchunk.",
+        "LINDI's own reader follows the link; others show the array without its values.",
+    ),
+    "soft-link": _of(
+        "An HDF5 file has a soft link to a group, and LINDI wrote it as an attribute.",
+        "Open the group that the link names.",
+        "LINDI's own reader follows the link; others show an empty group.",
+    ),
+}
+
 EXPLANATIONS: dict[str, DiagnosticExplanation] = {
     **DOCUMENT,
     **REFERENCES,
@@ -616,5 +629,6 @@ EXPLANATIONS: dict[str, DiagnosticExplanation] = {
     **GEN,
     **ARRAYS,
     **PARQUET,
+    **LINKS,
 }
 """By code, all those of the catalogue."""

@@ -150,7 +150,11 @@ class TargetMapView:
             return report(done, of, f"{done:,} of {of:,} targets")
 
         index, name = internals(self._refs).target_index, self._refs.source.name
-        checks = check_targets(name, index, self._targets, Journal(None), checked)
+        read = self._refs.source.recorded
+        recorded = None if read is None else read()
+        checks = check_targets(
+            name, index, self._targets, Journal(None), checked, recorded=recorded
+        )
         self._checked |= {record.url: record for record in checks}
         grants = dict.fromkeys(record.grant for record in checks if record.grant)
         return TargetsChecked(checks.summary, tuple(grants)[:_GRANTS_NAMED]), []

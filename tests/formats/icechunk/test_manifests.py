@@ -48,7 +48,7 @@ def node_of(manifest: Path) -> str:
 
 def read(manifest: Path, node: str | None = None) -> dict[tuple[int, ...], object]:
     found: dict[tuple[int, ...], object] = {}
-    for chunks in chunks_of(manifest, node or node_of(manifest), Limits(), OwnFiles()):
+    for chunks in chunks_of(str(manifest), node or node_of(manifest), Limits(), OwnFiles().open):
         columns = (chunks.urls.to_pylist(), chunks.offsets.tolist(), chunks.lengths.tolist())
         values = map(list, zip(*columns, strict=True))
         found |= dict(zip(map(tuple, chunks.indices.tolist()), values, strict=True))
@@ -189,7 +189,7 @@ def test_vectors_that_overlap_are_bounded_together(folder: Path, field: int, siz
         struct.pack_into("<I", data, place_of(chunk, field), len(data) // size)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
     with pytest.raises(rx.LimitError, match=r"larger than `Limits\.document_bytes`"):
-        list(chunks_of(manifest, node, Limits(document_bytes=2 * len(data)), OwnFiles()))
+        list(chunks_of(str(manifest), node, Limits(document_bytes=2 * len(data)), OwnFiles().open))
 
 
 @pytest.mark.parametrize(

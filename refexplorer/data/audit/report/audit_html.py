@@ -26,7 +26,7 @@ def page(summary: AuditSummary) -> str:
 def summary_html(summary: AuditSummary) -> str:
     """Return verdict, counts, and tables of arrays, lost record files and problems."""
     mark = '<b class="good">✓' if summary.good else '<b class="bad">✕'
-    sentences = [*summary.sentences(), *summary.advice()]
+    sentences = [*summary.sentences(), *summary.outdated, *summary.advice()]
     return (
         f'<div class="refexplorer"><p><b>{shown(summary.source, _CHARS)}</b>: '
         f"{mark} {summary.verdict}</b></p>{items(map(shown, sentences))}"

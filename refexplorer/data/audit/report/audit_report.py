@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from refexplorer.data.access.urls import protocol_of
 from refexplorer.data.audit.plan.record_files import LostFiles
 from refexplorer.data.audit.plan.states import STATES
-from refexplorer.data.audit.report.audit_html import page
+from refexplorer.data.audit.report.audit_html import SHOWN, page
 from refexplorer.data.audit.report.audit_summary import AuditSummary
 from refexplorer.data.audit.report.audited_targets import TARGET_COLUMNS, target_table
 from refexplorer.data.audit.report.result_store import PARQUET, ResultStore
 from refexplorer.data.audit.report.tally import COUNTED, Tally
 from refexplorer.data.audit.report.word_columns import coded, places_of
 from refexplorer.data.audit.work.auditor import RESULTS
+from refexplorer.data.check.recorded_check import difference
+from refexplorer.data.fetch.facts import Facts
 from refexplorer.errors import LimitError
 from refexplorer.formats.files.atomic import write_blocks, writing
+from refexplorer.formats.icechunk.recorded import Recorded
+from refexplorer.markup import escape
 from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
 
+_CHARS = 200
 FILES = pa.schema(
     {
         "file": pa.string(),
@@ -77,6 +83,33 @@ class Audit:
     def targets(self) -> pa.Table:
         """Return a row for each target; see `target_table` in this room."""
         return target_table(self._store.tables(TARGET_COLUMNS))
+
+    def compare_versions(self, recorded: Recorded) -> None:
+        """Compare what the targets said of themselves with what was recorded; note the differences.
+
+        Parameters
+        ----------
+        recorded
+            The versions that targets had when references to them were written.
+        """
+        outdated, compared, rest = list[str](), 0, 0
+        for row in self.targets().to_pylist():
+            url = row["target"] or ""
+            if url not in recorded:
+                continue
+            facts = Facts(row["target_size"], row["etag"], row["modified"])
+            same, said = difference(recorded[url], facts, protocol_of(url) == "gs")
+            compared += same is not None
+            rest += same is None
+            if same is False:
+                outdated.append(f"{escape(url, _CHARS)}: {said}")
+        self.summary = replace(
+            self.summary,
+            versions=compared,
+            not_compared=rest,
+            outdated=tuple(outdated[:SHOWN]),
+            outdated_count=len(outdated),
+        )
 
     def record_files(self) -> pa.Table:
         """Return a row for each record file of a parquet store that is missing or unreadable.

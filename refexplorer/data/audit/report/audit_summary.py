@@ -120,6 +120,14 @@ class AuditSummary:
         A sentence for each part that was given up.
     lost
         Record files of a parquet store that are missing or cannot be read.
+    versions
+        Targets whose version was compared with the one that Icechunk recorded with a reference.
+    not_compared
+        Targets with a recorded version whose store did not tell theirs, or that were not reached.
+    outdated
+        The first targets that changed since references to them were written, each in a sentence.
+    outdated_count
+        How many there are.
     """
 
     source: str
@@ -140,6 +148,10 @@ class AuditSummary:
     grants: tuple[str, ...]
     unfinished: tuple[str, ...]
     lost: LostFiles
+    versions: int = 0
+    not_compared: int = 0
+    outdated: tuple[str, ...] = ()
+    outdated_count: int = 0
 
     @property
     def good(self) -> bool:
@@ -151,6 +163,7 @@ class AuditSummary:
         have no reference.
         """
         wrong = self.problem_count + self.partly + self.left_out + self.lost.unreadable
+        wrong += self.outdated_count
         return self.audited == self.references and not wrong
 
     @property
@@ -186,6 +199,8 @@ class AuditSummary:
             found.append(counted(left, "reference"))
         if self.uncompared:
             found.append(f"{counted(self.uncompared, 'range')} of targets of unknown size")
+        if self.not_compared:
+            found.append(f"{counted(self.not_compared, 'recorded version')} of targets")
         if undecoded := self.states.get("good", 0):
             found.append(f"whether {counted(undecoded, 'reference')} can be decoded")
         return (*found, "whether values and metadata equal those of the files")
@@ -198,6 +213,11 @@ class AuditSummary:
         yield f"{asked}{', '.join(parts) or 'nothing to ask'}."
         parts = [f"{n:,} {STATE_WORDS[state]}" for state, n in self.states.items() if n]
         yield f"{counted(self.audited, 'reference')}: {', '.join(parts) or 'nothing audited'}."
+        if self.versions:
+            yield (
+                f"{counted(self.versions, 'target')} compared with the version that Icechunk "
+                f"recorded: {self.outdated_count:,} changed since references were written."
+            )
         if self.left_out:
             yield f"{counted(self.left_out, 'key')} rejected by errors; see `diagnostics`."
         yield from self.lost.sentences()
@@ -217,7 +237,10 @@ class AuditSummary:
             yield f"Pass allow=[{names}] to audit the rest."
 
     def notes(self) -> Iterator[str]:
-        """Yield the first lost record files and problems as sentences."""
+        """Yield the first outdated targets, lost record files and problems as sentences."""
+        yield from self.outdated
+        if self.outdated_count > len(self.outdated):
+            yield f"… {self.outdated_count - len(self.outdated):,} more targets that changed."
         yield from map(str, self.lost.files[:SHOWN])
         if self.lost.count > SHOWN:
             yield f"… {self.lost.count - SHOWN:,} more record files."

@@ -9,7 +9,7 @@ import typer
 
 from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
-from refexplorer.cli.set_commands import Allow, Overwrite
+from refexplorer.cli.verbs.set_commands import Allow, Overwrite
 from refexplorer.markup import counted
 
 Pairs = list[str] | None
@@ -18,9 +18,11 @@ Pairs = list[str] | None
 @app.command()
 def convert(
     source: SourceArgument,
-    target: Annotated[Path, typer.Argument(help="A file (.json, .gz, .zst) or folder (.parq).")],
+    target: Annotated[
+        Path, typer.Argument(help="A file (.json, .gz, .zst) or folder (.parq, .icechunk).")
+    ],
     form: Annotated[
-        str | None, typer.Option("--to", help="Form of the output: v0, v1 or parquet.")
+        str | None, typer.Option("--to", help="Form of the output: v0, v1, parquet or icechunk.")
     ] = None,
     rename: Annotated[
         Pairs, typer.Option(help="Replace the start of URLs: s3://a/=https://b/.")
@@ -48,6 +50,9 @@ def convert(
     record_size: Annotated[
         int, typer.Option(min=1, help="Rows of each parquet record file.")
     ] = 100_000,
+    message: Annotated[
+        str | None, typer.Option(help="Message of the commit to an Icechunk repository.")
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> int:
@@ -68,6 +73,7 @@ def convert(
         record_size=record_size,
         overwrite=overwrite,
         watch=output.progress,
+        **({} if message is None else {"message": message}),
     )
     with output.saying_warnings():
         count = convert_set(refs, target, how)

@@ -11,7 +11,7 @@ import typer
 from refexplorer.cli import output
 from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
 from refexplorer.cli.nearby import no_array
-from refexplorer.cli.set_commands import Allow
+from refexplorer.cli.verbs.set_commands import Allow
 
 
 @app.command()

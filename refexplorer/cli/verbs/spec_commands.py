@@ -50,10 +50,21 @@ def find(
 def explain(
     source: SourceArgument,
     key: Annotated[str, typer.Argument(help="A key of the set.")],
+    shard: Annotated[
+        bool,
+        typer.Option("--shard", help="Read the index of the shard and list its inner chunks."),
+    ] = False,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Allow a place to be read for --shard.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Tell how a key came about, step by step."""
     refs = open_set(source)
+    if shard:
+        from refexplorer.cli.inner_facts import tell_shard
+
+        return tell_shard(refs, key, allow or [], as_json)
     try:
         explanation = refs.explain(key)
     except KeyError:

@@ -9,7 +9,7 @@ import typer
 
 from refexplorer.cli import output
 from refexplorer.cli.commands import HAS_ERRORS, AsJson, SourceArgument, app, open_set
-from refexplorer.cli.set_commands import Allow
+from refexplorer.cli.verbs.set_commands import Allow
 from refexplorer.referenceset import ReferenceSet
 
 if TYPE_CHECKING:

@@ -1,0 +1,131 @@
+"""XML under limits: no document type, so no entities, and nothing else is read for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from refexplorer.errors import LimitError, SpecError
+from refexplorer.formats.files.compression import Readable
+from refexplorer.limits import Limits
+from refexplorer.markup import escape
+
+_PIECE = 2**20
+DAP = "http://xml.opendap.org/ns/DAP/4.0#"
+DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
+
+
+@dataclass(slots=True)
+class Element:
+    """An element of the document.
+
+    Attributes
+    ----------
+    space, name
+        Its namespace and its name in that.
+    attributes
+        By name; those with a namespace have it, and a space, before the name.
+    text
+        What stands in it, without what stands in its children.
+    children
+        In order.
+    """
+
+    space: str
+    name: str
+    attributes: dict[str, str]
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
+
+    def is_a(self, space: str, name: str) -> bool:
+        """Say whether it is an element of this name."""
+        return (self.space, self.name) == (space, name)
+
+    def of(self, space: str, *names: str) -> list[Element]:
+        """Return the children of one of these names."""
+        return [child for child in self.children if child.space == space and child.name in names]
+
+
+def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
+    """Read a document.
+
+    Parameters
+    ----------
+    stream
+        Its bytes.
+    name
+        What it is called in messages.
+    limits
+        `Limits.json_lists` bounds elements, `Limits.json_depth` how deep they are nested.
+
+    Raises
+    ------
+    SpecError
+        If it is not well-formed, or declares a document type.
+    LimitError
+        If it has more than the limits allow.
+    """
+    reader = _XmlReader(name, limits)
+    try:
+        while piece := stream.read(_PIECE):
+            reader.parse(piece, False)
+        reader.parse(b"", True)
+    except expat.ExpatError as error:
+        raise SpecError(
+            f"{escape(name)} is not well-formed XML: {expat.ErrorString(error.code)} in line "
+            f"{error.lineno}.",
+            code="not-json",
+        ) from None
+    return reader.root
+
+
+class _XmlReader:
+    def __init__(self, name: str, limits: Limits) -> None:
+        self._name, self._limits = name, limits
+        self._open = [Element("", "", {})]
+        self._texts: list[list[str]] = [[]]
+        self._count = 0
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        self.parse: Callable[[bytes, bool], object] = parser.Parse
+
+    @property
+    def root(self) -> Element:
+        return self._open[0].children[0]
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > self._limits.json_lists:
+            raise LimitError(
+                f"{escape(self._name)} has more than {self._limits.json_lists:,} elements; "
+                "`Limits.json_lists` raises the limit."
+            )
+        if len(self._open) > self._limits.json_depth:
+            raise LimitError(
+                f"{escape(self._name)} is nested deeper than {self._limits.json_depth} elements; "
+                "`Limits.json_depth` raises the limit."
+            )
+        space, _, name = tag.rpartition(" ")
+        element = Element(space, name, attributes)
+        self._open[-1].children.append(element)
+        self._open.append(element)
+        self._texts.append([])
+
+    def _end(self, tag: str) -> None:
+        self._open.pop().text = "".join(self._texts.pop())
+
+    def _text(self, text: str) -> None:
+        self._texts[-1].append(text)
+
+    def _refuse(self, *_: object) -> None:
+        raise SpecError(
+            f"{escape(self._name)} declares a document type, which DMR++ has no use for and which "
+            "can make a small file expand without end; it is not read.",
+            code="not-json",
+        )

@@ -1,0 +1,191 @@
+"""Writing an Icechunk repository: metadata and chunks go into a session that is committed last."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.errors import SourceError
+from refexplorer.formats.files.atomic import check_free, refused
+from refexplorer.formats.files.write_lock import writing_alone
+from refexplorer.formats.icechunk.columns import is_columnar
+from refexplorer.formats.icechunk.nodes import awaited
+from refexplorer.formats.icechunk.repository import MAIN, is_repository, told
+
+if TYPE_CHECKING:
+    from icechunk import IcechunkStore, Session
+
+_TOGETHER = 1000
+"""Values that are set at a time."""
+
+
+class RepositoryWriter:
+    """The session into which references are written.
+
+    Attributes
+    ----------
+    session
+        Not committed yet.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def add_values(self, values: Iterable[tuple[str, bytes]]) -> None:
+        """Write metadata, or bytes of chunks, by their keys."""
+        awaited(_set(self.session.store, values))
+
+    def add_ranges(
+        self,
+        path: str,
+        indices: np.ndarray,
+        urls: Sequence[str],
+        offsets: np.ndarray,
+        lengths: np.ndarray,
+    ) -> None:
+        """Write byte ranges of one array.
+
+        Parameters
+        ----------
+        path
+            Of the array.
+        indices
+            Of the chunks, shape ``(n, rank)``.
+        urls, offsets, lengths
+            n of each.
+        """
+        import icechunk
+
+        columns = indices.tolist(), urls, offsets.tolist(), lengths.tolist()
+        chunks = [icechunk.VirtualChunkSpec(*each) for each in zip(*columns, strict=True)]
+        self.session.store.set_virtual_refs(f"/{path}", chunks, validate_containers=False)
+
+    def values(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        """Yield the bytes of keys as they will be read."""
+        for batch in _batches(keys):
+            yield from zip(batch, awaited(_got(self.session.store, batch)), strict=True)
+
+
+@contextmanager
+def writing_repository(
+    path: Path, targets: Sequence[str], message: str, *, overwrite: bool = False
+) -> Iterator[RepositoryWriter]:
+    """Lend a writer; what it wrote is committed at the end, and nothing if anything stops before.
+
+    Parameters
+    ----------
+    path
+        The folder. A new one appears when all is committed.
+    targets
+        What virtual chunk containers are made for.
+    message
+        Of the commit.
+    overwrite
+        Commit to the branch ``main`` of a repository that is there, in place of what it has; its
+        history stays.
+
+    Raises
+    ------
+    SourceError
+        If icechunk 2 is not installed, or it cannot be written there.
+    """
+    icechunk = _imported()
+    is_new = not (overwrite and is_repository(path))
+    place = path.with_name(f"{path.name}.partial") if is_new else path
+    with refused(path), writing_alone(path), told(path.name):
+        if is_new:
+            check_free(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(place, ignore_errors=True)
+        try:
+            storage = icechunk.local_filesystem_storage(str(place.resolve()))
+            config = None if is_new else icechunk.Repository.fetch_config(storage)
+            config = config or icechunk.RepositoryConfig.default()
+            known = tuple(config.virtual_chunk_containers or ())  # older snapshots need them
+            for container in _containers(targets):
+                if not container.url_prefix.startswith(known):
+                    config.set_virtual_chunk_container(container)
+            opening = icechunk.Repository.create if is_new else icechunk.Repository.open
+            repository = opening(storage, config)
+            session = repository.writable_session(MAIN)
+            if not is_new:
+                awaited(_clear(session.store))
+            yield RepositoryWriter(session)
+            repository.save_config()
+            session.commit(message)
+            if is_new:
+                place.replace(path)
+        finally:
+            if is_new:
+                shutil.rmtree(place, ignore_errors=True)
+
+
+def _imported() -> Any:
+    try:
+        import icechunk
+    except ImportError:
+        raise SourceError("Writing Icechunk needs the package icechunk, 2 or newer.") from None
+    if not is_columnar(icechunk.IcechunkStore):
+        raise SourceError(
+            f"Writing Icechunk needs icechunk 2, to read back what was written; icechunk "
+            f"{icechunk.__version__} is installed, and Python 3.12 is the oldest for a newer one."
+        )
+    return icechunk
+
+
+def _containers(targets: Iterable[str]) -> Iterator[Any]:
+    """Yield a container for each bucket and host, and one for all files of this machine."""
+    import icechunk
+
+    stores: dict[str, Callable[[], Any]] = {
+        "s3": lambda: icechunk.s3_store(region=os.environ.get("AWS_REGION", "us-east-1")),
+        "gs": icechunk.gcs_store,
+        "gcs": icechunk.gcs_store,
+        "http": icechunk.http_store,
+        "https": icechunk.http_store,
+    }
+    places = {"/".join(url.split("/", 3)[:3]) for url in targets}
+    for place in sorted(places):
+        if (store := stores.get(place.partition("://")[0])) is not None:
+            yield icechunk.VirtualChunkContainer(f"{place}/", store())
+    files = [url.removeprefix("file://") for url in targets if url.startswith("file://")]
+    if files:
+        folder = os.path.commonpath([str(Path(file).parent) for file in files]).rstrip("/")
+        local = icechunk.local_filesystem_store(f"{folder}/")
+        yield icechunk.VirtualChunkContainer(f"file://{folder}/", local)
+
+
+async def _set(store: IcechunkStore, values: Iterable[tuple[str, bytes]]) -> None:
+    from zarr.core.buffer import cpu
+
+    for key, data in values:
+        await store.set(key, cpu.Buffer.from_bytes(data))
+
+
+async def _got(store: IcechunkStore, keys: Sequence[str]) -> list[bytes | None]:
+    from zarr.core.buffer import default_buffer_prototype
+
+    prototype = default_buffer_prototype()
+    found = [await store.get(key, prototype) for key in keys]
+    return [None if data is None else data.to_bytes() for data in found]
+
+
+async def _clear(store: IcechunkStore) -> None:
+    await store.clear()
+
+
+def _batches(keys: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    for key in keys:
+        batch.append(key)
+        if len(batch) == _TOGETHER:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,41 @@
+"""Lint rules for what LINDI says in attributes: arrays and groups that lie somewhere else.
+
+Source: LINDI, "Special Zarr annotations". Its documents are V1, which every reader of kerchunk's
+references opens, but only LINDI follows its links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from refexplorer.spec.document.lint_rules import Remark
+
+EXTERNAL = "_EXTERNAL_ARRAY_LINK"
+SOFT = "_SOFT_LINK"
+
+
+def remarks_on_links(path: str, attributes: Mapping[str, object]) -> Iterator[Remark]:
+    """Say where an array or a group lies, if its attributes say that it lies elsewhere."""
+    external, soft = attributes.get(EXTERNAL), attributes.get(SOFT)
+    if external is not None:
+        at = f"{_of(external, 'name')} of {_of(external, 'url')}"
+        yield Remark(
+            "array-elsewhere",
+            f"The values of `{path or '/'}` lie in the dataset {at}, and the set has no references "
+            "to its chunks; only LINDI follows the link, and for all other readers they are fill "
+            "values.",
+            "Make references to that file, or write the set with a higher "
+            "`num_dataset_chunks_threshold`.",
+        )
+    if soft is not None:
+        yield Remark(
+            "soft-link",
+            f"The group `{path or '/'}` stands for {_of(soft, 'path')}; only LINDI follows the "
+            "link, and for all other readers it is an empty group.",
+            "Open the group that it leads to.",
+        )
+
+
+def _of(link: object, name: str) -> str:
+    value = link.get(name) if isinstance(link, Mapping) else None
+    return repr(value) if isinstance(value, str) else "an unknown place"

@@ -1,0 +1,176 @@
+"""`convert` to Icechunk: what it wrote is what Icechunk reads, and nothing is committed else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+
+import refexplorer as rx
+from tests.helpers.commands import run
+from tests.helpers.newer_python import has_two
+
+if not has_two():
+    pytest.skip("icechunk 2 is not installed; it needs Python 3.12", allow_module_level=True)
+icechunk: Any = pytest.importorskip("icechunk")
+VALUES = np.arange(24, dtype="<i4").reshape(4, 6)
+
+
+def metadata(shape: list[int], chunks: list[int], **more: Any) -> str:
+    document = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": shape,
+        "data_type": "int32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "attributes": {"units": "m"},
+    }
+    return json.dumps(document | more)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Write a set with a chunk in a file, one inline, one large and inline, and one left out."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/f.bin").write_bytes(bytes(100) + VALUES[:2, :3].tobytes())
+    refs = {
+        "zarr.json": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}}),
+        "g/zarr.json": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}),
+        "g/x/zarr.json": metadata([4, 6], [2, 3]),
+        "g/x/c/0/0": ["data/f.bin", 100, 24],
+        "g/x/c/0/1": "a" * 24,
+        "g/x/c/1/1": ["s3://bucket/some/f.nc", 7, 24],
+        "text/zarr.json": metadata([1000], [1000]),
+        "text/c/0": "abcd" * 1000,
+    }
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(refs))
+    return path
+
+
+def test_icechunk_reads_what_was_written(source: Path) -> None:
+    target = source.with_name("made.icechunk")
+    assert rx.convert(source, target, rx.Conversion(message="from kerchunk")) == 8
+    folder = f"file://{source.parent}/data/"
+    access = {folder: icechunk.credentials.LocalFileSystemAccess}
+    opened = icechunk.Repository.open(
+        icechunk.local_filesystem_storage(str(target)), authorize_virtual_chunk_access=access
+    )
+    assert next(iter(opened.ancestry(branch="main"))).message == "from kerchunk"
+    assert set(opened.config.virtual_chunk_containers) == {folder, "s3://bucket/"}
+    root: Any = zarr.open_group(opened.readonly_session("main").store, mode="r")
+    assert root.attrs["a"] == 1
+    assert root["g/x"].attrs["units"] == "m"
+    assert root["g/x"][:2, :3].tolist() == VALUES[:2, :3].tolist()
+    assert root["g/x"][:2, 3:].tobytes() == b"a" * 24
+    assert root["g/x"][2:, :3].tolist() == [[0] * 3] * 2
+    assert root["text"][:].tobytes() == b"abcd" * 1000
+    assert not source.with_name("made.icechunk.partial").exists()
+
+
+def test_it_opens_again_as_the_same_references(source: Path) -> None:
+    target = source.with_name("made.icechunk")
+    rx.convert(source, target)
+    again = rx.open_references(target)
+    assert again["g/x/c/0/0"] == rx.Range(f"file://{source.parent}/data/f.bin", 100, 24)
+    assert again["g/x/c/1/1"] == rx.Range("s3://bucket/some/f.nc", 7, 24)
+    assert "g/x/c/1/0" not in again
+
+
+def test_overwriting_is_one_more_commit(source: Path) -> None:
+    target = source.with_name("made.icechunk")
+    rx.convert(source, target)
+    refs = json.loads(source.read_text())
+    del refs["g/x/c/1/1"]
+    source.write_text(json.dumps(refs))
+    with pytest.raises(rx.SourceError, match="exists"):
+        rx.convert(source, target)
+    rx.convert(source, target, rx.Conversion(overwrite=True, message="one less"))
+    known = rx.history(target).snapshots()
+    assert [each.message for each in known][:2] == ["one less", "References written by refexplorer"]
+    assert "g/x/c/1/1" not in rx.open_references(target)
+    facts = rx.open_references(target).source.repository
+    assert facts is not None
+    assert "s3://bucket/" in {each.prefix for each in facts.containers or ()}
+    assert "g/x/c/1/1" in rx.open_references(f"{target}@{known[1].id}")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("g/x/c/0/0", ["data/f.bin"], r"`g/x/c/0/0` is a whole file"),
+        ("g/x/c/9/9", ["data/f.bin", 0, 1], r"`g/x/c/9/9` is neither metadata nor a chunk"),
+        (
+            "v2/.zarray",
+            '{"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "<i4", "compressor": null, '
+            '"fill_value": 0, "filters": null, "order": "C"}',
+            r"`v2` is an array of Zarr v2, and Icechunk holds Zarr v3 alone",
+        ),
+        (
+            "dots/zarr.json",
+            metadata([1], [1], chunk_key_encoding={"name": "v2"}),
+            r"`dots` names its chunks in another way",
+        ),
+        ("g/zarr.json", ["data/f.bin", 0, 5], "`g/zarr.json` is metadata that lies in another"),
+    ],
+)
+def test_what_icechunk_has_no_place_for_leaves_nothing_behind(
+    source: Path, key: str, value: Any, said: str
+) -> None:
+    refs = json.loads(source.read_text()) | {key: value}
+    source.write_text(json.dumps(refs))
+    before = sorted(source.parent.iterdir())
+    with pytest.raises(rx.RefexplorerError, match=said):
+        rx.convert(source, source.with_name("made.icechunk"))
+    assert [path for path in sorted(source.parent.iterdir()) if path.suffix != ".lock"] == before
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/a/../f.nc", "s3://bucket/a?b#c", "http://h:80/a"])
+def test_odd_locations_read_back_as_they_were(source: Path, url: str) -> None:
+    target = source.with_name("made.icechunk")
+    refs = json.loads(source.read_text()) | {"g/x/c/0/0": [url, 0, 24]}
+    source.write_text(json.dumps(refs))
+    rx.convert(source, target)
+    assert rx.open_references(target)["g/x/c/0/0"] == rx.Range(url, 0, 24)
+
+
+def test_a_location_that_icechunk_writes_otherwise_is_not_kept(source: Path) -> None:
+    target = source.with_name("made.icechunk")
+    refs = json.loads(source.read_text()) | {"g/x/c/0/0": ["S3://bucket/f.nc", 0, 24]}
+    source.write_text(json.dumps(refs))
+    with pytest.raises(rx.RefexplorerError, match="does not read back as the same references"):
+        rx.convert(source, target)
+    assert not target.exists()
+
+
+def test_a_refused_overwriting_commits_nothing(source: Path) -> None:
+    target = source.with_name("made.icechunk")
+    rx.convert(source, target)
+    before = rx.open_references(target).to_v0()
+    refs = json.loads(source.read_text()) | {"g/x/c/0/0": ["data/f.bin"]}
+    source.write_text(json.dumps(refs))
+    with pytest.raises(rx.RefexplorerError, match="is a whole file"):
+        rx.convert(source, target, rx.Conversion(overwrite=True))
+    assert rx.open_references(target).to_v0() == before
+
+
+def test_a_rule_that_fits_nothing_commits_nothing(source: Path) -> None:
+    target = source.with_name("made.icechunk")
+    with pytest.raises(rx.RefexplorerError, match="starts with 'gs://'"):
+        rx.convert(source, target, rx.Conversion(renames=[("gs://", "s3://")]))
+    assert not target.exists()
+
+
+def test_the_command(source: Path) -> None:
+    target = source.with_name("made")
+    ran = run("convert", source, target, "--to", "icechunk", "--message", "by hand")
+    assert ran.status == 0, ran.err
+    assert "8 keys, read back and identical" in ran.out
+    assert rx.history(target).snapshots()[0].message == "by hand"

@@ -39,6 +39,7 @@ def test_completion_knows_fields_dimensions_and_filters(editor: Locator) -> None
 
 def test_hovering_says_what_the_specification_says(editor: Locator) -> None:
     replace_text(editor, GOOD)
+    expect(editor).to_contain_text("3 keys")  # what is drawn anew under the pointer is no hover
     editor.get_by_text('"offset"').hover()
     expect(editor.locator(".cm-tooltip")).to_contain_text("It requires length")
 

@@ -15,9 +15,9 @@ LONGEST = 20_000_000
 _WIDTH = 70
 _TOKEN = re.compile(rf'{TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:"]+', re.DOTALL)
 _OPENING = {"{": "}", "[": "]"}
-Member = tuple[str, "JsonValue"]
+Member = tuple[str, "JsonPart"]
 """What stands before a value, such as its name, and the value."""
-JsonValue = str | tuple[str, list[Member]]
+JsonPart = str | tuple[str, list[Member]]
 """A token, or an opening bracket with what is in it."""
 
 
@@ -46,7 +46,7 @@ def formatted(text: str) -> str:
         raise RefexplorerError("The text is not JSON yet, so it cannot be formatted.") from None
 
 
-def _node(token: str, tokens: Iterator[str]) -> JsonValue:
+def _node(token: str, tokens: Iterator[str]) -> JsonPart:
     if token not in _OPENING:
         return token
     members: list[Member] = []
@@ -63,7 +63,7 @@ def _node(token: str, tokens: Iterator[str]) -> JsonValue:
     return token, members
 
 
-def _lines(node: JsonValue, before: str, depth: int) -> Iterator[str]:
+def _lines(node: JsonPart, before: str, depth: int) -> Iterator[str]:
     """Yield the lines of a value, behind what stands before it."""
     indent = "  " * depth
     inline = None if _is_open(node, depth) else _inline(node, _WIDTH - len(indent) - len(before))
@@ -79,14 +79,14 @@ def _lines(node: JsonValue, before: str, depth: int) -> Iterator[str]:
     yield f"{indent}{_OPENING[opening]}"
 
 
-def _is_open(node: JsonValue, depth: int) -> bool:
+def _is_open(node: JsonPart, depth: int) -> bool:
     """Say whether a value has lines of its own: the document, and its sections."""
     if isinstance(node, str) or not node[1]:
         return False
     return depth == 0 or (depth == 1 and any(not isinstance(each, str) for _, each in node[1]))
 
 
-def _inline(node: JsonValue, room: int) -> str | None:
+def _inline(node: JsonPart, room: int) -> str | None:
     """Return a value in one line, None if there is no room for it; a list of values has room."""
     if isinstance(node, str):
         return node

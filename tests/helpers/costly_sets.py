@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -39,11 +40,18 @@ class CostlySet:
         """Return the keys with a reference to a target that a selection needs, by counting."""
         parts = [*selection, *[slice(None)] * (len(self.shape) - len(selection))]
         along = [
-            sorted({int(n) // step for n in np.atleast_1d(np.arange(extent)[part])})
+            np.unique(np.atleast_1d(np.arange(extent)[part]) // step).tolist()
             for part, extent, step in zip(parts, self.shape, self.chunks, strict=True)
         ]
         keys = ("x/" + ".".join(map(str, index)) for index in product(*along))
         return [key for key in keys if isinstance(self.refs.get(key), list)]
+
+    def wanted(self, access: object) -> list[list[str]]:
+        """Return the keys that an access needs, of each task alone."""
+        if isinstance(access, tuple):
+            return [self.keys_of(access)]
+        assert isinstance(access, Mapping)
+        return [self.keys_of(task) for task in self.tasks(_lengths(self, access))]
 
     def tasks(self, lengths: Sequence[int]) -> Iterator[Selection]:
         """Yield the selections of tasks of some lengths."""
@@ -134,19 +142,19 @@ def _large_chunks(url: str) -> CostlySet:
     return CostlySet(refs, {"/large": bytes(15_000_000)}, shape, chunks, 700_000)
 
 
-def read_by(reader: str, costly: CostlySet, url: str, access: object) -> None:
-    """Read as a reader does, or open; raise if it cannot."""
+def prepared(reader: str, costly: CostlySet, url: str, access: object) -> Callable[[], None]:
+    """Return what reads as a reader does, or opens."""
     if access is None:
-        _open(costly)
-    elif reader == "zarr":
-        _by_zarr(costly, access)
-    elif isinstance(access, Mapping):
-        lengths = _lengths(costly, access)
-        for task in costly.tasks(lengths):
-            _BY_KEYS[reader](costly, url, costly.keys_of(task))
-    else:
-        assert isinstance(access, tuple)
-        _BY_KEYS[reader](costly, url, costly.keys_of(access))
+        return partial(_open, costly)
+    if reader == "zarr":
+        return partial(_by_zarr, costly, access)
+    wanted = costly.wanted(access)
+
+    def read() -> None:
+        for keys in wanted:
+            _BY_KEYS[reader](costly, url, keys)
+
+    return read
 
 
 def tasks_of(costly: CostlySet, access: Mapping[str, int]) -> dict[str, int]:

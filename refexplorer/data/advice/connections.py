@@ -26,6 +26,8 @@ class MergeRules:
         A request does not grow beyond this by merging; None if nothing bounds it.
     at_once
         Requests at a time.
+    by_file
+        Whether it is called for one file after the other.
     """
 
     name: str
@@ -33,6 +35,7 @@ class MergeRules:
     gap: int | None
     most: int | None
     at_once: int
+    by_file: bool = False
 
 
 # read in zarr 3.1 (async.concurrency; `get` of FsspecStore and ObjectStore, one for each chunk),
@@ -63,10 +66,11 @@ FSSPEC = MergeRules(
 )
 OBSTORE = MergeRules(
     "obstore",
-    "`obstore.get_ranges` of each file, which Zarr does not use",
+    "`obstore.get_ranges`, which Zarr does not use, of one file after the other",
     2**20,
     None,
     10,
+    by_file=True,
 )
 READERS = (ZARR, OURS, FSSPEC, OBSTORE)
 

@@ -18,7 +18,8 @@ class Requests:
     Attributes
     ----------
     reads
-        The number of the read that each belongs to, ascending, shape ``(n,)`` int64.
+        The number of the read that each belongs to, ascending, shape ``(n,)`` int64; the files of
+        a reader that is called for each are reads of their own.
     sizes
         Bytes, shape ``(n,)``; whole numbers of Python where one does not fit into 64 bits.
     """
@@ -113,6 +114,8 @@ class Reads:
         if not (kept := self._asked_for(rules)).all():
             starts, ends, reads = starts[kept], ends[kept], reads[kept]
             is_new = _begins(reads) | _begins(self._targets[kept])
+        if rules.by_file:
+            reads = np.cumsum(is_new) - 1
         if not self._is_plain:
             return _merged_one_by_one(reads, is_new, starts, ends, rules)
         first = _first_of_requests(is_new, starts, ends, rules)

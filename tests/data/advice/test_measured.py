@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import refexplorer as rx
-from tests.helpers.costly_sets import ACCESSES, costly_sets, read_by, tasks_of
+from tests.helpers.costly_sets import ACCESSES, costly_sets, prepared, tasks_of
 from tests.helpers.servers import RangeServer
 
 pytestmark = pytest.mark.server
@@ -40,6 +40,6 @@ def test_requests_and_bytes_are_those_that_a_server_counts(
     further = [each for each in advice.accesses if each.name == "as given"]
     (cost,) = advice.opening if given is None else further
     (predicted,) = [each for each in cost.readers if each.reader == reader]
-    read_by(reader, costly, server.url, part)
+    prepared(reader, costly, server.url, part)()
     assert (predicted.requests, predicted.bytes) == counted(server)
     assert cost.files == len(set(server.requests))

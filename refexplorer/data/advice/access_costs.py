@@ -9,7 +9,7 @@ import numpy as np
 
 from refexplorer.data.advice.connections import READERS, Connection, MergeRules
 from refexplorer.data.advice.reads import Reads
-from refexplorer.data.advice.selections import PartOfArray, TasksOfArray
+from refexplorer.data.advice.selections import PartOfArray, TasksOfArray, is_countable
 from refexplorer.refset.columns.sums import exact_sum
 from refexplorer.refset.grids.chunk_grid import ChunkColumns, ChunkReferences
 from refexplorer.refset.opened.opened_set import OpenedSet
@@ -115,6 +115,8 @@ class ArrayCosts:
 
     def cost(self, name: str, part: PartOfArray | TasksOfArray) -> AccessCost:
         """Return the cost of one access."""
+        if not is_countable(self.array):
+            return _unknown(name, part, "the array or a chunk has more values than are counted")
         if self._chunks is None:
             return _by_arithmetic(name, part, self._length, self.place)
         return _cost(name, part, self._chunks, self.place)
@@ -134,7 +136,7 @@ class ArrayCosts:
 
     def records(self, part: PartOfArray, record_size: int) -> int | None:
         """Return how many record files of a size the chunks of a part with a reference are in."""
-        if self._chunks is None or self.array.chunk_count >= 2**63:
+        if self._chunks is None or self.array.chunk_count >= 2**63 or not is_countable(self.array):
             return None
         rows = part.select(self._chunks.indices).rows
         grid = self.array.grid

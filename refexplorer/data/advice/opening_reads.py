@@ -10,7 +10,7 @@ import numpy as np
 from refexplorer.data.advice.access_costs import AccessCost, read_costs
 from refexplorer.data.advice.connections import Connection
 from refexplorer.data.advice.reads import Reads
-from refexplorer.data.advice.selections import PartOfArray, part_of
+from refexplorer.data.advice.selections import PartOfArray, is_countable, part_of
 from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.paths import prefix
@@ -50,6 +50,8 @@ def opening_cost(
     coordinates: dict[str, None] = {}
     for number, part in enumerate(_parts(arrays)):
         grid = ChunkReferences(opened, part.array)
+        if not is_countable(part.array):
+            return _not_known(group, place, f"{part.array.path} is too long to be counted"), ()
         if not grid.complete:
             return _not_known(group, place, f"{part.array.path} has too many generated chunks"), ()
         chunks = grid.chunks

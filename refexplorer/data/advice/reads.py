@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,11 +49,12 @@ class Reads:
     ) -> None:
         is_whole = offsets < 0
         self.count = len(reads)
-        self.files = len(np.unique(targets))
         self._whole = reads[is_whole], targets[is_whole]
         is_range = ~is_whole
         columns = reads[is_range], targets[is_range], offsets[is_range], lengths[is_range]
         self._reads, self._targets, self._starts, self._ends = _ordered(*columns)
+        one_read = not self.whole and not reads.any()
+        self.files = self.least_requests if one_read else len(np.unique(targets))
 
     @property
     def whole(self) -> int:
@@ -67,10 +69,10 @@ class Reads:
     @cached_property
     def least_requests(self) -> int:
         """One for each file of each read: no merging takes fewer."""
+        if not self.whole:
+            return int(np.count_nonzero(self._is_new))
         reads = np.concatenate([self._reads, self._whole[0]])
         targets = np.concatenate([self._targets, self._whole[1]])
-        if not reads.any():
-            return len(np.unique(targets))
         return len(np.unique(np.stack([reads, targets]), axis=1).T)
 
     @cached_property
@@ -197,13 +199,11 @@ def _first_of_requests(
     long = (ends[stops - 1] - starts[first] > rules.most) & (stops - first > 1)
     found = [first]
     for start, stop in zip(first[long].tolist(), stops[long].tolist(), strict=True):
-        mine = ends[start:stop]
-        furthest = np.maximum(starts[start:stop] + rules.most, mine)
-        following = np.searchsorted(mine, furthest, side="right").tolist()
-        rows, row = [], following[0]
-        while row < stop - start:
+        begun, mine = starts[start:stop].tolist(), ends[start:stop].tolist()
+        rows, row = [], 0
+        # a range longer than `most` is a request, and takes those that end with it
+        while (row := bisect_right(mine, max(begun[row] + rules.most, mine[row]))) < len(mine):
             rows.append(start + row)
-            row = following[row]
         found.append(np.array(rows, np.int64))
     return np.sort(np.concatenate(found))
 

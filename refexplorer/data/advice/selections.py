@@ -16,8 +16,8 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 Places = Sequence["int | slice"]
 TaskChunks = Mapping[str, int]
-MOST_ALONG = 10**8
-"""Chunks along a dimension that are told apart."""
+_COUNTED = 2**53
+"""Values along a dimension, and of a chunk, that are counted in 64 bits."""
 _INDEX = re.compile(r"\s*(?:(-?\d+)|(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d*))?)\s*")
 _DIGITS = 18
 
@@ -75,6 +75,12 @@ class PartOfArray:
         weights = np.ones(len(indices), np.int64)
         rows = np.arange(len(indices))
         for axis, (places, step) in enumerate(zip(self.places, self.array.chunks, strict=True)):
+            if (extent := place_count(places)) == self.array.shape[axis]:
+                weights *= step
+                if rest := extent % step:
+                    last = indices[rows, axis] == extent // step
+                    weights[last] = weights[last] // step * rest
+                continue
             found = _places_of_chunks(places, step, indices[rows, axis])
             kept = found > 0
             if not kept.all():
@@ -159,6 +165,11 @@ def _reads_along(extent: int, step: int, length: int) -> int:
     borders = (extent - 1) // length
     shared = (extent - 1) // math.lcm(step, length)
     return -(-extent // step) + borders - shared
+
+
+def is_countable(array: ArrayMeta) -> bool:
+    """Say whether the values of an array's chunks can be counted in columns."""
+    return max(array.shape, default=0) < _COUNTED and math.prod(array.chunks) < _COUNTED
 
 
 def part_of(array: ArrayMeta, part: Places) -> PartOfArray:

@@ -12,6 +12,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.data.advice.connections import FSSPEC, OURS
 from refexplorer.data.advice.reads import Reads
+from refexplorer.data.advice.selections import part_of, tasks_of
 from refexplorer.data.fetch.ranges import Wanted, merged
 from refexplorer.errors import RefexplorerError
 from tests.helpers.costly_sets import costly_sets
@@ -199,6 +200,48 @@ def test_numbers_beyond_64_bits_are_exact() -> None:
     refs = made([2], [1], {f"x/{n}": [URL, 2**63 + 10 * n, 4] for n in range(2)})
     (cost,) = refs.advise().accesses
     assert (reader(cost, "refexplorer").requests, reader(cost, "refexplorer").bytes) == (1, 14)
+
+
+@pytest.mark.parametrize("extent", [2**62, 10**30])
+def test_arrays_beyond_64_bits_are_not_known(extent: int) -> None:
+    for shape, chunks in (([extent], [1]), ([extent, extent], [extent, extent])):
+        refs = made(shape, chunks, {"x/" + ".".join("0" * len(shape)): [URL, 0, 4]})
+        for cost in refs.advise({"x": {"time": 2}}).accesses:
+            assert reader(cost, "zarr").requests is None
+            assert cost.unknown
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_chunks_and_values_of_a_part_are_those_that_numpy_selects(seed: int) -> None:
+    rng = random.Random(seed)
+    shape, chunks = ([rng.randint(1, top) for _ in range(2)] for top in (9, 5))
+    refs = made(shape, chunks, {})
+    array = refs.array("x")
+    indices = np.array(list(np.ndindex(*array.grid)), np.int64)
+    choices: list[int | slice] = [
+        slice(None),
+        slice(None, None, -1),
+        0,
+        -1,
+        slice(1, 5),
+        slice(None, None, 2),
+    ]
+    part = [rng.choice(choices) for _ in shape]
+    values = np.zeros(shape, np.int64)
+    values[tuple(part)] = 1
+    selected = part_of(array, part).select(indices)
+    expected = {}
+    for index in indices.tolist():
+        sides = [slice(i * c, (i + 1) * c) for i, c in zip(index, chunks, strict=True)]
+        if count := int(values[tuple(sides)].sum()):
+            expected[tuple(index)] = count
+    found = zip(indices[selected.rows].tolist(), selected.places.tolist(), strict=True)
+    assert {tuple(index): count for index, count in found} == expected
+    assert part_of(array, part).chunk_count == len(expected)
+    lengths = {"time": rng.randint(1, 9), "y": rng.randint(1, 9)}
+    tasks = tasks_of(array, lengths)
+    assert len(tasks.select(indices).rows) == tasks.chunk_count
+    assert tasks.select(indices).places.sum() == values.size
 
 
 def test_an_overlap_is_counted_once_in_the_least_bytes() -> None:

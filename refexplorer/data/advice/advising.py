@@ -115,8 +115,7 @@ class _Advising:
 
     def _opening(self, group: str, arrays: Sequence[ArrayMeta]) -> AccessCost:
         cost, read = opening_cost(self._opened, group, arrays, self._place)
-        name = self._source.name
-        self._findings += inline_coordinates(cost, read, arrays, name)
+        self._findings += inline_coordinates(cost, read, arrays)
         return cost
 
     def _costs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -104,7 +104,7 @@ class LayoutBound:
 
 
 def inline_coordinates(
-    cost: AccessCost, coordinates: Sequence[str], arrays: Iterable[ArrayMeta], name: str
+    cost: AccessCost, coordinates: Sequence[str], arrays: Sequence[ArrayMeta]
 ) -> Iterator[AdviceFinding]:
     """Find coordinates that opening reads from targets.
 
@@ -114,8 +114,6 @@ def inline_coordinates(
         Of opening a group, and the arrays that it reads from targets.
     arrays
         Those of the group.
-    name
-        Of the set.
     """
     found = cost.reader(ZARR)
     if not coordinates or not found.requests:
@@ -126,7 +124,8 @@ def inline_coordinates(
         if each.path in coordinates
     ]
     known = [size for size in sizes if size is not None]
-    grows = "by an unknown size" if len(known) < len(sizes) else f"by about {_base64(sum(known))}"
+    is_known = len(known) == len(sizes)
+    grows = f"by up to about {_base64(sum(known))}" if is_known else "by an unknown size"
     where = f" of group {cost.path}" if cost.path else ""
     names = ", ".join(coordinates[:5]) + (", …" if len(coordinates) > 5 else "")
     yield AdviceFinding(
@@ -135,14 +134,23 @@ def inline_coordinates(
         cost.name,
         f"Opening{where} with xarray reads {names} in {counted(found.requests, 'request')}; held "
         f"in the set they take none, and it grows {grows}.",
-        f"kerchunk: kerchunk.utils.inline_array(refs, names={list(coordinates)!r}) of {name}; "
-        f"VirtualiZarr: loadable_variables={list(coordinates)!r}.",
+        _inlining(arrays, coordinates),
         found.requests,
         0,
         found.bytes,
         None if found.bytes is None else 0,
         found.seconds,
     )
+
+
+def _inlining(arrays: Sequence[ArrayMeta], coordinates: Sequence[str]) -> str:
+    """Say how coordinates get into a set; kerchunk's function is for Zarr v2 alone."""
+    names = [path.rpartition("/")[2] for path in coordinates]
+    dotted = [path.replace("/", ".") for path in coordinates]
+    loaded = f"VirtualiZarr, when the set is made: loadable_variables={names!r}"
+    if any(array.zarr_format != 2 for array in arrays):
+        return f"{loaded}."
+    return f"kerchunk.utils.inline_array(refs.to_v0(), threshold=0, names={dotted!r}); {loaded}."
 
 
 def subchunk(costs: ArrayCosts, cost: AccessCost, part: PartOfArray) -> Iterator[AdviceFinding]:

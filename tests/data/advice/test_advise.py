@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,20 @@ def test_coordinates_in_many_chunks_are_found_with_what_inlining_gains() -> None
     assert "time, y" in finding.message
     held = {f"time/{n}": "base64:AAAAAA==" for n in range(7)}
     assert rx.open_references(costly.refs | held).advise().opening[0].chunks == 1
+
+
+def test_kerchunk_inlines_them_as_the_finding_says(tmp_path: Path) -> None:
+    kerchunk = pytest.importorskip("kerchunk.utils")
+    costly = costly_sets(f"file://{tmp_path}")["file for each time"]
+    for path, body in costly.files.items():
+        (tmp_path / path.strip("/")).write_bytes(body)
+    refs = rx.open_references(costly.refs)
+    (finding,) = found(refs.advise(), "inline-coordinates")
+    function, _, arguments = finding.remedy.partition(";")[0].partition("(")
+    assert function == "kerchunk.utils.inline_array"
+    inlined = eval(f"kerchunk.inline_array({arguments}", {"kerchunk": kerchunk, "refs": refs})
+    cost = rx.open_references(dict(inlined)).advise().opening[0]
+    assert (cost.chunks, reader(cost, "zarr").requests) == (0, 0)
 
 
 def test_uncompressed_chunks_can_be_divided_as_kerchunk_does() -> None:

@@ -1,6 +1,10 @@
 """The public names: ``__init__.py`` loads each from its module when it is first used."""
 
 from .converting import Conversion as Conversion, convert as convert
+from .data.advice.access_costs import AccessCost as AccessCost, ReaderCost as ReaderCost
+from .data.advice.advice import Advice as Advice
+from .data.advice.connections import Connection as Connection
+from .data.advice.rules import AdviceFinding as AdviceFinding, LayoutBound as LayoutBound
 from .data.audit.auditing import AuditProgress as AuditProgress
 from .data.audit.report.audit_report import Audit as Audit
 from .data.audit.report.audit_summary import AuditSummary as AuditSummary

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     import xarray
     import zarr
 
+    from refexplorer.data.advice.advice import Advice
+    from refexplorer.data.advice.connections import Connection
+    from refexplorer.data.advice.selections import Places, TaskChunks
     from refexplorer.data.audit.auditing import AuditWatch
     from refexplorer.data.audit.plan.sampling import Decode
     from refexplorer.data.audit.report.audit_report import Audit
@@ -429,6 +432,45 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.data.read.estimates import estimate_selection
 
         return estimate_selection(self, self.array(path), selection)
+
+    def advise(
+        self,
+        access: Mapping[str, Places | TaskChunks] | Iterable[tuple[str, Places | TaskChunks]] = (),
+        *,
+        place: str | Connection = "object-store",
+    ) -> Advice:
+        """Tell what opening and reading cost, and what would make them cheaper; reads nothing.
+
+        For each array one map (the first index of the first dimension), one time series (all of it
+        at one point) and all of it.
+
+        Parameters
+        ----------
+        access
+            Further accesses by array: an integer or slice for each dimension, as in
+            ``{"sst": [0, slice(10, 20)]}``, or lengths of Dask's chunks by the names of dimensions,
+            as in ``{"sst": {"time": 10}}``.
+        place
+            Where the targets are, for the times: ``"object-store"`` (in the same region),
+            ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with numbers
+            of yours.
+
+        Returns
+        -------
+        Advice
+            ``opening``, ``accesses``, ``findings`` by gain, ``bounds``; `print` shows them.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        RefexplorerError
+            If an array has no such part, or there is no such place.
+        """
+        from refexplorer.data.advice.advising import advise
+
+        given = access.items() if isinstance(access, Mapping) else access
+        return advise(self.source, self._opened, tuple(given), place)
 
     def check_targets(
         self,

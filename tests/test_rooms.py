@@ -66,8 +66,16 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"fetch"},
         {"check", "lint", "open", "sources"},
         {"read"},
-        {"audit"},
+        {"advice", "audit"},
         {"verify"},
+    ),
+    "data.advice": (
+        {"connections", "selections"},
+        {"reads"},
+        {"access_costs"},
+        {"opening_reads", "rules"},
+        {"advice"},
+        {"advising"},
     ),
     "data.audit": ({"plan"}, {"work"}, {"report"}, {"auditing"}),
     "data.verify": (

@@ -85,6 +85,7 @@ def _unforeseen(error: Exception) -> str:
 
 def load_app() -> Typer:
     """Return all commands, each with its examples; their modules are loaded now."""
+    import refexplorer.cli.verbs.advise_command
     import refexplorer.cli.verbs.audit_command
     import refexplorer.cli.verbs.convert_command
     import refexplorer.cli.verbs.page_commands

@@ -46,6 +46,11 @@ EXAMPLES = {
         "refexplorer verify combined.json --values sample": "and values of ten chunks each",
         "refexplorer verify combined.json --html report.html": "for whom the files belong to",
     },
+    "advise": {
+        "refexplorer advise combined.json": "what opening and reading cost, and what would help",
+        "refexplorer advise combined.json --access 'sst[0,10:20]' --place lustre": "of a part",
+        "refexplorer advise combined.json --chunks sst:time=10 --json": "with Dask, for a program",
+    },
     "dialects": {
         "refexplorer dialects combined.json": "what each reader makes of it, and why",
         "refexplorer dialects combined.json --run": "fsspec itself; only for sets you trust",

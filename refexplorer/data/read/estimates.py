@@ -75,7 +75,7 @@ def estimate_selection(
     if len(selection) > len(array.shape):
         raise RefexplorerError(f"{name} has {len(array.shape)} dimensions, not {len(selection)}.")
     parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
-    found = list(map(chunks_along, map(_places, parts, array.shape), array.chunks))
+    found = list(map(chunks_along, map(places_along, parts, array.shape), array.chunks))
     count = math.prod(number for number, _ in found)
     if count > ESTIMATED_CHUNKS:
         raise LimitError(
@@ -86,7 +86,7 @@ def estimate_selection(
     return estimate_keys(refs, map(array.chunk_key, indices))
 
 
-def _places(part: int | slice, extent: int) -> range:
+def places_along(part: int | slice, extent: int) -> range:
     """Return the places of one dimension that a part of it has."""
     if isinstance(part, slice):
         return range(extent)[part]

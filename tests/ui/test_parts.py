@@ -21,7 +21,7 @@ def test_an_old_picture_is_dimmed_and_said_to_be_old(panel_page: PanelPage, page
     old = panel.locator(".outcome.old")
     expect(panel.locator(".outcome")).to_be_visible()
     expect(old).to_have_count(0)
-    panel.get_by_role("combobox", name="Read another part by itself").select_option("never")
+    panel.get_by_role("combobox", name="Read other parts automatically").select_option("never")
     field = panel.get_by_role("textbox", name="time: index or slice")
     field.fill("-1")
     field.press("Tab")

@@ -74,6 +74,12 @@ def test_marks_count_as_editors_do() -> None:
     assert "nope" in reply["sentence"]
 
 
+def test_a_note_on_a_whole_item_marks_its_first_line() -> None:
+    text = json.dumps(GOOD, indent=1)
+    found = next(note for note in Host(text).ask("notes")["notes"] if note["pointer"] == "/gen/0")
+    assert text[found["from"] : found["to"]] == "{"
+
+
 def test_a_text_is_never_taken_for_a_path() -> None:
     for text in ("/etc/passwd", "refs.json", "http://h/refs.json", "", " ", "\ud83d"):
         host = Host(text)

@@ -52,7 +52,7 @@ export function Data({ session }: { session: ExplorerSession }) {
             <Offer plan={plan} done={isDone(shown, plan)} busy={busy} read={() => session.preview.read()} />
           )}
           {shown?.reading && (
-            <Choice label="Read another part by itself" value={String(bound)} options={BOUNDS} choose={(to) => session.preview.setBound(Number(to))} />
+            <Choice label="Read other parts automatically" value={String(bound)} options={BOUNDS} choose={(to) => session.preview.setBound(Number(to))} />
           )}
         </div>
       )}

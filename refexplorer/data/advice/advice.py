@@ -70,10 +70,11 @@ class Advice:
 
     def _lines(self) -> Iterator[str]:
         yield f"{self.name}, as read from {self.place} (assumed)"
-        for cost in (*self.opening, *self.accesses):
-            yield from _cost_lines(cost)
         yield from _listed("What would be cheaper:", self.findings)
         yield from _listed("What the layout of the files does not allow:", self.bounds)
+        yield "What it costs:"
+        for cost in (*self.opening, *self.accesses):
+            yield from _cost_lines(cost)
         yield from _listed("Notes:", self.notes)
         yield "Requests are told apart by reader:"
         yield from (f"  {name}: {says}" for name, says in self.readers.items())
@@ -98,16 +99,19 @@ def _cost_lines(cost: AccessCost) -> Iterator[str]:
         parts.append(f"{cost.absent:,} without a reference")
     if cost.decoded is not None and cost.used is not None:
         parts.append(f"{size_text(cost.decoded)} decoded for {size_text(cost.used)}")
-    yield f"{what}, {cost.name} ({cost.selection}): {', '.join(parts)}"
+    yield f"  {what}, {cost.name} ({cost.selection}): {', '.join(parts)}"
     if cost.chunks != 0:
-        yield from (f"    {_reader_text(each)}" for each in cost.readers)
+        readers: dict[str, list[str]] = {}
+        for each in cost.readers:
+            readers.setdefault(_reader_text(each), []).append(each.reader)
+        yield from (f"    {', '.join(names)}: {text}" for text, names in readers.items())
     yield from (f"    not known: {why}" for why in cost.unknown)
 
 
 def _reader_text(cost: ReaderCost) -> str:
-    size = _UNKNOWN if cost.bytes is None else size_text(cost.bytes)
-    text = f"{cost.reader}: {_count(cost.requests, 'request')}, {size}"
-    if cost.smallest is not None and cost.largest is not None:
+    size = f"{_UNKNOWN} bytes" if cost.bytes is None else size_text(cost.bytes)
+    text = f"{_count(cost.requests, 'request')}, {size}"
+    if cost.smallest is not None and cost.largest is not None and cost.smallest != cost.largest:
         text += f" ({size_text(cost.smallest)} to {size_text(cost.largest)} each)"
     return text if cost.seconds is None else f"{text}, about {cost.seconds:.2g} s"
 

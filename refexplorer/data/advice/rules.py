@@ -221,7 +221,7 @@ def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding
         cost.path,
         cost.name,
         f"{cost.path}, {cost.name}: {counted(found.requests, 'request')}, ten at a time, take "
-        f"about {found.seconds:.3g} s; {MORE_AT_ONCE} at a time {seconds:.3g} s.",
+        f"about {found.seconds:.2g} s; {MORE_AT_ONCE} at a time {seconds:.2g} s.",
         f"zarr.config.set({{'async.concurrency': {MORE_AT_ONCE}}}).",
         found.requests,
         found.requests,

@@ -121,7 +121,8 @@ def test_a_key_is_shown_and_does_nothing(opened: Locator, key: str) -> None:
 @pytest.mark.parametrize("number", range(len(URLS)))
 def test_a_link_only_where_a_browser_goes_where_it_says(opened: Locator, number: int) -> None:
     panel = show(opened, f"u/{number}", f"u/{number}")
-    expect(panel.get_by_role("definition").first).to_have_text(escape(URLS[number]))
+    shown = f"{escape(URLS[number])} its keys its bytes"
+    expect(panel.get_by_role("definition").first).to_have_text(shown)
     expect(panel.get_by_role("link")).to_have_count(int(URLS[number].startswith("https://")))
     assert_harmless(opened.page)
 

@@ -80,5 +80,5 @@ def choose_in_a_panel_application(page: Page) -> None:
     frame = page.locator("iframe[title=Panel]")
     frame.scroll_into_view_if_needed()
     explorer = frame.content_frame.get_by_role("region", name="Reference set sst.v1.json")
-    explorer.get_by_role("row").filter(has_text="land").click()
+    explorer.get_by_role("treegrid").get_by_role("row").filter(has_text="land").click()
     expect(frame.content_frame.get_by_text("Chosen: land")).to_be_visible()

@@ -44,7 +44,7 @@ def test_one_selection_in_all_parts(parts: Page) -> None:
     picture = data.get_by_role("application", name="sea surface temperature: heatmap")
     picture.click(position={"x": 120, "y": 60})
     expect(part(parts, "Keys").locator("[aria-selected=true]")).to_contain_text("0.0.0")
-    expect(data.get_by_role("status").last).to_contain_text("index 0, ")
+    expect(data.locator(".readout")).to_contain_text("index 0, ")
     expect(part(parts, "Targets").get_by_role("status").last).to_contain_text("sst/0.0.0")
     expect(part(parts, "Chunks").get_by_role("status")).to_contain_text("Selected: chunk 0, 0, 0")
 

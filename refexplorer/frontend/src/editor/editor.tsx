@@ -50,7 +50,7 @@ export function Editor({ host, root }: ViewProps) {
     <section class={`view editor${isTask ? " with-task" : ""}`} aria-label={isTask ? "Exercises" : "Template editor"}>
       <header class="bar head">
         <b class="title">{isTask ? "Exercises" : "Template editor"}</b>
-        <span class="chip">{reply?.form === "V0" ? "V0" : "V1 → V0"}</span>
+        <span class="chip form">{reply?.form === "V0" ? "V0" : "V1 → V0"}</span>
         <button type="button" class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>Try values</button>
         <button type="button" class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
           As others read it

@@ -67,13 +67,13 @@ def _at_pointer(noted: Note, positions: TextPositions, pointer: str) -> EditorDi
 def _placed(
     noted: Note, positions: TextPositions, start: int = 0, end: int = 0
 ) -> EditorDiagnostic:
-    """Place a note between two offsets of characters; of several lines the first is marked."""
+    """Place a note between two offsets of characters; one of severity info on its first line."""
     mends = tuple(
         Fix(label, tuple(_change(edit, positions) for edit in edits))
         for label, edits in fixes(positions, noted, start, end)
     )
     said = structs.asdict(noted)
-    line_end = positions.text.find("\n", start, end)
+    line_end = positions.text.find("\n", start, end) if noted.severity is Severity.INFO else -1
     first, last = positions.units(start), positions.units(end if line_end < 0 else line_end)
     return EditorDiagnostic(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
 

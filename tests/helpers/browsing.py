@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
@@ -30,6 +31,16 @@ def open_on_page(page: Page, url: str, title: str) -> None:
     """Choose one of the shipped sets on the start screen."""
     page.goto(url)
     page.get_by_role("link", name=title).click()
+
+
+def open_in_host(
+    request: pytest.FixtureRequest, page: Page, name: str, cell: str, title: str
+) -> None:
+    """Run a cell in a new notebook, or choose a shipped set on the page, as the parameter says."""
+    if request.param == "lab":
+        request.getfixturevalue("lab").open(page, name, [cell])
+    else:
+        open_on_page(page, request.getfixturevalue("panel_page").url, title)
 
 
 def row(explorer: Locator, name: str) -> Locator:

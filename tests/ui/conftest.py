@@ -5,30 +5,20 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tests.helpers.browsing import EDIT, EXPLORE, open_on_page
-from tests.helpers.hosts import Lab, PanelPage
+from tests.helpers.browsing import EDIT, EXPLORE, open_in_host
 
 
 @pytest.fixture(params=["lab", "page"])
 def explorer(request: pytest.FixtureRequest, page: Page) -> Locator:
     """The explorer of ``sst.v1.json``."""
-    if request.param == "lab":
-        lab: Lab = request.getfixturevalue("lab")
-        lab.open(page, "explorer", [EXPLORE])
-    else:
-        served: PanelPage = request.getfixturevalue("panel_page")
-        open_on_page(page, served.url, "The same with templates")
+    open_in_host(request, page, "explorer", EXPLORE, "The same with templates")
     return page.get_by_role("region", name="Reference set sst.v1.json")
 
 
 @pytest.fixture(params=["lab", "page"])
 def editor(request: pytest.FixtureRequest, page: Page) -> Locator:
     """The template editor with the specification's example."""
-    if request.param == "lab":
-        lab: Lab = request.getfixturevalue("lab")
-        lab.open(page, "editor", [EDIT])
-    else:
-        served: PanelPage = request.getfixturevalue("panel_page")
-        open_on_page(page, served.url, "The specification's own example")
+    open_in_host(request, page, "editor", EDIT, "The specification's own example")
+    if request.param == "page":
         page.get_by_role("button", name="Template editor").click()
     return page.get_by_role("region", name="Template editor")

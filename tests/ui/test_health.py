@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_on_page, violations
-from tests.helpers.hosts import Lab, PanelPage
+from tests.helpers.browsing import open_in_host, open_on_page, violations
+from tests.helpers.hosts import PanelPage
 
 BROKEN = """
 import refexplorer as rx
@@ -18,12 +18,7 @@ rx.explore(demo.path("broken.json"))
 @pytest.fixture(params=["lab", "page"])
 def broken(request: pytest.FixtureRequest, page: Page) -> Locator:
     """The explorer of ``broken.json``."""
-    if request.param == "lab":
-        lab: Lab = request.getfixturevalue("lab")
-        lab.open(page, "broken", [BROKEN])
-    else:
-        served: PanelPage = request.getfixturevalue("panel_page")
-        open_on_page(page, served.url, "Ten mistakes")
+    open_in_host(request, page, "broken", BROKEN, "Ten mistakes")
     return page.get_by_role("region", name="Reference set broken.json")
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from refexplorer.cli import output
 from refexplorer.cli.commands import HAS_ERRORS, AsJson, SourceArgument, app, open_set
+from refexplorer.cli.verbs.long_runs import (
+    Results,
+    Resume,
+    Scheduler,
+    Workers,
+    check_resume,
+    show,
+    watching,
+)
 from refexplorer.cli.verbs.set_commands import Allow
-from refexplorer.referenceset import ReferenceSet
-
-if TYPE_CHECKING:
-    from refexplorer.data.audit.auditing import AuditProgress
-    from refexplorer.data.audit.report.audit_report import Audit
 
 
 @app.command()
@@ -25,18 +28,10 @@ def audit(
         str,
         typer.Option(help="Chunks of each array to decode: a number, sample (10), all or none."),
     ] = "sample",
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of threads without a scheduler.")
-    ] = None,
-    results: Annotated[
-        Path | None, typer.Option(help="Folder for the table of results (parquet).")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume after the last finished part of the results.")
-    ] = False,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    results: Results = None,
+    resume: Resume = False,
     page: Annotated[
         Path | None, typer.Option("--html", help="Write the summary to an HTML page.")
     ] = None,
@@ -46,49 +41,17 @@ def audit(
 
     Values and metadata are not compared with the files; the answer says what was not checked.
     """
-    if resume and results is None:
-        raise typer.BadParameter("--resume requires --results.")
+    check_resume(resume, results)
     refs = open_set(source)
-    try:
-        found = _watched(refs, allow or [], decode, scheduler, workers, results, resume)
-    except KeyboardInterrupt:
-        if results is not None:
-            output.say(f"Stopped. Finished parts are kept in {results}; continue with --resume.")
-        raise
-    if page is not None:
-        found.to_html(page)
-    if as_json:
-        output.write_object(found.to_dict().items())
-    else:
-        for line in str(found).splitlines():
-            output.write_line(line)
-    return 0 if found.good else HAS_ERRORS
-
-
-def _watched(
-    refs: ReferenceSet,
-    allow: list[str],
-    decode: str,
-    scheduler: str | None,
-    workers: int | None,
-    results: Path | None,
-    resume: bool,
-) -> Audit:
-    with output.counting("Listing references") as count:
-
-        def watch(progress: AuditProgress) -> bool:
-            if progress.total is None:
-                count(progress.listed, None)
-            else:
-                count(progress.audited, progress.total, "Auditing")
-            return True
-
-        return refs.audit(
+    with watching("Auditing", results) as watch:
+        found = refs.audit(
             decode=decode,
             scheduler=scheduler,
             workers=workers,
             results=results,
             resume=resume,
-            allow=allow,
+            allow=allow or [],
             watch=watch,
         )
+    show(found, page, as_json)
+    return 0 if found.good else HAS_ERRORS

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from refexplorer.cli import output
 from refexplorer.cli.commands import HAS_ERRORS, AsJson, SourceArgument, app, open_set
+from refexplorer.cli.verbs.long_runs import (
+    Results,
+    Resume,
+    Scheduler,
+    Workers,
+    check_resume,
+    show,
+    watching,
+)
 from refexplorer.cli.verbs.set_commands import Allow
-
-if TYPE_CHECKING:
-    from refexplorer.data.audit.auditing import AuditProgress
-
 
 UNCOMPARABLE = 2
 """Nothing differs, but nothing was compared, or some files may not be read yet."""
@@ -36,18 +40,10 @@ def verify(
         ValuesCompared,
         typer.Option(help="Compare values as well, of ten chunks of each array, or all."),
     ] = ValuesCompared.none,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of threads without a scheduler.")
-    ] = None,
-    results: Annotated[
-        Path | None, typer.Option(help="Folder for the table of results (parquet).")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume after the last finished part of the results.")
-    ] = False,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    results: Results = None,
+    resume: Resume = False,
     page: Annotated[
         Path | None, typer.Option("--html", help="Write the report to an HTML page.")
     ] = None,
@@ -59,39 +55,19 @@ def verify(
     length of chunks, data types, filters, packing, units, dimensions and coordinates. The last line
     says what was not compared. Exit status 2 if that is all, or files may not be read yet.
     """
-    if resume and results is None:
-        raise typer.BadParameter("--resume requires --results.")
+    check_resume(resume, results)
     refs = open_set(source)
-    try:
-        with output.counting("Listing references") as count:
-
-            def watch(progress: AuditProgress) -> bool:
-                if progress.total is None:
-                    count(progress.listed, None)
-                else:
-                    count(progress.audited, progress.total, "Verifying")
-                return True
-
-            found = refs.verify(
-                values=values.value,
-                scheduler=scheduler,
-                workers=workers,
-                results=results,
-                resume=resume,
-                allow=allow or [],
-                watch=watch,
-            )
-    except KeyboardInterrupt:
-        if results is not None:
-            output.say(f"Stopped. Finished parts are kept in {results}; continue with --resume.")
-        raise
-    if page is not None:
-        found.to_html(page)
-    if as_json:
-        output.write_object(found.to_dict().items())
-    else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+    with watching("Verifying", results) as watch:
+        found = refs.verify(
+            values=values.value,
+            scheduler=scheduler,
+            workers=workers,
+            results=results,
+            resume=resume,
+            allow=allow or [],
+            watch=watch,
+        )
+    show(found, page, as_json)
     if found.good:
         return 0
     return HAS_ERRORS if found.has_errors else UNCOMPARABLE

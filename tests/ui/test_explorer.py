@@ -34,6 +34,7 @@ def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
     row(explorer, "6.0.0").click()
     explorer.get_by_role("tab", name="Data").click()
     panel = explorer.get_by_role("tabpanel", name="Data")
+    expect(panel.get_by_label("time: index or slice")).to_have_value("12:14")  # of the chunk
     panel.get_by_role("button", name=re.compile(r"^(Read|Decode) [\d.]+ kB")).click()
     expect(panel).to_contain_text("14.66 to 29.19 degree_Celsius")
     expect(panel).to_contain_text("5,790 missing")

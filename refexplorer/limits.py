@@ -28,6 +28,8 @@ class Limits:
     """Size of any integer that a template computes."""
     expanded_keys: int = 20_000_000
     """Keys that `to_v0` and `expand` write out; more is refused with the number."""
+    linked_keys: int = 1_000_000
+    """Keys that soft links of LINDI add to a set; a link that would add more is not followed."""
     audited_references: int = 200_000_000
     """References that one audit goes through, writing some tens of bytes to disk for each."""
     record_rows: int = 50_000_000
@@ -39,6 +41,11 @@ class Limits:
     fetch_bytes: int = 2**28
     """Bytes that one request of a view may read, and a column of a parquet record file may take
     beyond some for each row."""
+    picture_bytes: int = 2_000_000
+    """Bytes that the first picture of an array fetches, unless a single chunk has more; views let
+    a person choose others."""
+    kept_bytes: int = 2**28
+    """Decoded chunks that the views of a set keep."""
 
 
 DEFAULT_LIMITS = Limits()

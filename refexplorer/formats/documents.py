@@ -14,6 +14,7 @@ from refexplorer.formats.json.text import Noting, is_deep, parse_json
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
+from refexplorer.markup import counted
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.document.model import Document, read_document
 from refexplorer.spec.templates.trusted import compiler_for
@@ -103,8 +104,8 @@ def _part_of(value: object, source: Source) -> object:
         return value
     if source.part is None:
         raise SpecError(
-            f"This is a list of {len(value)} reference sets; open one of them by its number, as "
-            f"in open_references({source.name + '#0'!r}).",
+            f"This is a list of {counted(len(value), 'reference set')}; open one of them by its "
+            f"number, as {source.name + '#0'!r}.",
             code="not-object",
         )
     if source.part >= len(value):

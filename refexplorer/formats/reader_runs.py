@@ -1,6 +1,7 @@
 """Verdicts of readers on sets, where files or the readers themselves are needed.
 
-`store_dialects` judges a parquet store by rule, from its metadata and the names of its files.
+`store_dialects` judges a parquet store by rule, from its metadata and the names of its files,
+`repository_dialects` an Icechunk repository.
 `run` is the one place that runs other readers; they render a stranger's templates.
 """
 
@@ -9,19 +10,30 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from refexplorer.formats.buffers.entries import Entries
+from refexplorer.formats.icechunk.facts import RepositoryFacts
 from refexplorer.formats.json.text import decode_text, parse_json
 from refexplorer.formats.parquet.store import ParquetStore, why_lost
-from refexplorer.formats.source import ZMETADATA
+from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.dialects import SPECIFICATION, Dialects, Outcome, Verdict, VerdictReason
+from refexplorer.spec.dialects import (
+    READERS,
+    SPECIFICATION,
+    Basis,
+    Dialects,
+    Outcome,
+    Verdict,
+    VerdictReason,
+)
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.gdal import Gdal
-from refexplorer.spec.dialects.javascript import JavaScript
 from refexplorer.spec.dialects.judging import Refusal, Theirs, VerdictTally, refused
-from refexplorer.spec.dialects.julia import KerchunkJl
 from refexplorer.spec.dialects.virtualizarr import VirtualiZarr, check_metadata
 from refexplorer.spec.document.expansion import expand_document
 from refexplorer.spec.document.model import Document
@@ -49,14 +61,67 @@ def store_dialects(store: ParquetStore) -> Dialects:
         "files hold is not judged."
     )
     verdicts = [Verdict(SPECIFICATION, Outcome.SAME, (reason,))]
-    for reader, rules in _READERS.items():
+    for reader in READERS:
         tally = VerdictTally()
         try:
-            rules(store, written, tally)
-            verdicts.append(tally.verdict(reader))
+            _RULES.get(reader.name, _json_only)(store, written, tally)
+            verdict = tally.verdict(reader.name)
         except Refusal as refusal:
-            verdicts.append(refused(reader, refusal))
+            verdict = refused(reader.name, refusal)
+        verdicts.append(replace(verdict, basis=reader.basis))
     return Dialects(tuple(verdicts))
+
+
+def repository_dialects(source: Source) -> Dialects:
+    """Return what readers make of an Icechunk repository: those of references refuse it."""
+    facts, entries = source.repository, source.entries
+    assert facts is not None
+    assert entries is not None
+    count = len(entries.keys)
+    reason = VerdictReason(
+        f"An Icechunk repository with {count:,} keys; the specification of references is not "
+        "about these."
+    )
+    why = Refusal("Only references as JSON or parquet are read; `convert` writes both.")
+    verdicts = [
+        Verdict(SPECIFICATION, Outcome.SAME, (reason,)),
+        Verdict(
+            "icechunk",
+            Outcome.SAME,
+            notes=() if facts.access is None else (facts.access,),
+            basis=Basis("icechunk 2.3", "2026-11-22", "run"),
+        ),
+        _gdal_repository(facts, entries),
+        *(replace(refused(each.name, why), basis=each.basis) for each in READERS),
+    ]
+    return Dialects(tuple(verdicts))
+
+
+def _gdal_repository(facts: RepositoryFacts, entries: Entries) -> Verdict:
+    """Judge by GDAL's driver: it knows network locations, and asks no virtual chunk container."""
+    tally = VerdictTally()
+    local = np.array(
+        [
+            bool(url) and facts.kind_of(url) == "virtual" and not url.startswith(_GDAL_NETWORK)
+            for url in entries.urls.to_pylist()
+        ],
+        np.bool_,
+    )
+    ranges = entries.codes[entries.codes >= 0]
+    count = int(np.count_nonzero(local[ranges]))
+    if count:
+        tally.note(
+            f"{count:,} virtual chunks are at locations of no network; reading one is an error "
+            "unless ICECHUNK_ALLOW_LOCAL_CHUNK_LOCATION is YES."
+        )
+    tally.note(
+        "Virtual chunk containers are not asked, so that each location is read; of recorded "
+        "versions the time of the last change is compared, and no ETag."
+    )
+    if facts.uncommitted:
+        tally.note("Changes that are not committed are not seen.")
+    basis = Basis("GDAL 3.14 (frmts/icechunk, 00021bd)", "2026-11-22", "source")
+    return replace(tally.verdict("GDAL, Icechunk driver"), basis=basis)
 
 
 def _fsspec(store: ParquetStore, written: Written, tally: VerdictTally) -> None:
@@ -96,14 +161,14 @@ def _json_only(store: ParquetStore, written: Written, tally: VerdictTally) -> No
     raise Refusal("Only JSON is read, not parquet.")
 
 
-_READERS: dict[str, Callable[[ParquetStore, Written, VerdictTally], None]] = {
+_RULES: dict[str, Callable[[ParquetStore, Written, VerdictTally], None]] = {
     FsspecDefault.name: _fsspec,
     FsspecJinja.name: _fsspec,
     VirtualiZarr.name: _virtualizarr,
-    JavaScript.name: _json_only,
-    KerchunkJl.name: _json_only,
     Gdal.name: _gdal,
 }
+"""Of readers that know parquet."""
+_GDAL_NETWORK = ("s3://", "gs://", "gcs://", "az://", "azure://", "http://", "https://")
 
 
 def _has(metadata: Mapping[str, object], name: str, number: int) -> bool:

@@ -15,6 +15,7 @@ from refexplorer.formats.files.compression import PlainStream, plain_bytes
 from refexplorer.formats.icechunk.facts import RepositoryFacts
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.formats.json.text import decode_text
+from refexplorer.formats.making.streams import ReadAmount
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -23,6 +24,7 @@ ZMETADATA = ".zmetadata"
 JSON = "JSON"
 """The form of a document before it is read."""
 DOCUMENTS = ("V0", "V1")
+# a heavier document stays behind when its set goes to another process: the columns go with it
 _HEAVY = 2**20
 _TRAVELLING = 10_000
 """Entries of a parsed document that is sent to other processes beside its columns."""
@@ -65,6 +67,16 @@ class Source:
     recorded
         Reads which versions targets had when the references to them were written; None where the
         form has no place for that, or it cannot be read again.
+    joined_along
+        The dimension along which several sources were joined; None for all else.
+    pointed_by
+        The name of the catalogue that led to it; None for all else.
+    unlisted
+        What the URLs of chunks begin with that may never have been written, since nobody could list
+        them; None for all else.
+    fetched
+        What was read of the servers that have the data files to which references were made; None
+        for all else.
     """
 
     name: str
@@ -80,11 +92,19 @@ class Source:
     part: int | None = None
     repository: RepositoryFacts | None = field(default=None, repr=False)
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
+    joined_along: str | None = None
+    pointed_by: str | None = None
+    unlisted: str | None = None
+    fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_document(self) -> bool:
         """Whether it is V0 or V1, and not references that a form gave by key."""
         return self.form in (JSON, *DOCUMENTS)
+
+    def may_lack(self, url: str | None) -> bool:
+        """Say whether a URL is that of a chunk that may never have been written."""
+        return self.unlisted is not None and (url or "").startswith(self.unlisted)
 
     @property
     def text(self) -> str | None:

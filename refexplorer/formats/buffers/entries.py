@@ -12,7 +12,9 @@ import pyarrow as pa
 from refexplorer.formats.buffers.append_buffers import GrowingNumbers, GrowingTexts
 from refexplorer.formats.buffers.arrow import number_column, numbers_of, text_column
 
+# columns hold int64; what is larger is kept as a value of its own
 LARGEST = 2**63 - 1
+# numpy makes objects of numbers from here on
 _TOO_LARGE = 2**64
 WHOLE = -1
 """The length in these columns of what refers to a whole file."""
@@ -111,6 +113,25 @@ class EntriesBuilder:
         self._codes.append(codes)
         self._offsets.append(starts.astype(np.int64))
         self._lengths.append(sizes.astype(np.int64))
+
+    def add_whole(self, keys: Texts, urls: Texts) -> None:
+        """Append references to whole files.
+
+        Parameters
+        ----------
+        keys, urls
+            Texts, n of each.
+        """
+        names, places = _texts(keys, "keys"), _texts(urls, "urls")
+        if len(names) != len(places):
+            raise ValueError("keys and urls are not of one length")
+        encoded = places.dictionary_encode()
+        codes = numbers_of(encoded.indices).astype(np.int32) + np.int32(len(self._urls))
+        self._keys.append(names)
+        self._urls.append(encoded.dictionary)
+        self._codes.append(codes)
+        self._offsets.append(np.zeros(len(names), np.int64))
+        self._lengths.append(np.full(len(names), WHOLE, np.int64))
 
     def add_values(self, values: Mapping[str, object]) -> None:
         """Append references by key as they are in V0: text, ``base64:`` text, lists."""

@@ -15,11 +15,14 @@ import pyarrow as pa
 from refexplorer.formats.buffers.arrow import number_column, text_column
 
 BLOCK = 2**15
+# texts are compared and hashed as 64-bit numbers, eight characters at a time
 WORD = 8
+# all numbers of 18 digits fit into 63 bits
 _MOST_DIGITS = 18
+# each turn looks at every text: one with a megabyte of blanks would slow down all the others
 _MOST_BLANKS = 64
 _BLANKS = np.isin(np.arange(256), list(b" \t\r\n"))
-_ZEROS = np.uint64(0x3030303030303030)
+ZEROS = np.uint64(0x3030303030303030)
 _TO_TOP = np.uint64(0x7676767676767676)
 """Sets the top bit of each byte above 9."""
 _TOPS = np.uint64(0x8080808080808080)
@@ -55,7 +58,7 @@ class Spans(NamedTuple):
         for at in range(0, len(self.data), BLOCK):
             yield self.data[at : at + BLOCK]
 
-    def take(self, rows: np.ndarray) -> Spans:
+    def take(self, rows: np.ndarray | slice) -> Spans:
         """Return some of the texts."""
         return Spans(self.data, self.starts[rows], self.ends[rows])
 
@@ -112,7 +115,7 @@ class Spans(NamedTuple):
         size = int(self.sizes[row])
         equal: np.ndarray = self.sizes == size
         for done in range(0, size, WORD):
-            words = self._words_before(self.ends - done) & _TAILS[min(size - done, WORD)]
+            words = self.words_before(self.ends - done) & _TAILS[min(size - done, WORD)]
             equal &= words == words[row]
         return equal
 
@@ -184,10 +187,10 @@ class Spans(NamedTuple):
         values = np.zeros(len(sizes), np.int64)
         odd = np.zeros(len(sizes), np.uint64)
         for number, (rows, words, kept) in enumerate(self.words(_MOST_DIGITS)):
-            digits = words ^ (_ZEROS & kept)
-            odd[rows] |= digits | (digits + _TO_TOP)
-            values[rows] += _eight_digits(digits) * 10 ** (number * WORD)
-        good = (odd & _TOPS == 0) & (sizes <= _MOST_DIGITS)
+            digits = words ^ (ZEROS & kept)
+            odd[rows] |= is_not_digit(digits)
+            values[rows] += eight_digits(digits) * 10 ** (number * WORD)
+        good = (odd == 0) & (sizes <= _MOST_DIGITS)
         good &= values >= _LEAST[np.minimum(np.maximum(sizes, 0), _MOST_DIGITS + 1)]
         return values, good
 
@@ -235,9 +238,9 @@ class Spans(NamedTuple):
                 rows = longer if isinstance(rows, slice) else rows[longer]
                 sizes, ends = sizes[longer], ends[longer]
             kept = _TAILS[np.minimum(np.maximum(sizes - done, 0), WORD)]
-            yield rows, self._words_before(ends - done) & kept, kept
+            yield rows, self.words_before(ends - done) & kept, kept
 
-    def _words_before(self, ends: np.ndarray) -> np.ndarray:
+    def words_before(self, ends: np.ndarray) -> np.ndarray:
         """Return the eight bytes before some places as little-endian numbers, 0 before the data."""
         places = ends - WORD
         if int(places.min(initial=0)) >= 0:
@@ -263,7 +266,8 @@ def spans_of(column: pa.LargeStringArray) -> Spans:
     offsets = np.frombuffer(bounds, np.int64, len(column) + 1, column.offset * 8)
     size = int(offsets[-1] - offsets[0])
     found = np.frombuffer(data, np.uint8, size, offsets[0]) if size else np.zeros(1, np.uint8)
-    offsets = offsets - offsets[0]
+    if offsets[0]:
+        offsets = offsets - offsets[0]
     return Spans(found, offsets[:-1], offsets[1:])
 
 
@@ -326,9 +330,15 @@ def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, 
     return rows[whole], numbers[whole]
 
 
-def _eight_digits(digits: np.ndarray) -> np.ndarray:
+def is_not_digit(digits: np.ndarray) -> np.ndarray:
+    """Say of words, from whose bytes ``0`` was taken, where one is no digit: 0 where all are."""
+    tops: np.ndarray = (digits | (digits + _TO_TOP)) & _TOPS
+    return tops
+
+
+def eight_digits(digits: np.ndarray) -> np.ndarray:
     """Read words whose eight bytes are the digits of a number."""
     pairs = (digits * np.uint64(1 + (10 << 8)) >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
     fours = (pairs * np.uint64(1 + (100 << 16)) >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
     whole: np.ndarray = fours * np.uint64(1 + (10_000 << 32)) >> np.uint64(32)
-    return whole.astype(np.int64)
+    return whole.view(np.int64)

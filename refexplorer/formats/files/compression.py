@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 Progress = Callable[[int, int], None]
-"""Takes the bytes that were read so far, and those of the whole file."""
+"""Takes the bytes that were read so far, and those of the whole file, or two of `FileCount`."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 _PIECE = 2**20
+
+
+class FileCount(int):
+    """A number of files, where progress is told in these and not in bytes."""
 
 
 class Readable(Protocol):

@@ -10,26 +10,29 @@ the group ``refexplorer.sources`` instead::
 A form answers a question with None ("I do not know this") or with a `Source`. It raises
 `SourceError` for what it knows but cannot read. Its source holds one of these:
 
-- ``entries``: references in columns, made by `EntriesBuilder`; the way for anything that is not
-  JSON, since nothing is done for each reference;
+- ``entries``: references in columns, made by `refexplorer.formats.buffers.entries.EntriesBuilder`:
+  byte ranges by ``add_ranges``, metadata and other inline texts by ``add_values``; the way for
+  anything that is not JSON, since nothing is done for each reference;
 - ``value``: a mapping of keys to references as V0 has them, for what is small;
 - ``content``: the JSON of a V0 or V1 document, of which the form `JsonForm` alone makes sets;
 - ``store``: the folder of a parquet store.
 
+Relative URLs resolve against the `location` of the source, which is that of the file.
 `refexplorer.opening` makes the set of it, and checks each reference as it checks those of JSON.
 Forms never see how: `formats` knows no set.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from refexplorer.errors import LimitError
-from refexplorer.formats.files.compression import PlainStream, Progress
+from refexplorer.formats.files.compression import FileCount, PlainStream, Progress, plain_bytes
 from refexplorer.formats.files.local_files import Files
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
@@ -37,6 +40,8 @@ from refexplorer.limits import Limits
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
+"""Finds the filesystem of a URL and the path in it."""
 HEAD = 2**20
 """Bytes of a file by which it is told."""
 
@@ -55,13 +60,26 @@ class OpeningTerms:
         Takes the bytes that were read so far and those of the whole, while much is read; what it
         raises ends the opening.
     options
-        For fsspec, as `refexplorer.formats.forms.finding.read_source` takes them.
+        For fsspec, as `refexplorer.formats.finding.source_finding.read_source` takes them.
+    locate
+        Finds who reads a URL, in place of fsspec.
+    part
+        The number after ``#`` in the name of the source; None without.
+    is_followed
+        Whether a catalogue led here, so that no other one is followed.
     """
 
     limits: Limits
     files: Files
     progress: Progress | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    locate: Locate | None = None
+    part: int | None = None
+    is_followed: bool = False
+
+    def of_file(self, number: int, count: int) -> OpeningTerms:
+        """Return the terms of one file of several, whose progress counts files."""
+        return replace(self, progress=of_file(self.progress, number, count))
 
     def may_ask(self, form: SourceForm) -> bool:
         """Say whether a form may be asked: what a visitor of a page chose, only a guarded one."""
@@ -92,6 +110,15 @@ class OpeningTerms:
                 f"{name} has {size:,} bytes, more than {self.limits.document_bytes:,}; "
                 "`Limits.document_bytes` raises the limit."
             )
+
+
+def of_file(progress: Progress | None, number: int, count: int) -> Progress | None:
+    """Return the progress of one file of several, which tells `progress` of files."""
+    return None if progress is None else partial(_count_files, progress, number, count)
+
+
+def _count_files(progress: Progress, number: int, count: int, done: int, size: int) -> None:
+    progress(FileCount(number + (0 < size == done)), FileCount(count))
 
 
 def _holds(place: str, url: str) -> bool:
@@ -131,7 +158,10 @@ class SourceFolder:
     @property
     def place(self) -> str:
         """Its absolute path or URL."""
-        return str(self.path) if self.local else f"{self.parent.rstrip('/')}/{self.name}"
+        if self.local is not None:
+            return self.path
+        start = self.parent if self.parent.endswith("://") else f"{self.parent.rstrip('/')}/"
+        return start + self.name
 
     @classmethod
     def at(cls, path: Path, version: str | None, files: Files) -> SourceFolder:
@@ -164,6 +194,8 @@ class SourceFile:
         Opens its bytes as they are stored; they can be sought.
     content
         Opens its plain bytes: gzip and zstd are undone, and `Limits.document_bytes` ends them.
+    url
+        Its URL; None for all else.
     """
 
     name: str
@@ -172,6 +204,13 @@ class SourceFile:
     local: Path | None
     open: Callable[[], BinaryIO]
     content: Callable[[], PlainStream]
+    url: str | None = None
+
+    @classmethod
+    def of_bytes(cls, data: bytes, name: str, location: str | None, limits: Limits) -> SourceFile:
+        """Return bytes that are here as a file."""
+        content = partial(plain_bytes, data, name, limits)
+        return cls(name, location, len(data), None, partial(io.BytesIO, data), content)
 
     @cached_property
     def head(self) -> bytes:

@@ -25,10 +25,16 @@ _PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.DOTA
 _XML = re.compile(rb"\s*<(?:\?xml|[A-Za-z])")
 _MARK = b"\xef\xbb\xbf"
 _MAKE = (
-    "make references to it with {} and open those; with `refexplorer[virtual]` installed, Python "
-    "and the commands open such a file by itself, if it is on this disk and not compressed"
+    "make references to it with {} and open those; with `refexplorer[virtual]` installed such a "
+    "file opens by itself, if it is not compressed"
 )
 _MAKE_ALONE = "make references to it with {} and open those"
+_MAKE_GRIB = (
+    "make references to it with `kerchunk.grib2.scan_grib` and open those; with "
+    "`refexplorer[virtual]`, eccodes and cfgrib installed, Python and the commands open such a "
+    "file by itself"
+)
+_GRIB1 = "no tool makes references to its messages; convert it to GRIB2 or NetCDF4"
 _VIRTUALIZARR = "`virtualizarr.open_virtual_dataset` ({})"
 _UNPACK = "unpack it and open what is inside"
 
@@ -140,7 +146,8 @@ def kind_of(head: bytes) -> str | None:
     for kind, starts in _KINDS.items():
         if head.startswith(starts):
             return kind
-    return None
+    found = _GRIB.search(head, 0, _GRIB_HEADING)
+    return "grib" if found is not None and found[1] == b"\2" else None
 
 
 def _of_bytes(head: bytes) -> Told | None:
@@ -151,7 +158,8 @@ def _of_bytes(head: bytes) -> Told | None:
         if head.startswith(start):
             return what, remedy or (_NETCDF3 if start.startswith(b"CDF") else _TIFF)
     if (found := _GRIB.search(head, 0, _GRIB_HEADING)) is not None:
-        return f"a GRIB{found[1][0]} file", _MAKE_ALONE.format("`kerchunk.grib2.scan_grib`")
+        remedy = _MAKE_GRIB if found[1] == b"\2" else _GRIB1
+        return f"a GRIB{found[1][0]} file", remedy
     if head.startswith((b"PK\3\4", b"PK\5\6")):
         if any(key.encode() in head for key in _ZARR_KEYS):
             return "a Zarr store in a zip file", "open it with `zarr.storage.ZipStore`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceFolder, SourceForm
+from refexplorer.formats.forms.zarr_form import is_consolidated
 from refexplorer.formats.source import ZMETADATA, Source
 
 
@@ -14,7 +15,7 @@ class ParquetForm(SourceForm):
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
         """Find a store; `refexplorer.formats.parquet.store` reads it."""
-        if not folder.has(ZMETADATA):
+        if not folder.has(ZMETADATA) or is_consolidated(folder):
             return None
         store = folder.filesystem(), folder.path
         return Source(folder.name, self.name, folder.parent, store=store)

@@ -18,8 +18,10 @@ from refexplorer.formats.forms.dmrpp_form import DmrppForm
 from refexplorer.formats.forms.form import OpeningTerms, SourceForm
 from refexplorer.formats.forms.icechunk_form import IcechunkForm
 from refexplorer.formats.forms.json_form import JsonForm
+from refexplorer.formats.forms.lindi_form import LindiForm
 from refexplorer.formats.forms.parquet_form import ParquetForm
 from refexplorer.formats.forms.virtualizarr_form import VirtualiZarrForm
+from refexplorer.formats.forms.zarr_form import ZarrForm
 from refexplorer.formats.source import DOCUMENTS, JSON, Source
 from refexplorer.markup import escape
 
@@ -27,7 +29,9 @@ GROUP = "refexplorer.sources"
 FORMS: tuple[SourceForm, ...] = (
     VirtualiZarrForm(),
     IcechunkForm(),
+    LindiForm(),
     ParquetForm(),
+    ZarrForm(),
     DmrppForm(),
     DataFileForm(),
 )

@@ -34,8 +34,6 @@ KINDS = {NATIVE: "native", VIRTUAL: "virtual", INLINE: "inline"}
 _METADATA = "zarr.json"
 _NODES = 1_000_000
 """Most groups and arrays of a repository."""
-NOWHERE = "icechunk:///"
-"""What locations of native chunks begin with where the repository has no place that is known."""
 
 
 def is_columnar(store: object) -> bool:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
+
+TargetKind: TypeAlias = Literal["native", "virtual"]
+
+
+NOWHERE = "icechunk:///"
+"""What locations of native chunks begin with where the repository has no place that is known."""
+NATIVE_STARTS = ("chunks/", NOWHERE)
+"""What locations of native chunks begin with: files of the repository itself."""
 
 
 class Container(NamedTuple):
@@ -50,6 +58,8 @@ class RepositoryFacts:
         them; None if that is not known.
     example
         One of those.
+    manifests
+        Bytes and chunk references of each manifest of the snapshot; None if they are not known.
     """
 
     place: str | None
@@ -62,6 +72,12 @@ class RepositoryFacts:
     chunks: Mapping[str, int] = field(default_factory=dict)
     outside: int | None = None
     example: str | None = None
+    manifests: tuple[tuple[int, int], ...] | None = None
+
+    @staticmethod
+    def kind_of(url: str) -> TargetKind:
+        """Say whether a target is a file of the repository, or one that it refers to."""
+        return "native" if url.startswith(NATIVE_STARTS) else "virtual"
 
     @property
     def access(self) -> str | None:

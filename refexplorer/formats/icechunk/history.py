@@ -46,6 +46,26 @@ class RepositorySnapshot:
     tags: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RepositoryListing:
+    """The versions of a repository that are listed.
+
+    Attributes
+    ----------
+    branches, tags
+        The ids of the snapshots that they lead to, by name.
+    snapshots
+        Those that led to one version, the newest first.
+    more
+        Whether there are older ones.
+    """
+
+    branches: Mapping[str, str]
+    tags: Mapping[str, str]
+    snapshots: tuple[RepositorySnapshot, ...]
+    more: bool
+
+
 class RepositoryHistory:
     """The snapshots of a version, newest first, and what changed between any two.
 
@@ -74,6 +94,12 @@ class RepositoryHistory:
         """Return the snapshots numbered `start` to `stop`, from 0, the newest first."""
         with told(self.name):
             return list(islice(self._snapshots(), start, stop))
+
+    def listing(self, most: int) -> RepositoryListing:
+        """Return the first so many branches, tags and snapshots."""
+        found = self.snapshots(0, most + 1)
+        branches, tags = (dict(islice(names.items(), most)) for names in (self.branches, self.tags))
+        return RepositoryListing(branches, tags, tuple(found[:most]), len(found) > most)
 
     def changes(self, before: str, after: str) -> tuple[str, ...]:
         """Say what Icechunk's transaction logs tell between two snapshots.

@@ -34,6 +34,7 @@ _VERSION, _TYPE, _COMPRESSION = 36, 37, 38
 _VERSIONS = (1, 2)
 _MANIFEST = 2
 _PLAIN, _ZSTD = 0, 1
+# places of `arrays` in the table Manifest and of `refs` in ArrayManifest
 _ARRAYS = 1
 _REFS = 1
 _INDEX, _INLINE, _OFFSET, _LENGTH, _CHUNK, _LOCATION, _ETAG, _MODIFIED = range(8)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -61,6 +59,9 @@ async def _inspected(repository: Repository, session: Session) -> Any:
 
 def awaited(work: Coroutine[Any, Any, Answer]) -> Answer:
     """Run a coroutine in a thread: a notebook has a loop of its own already."""
+    import asyncio  # every command would wait for it, and for threads
+    from concurrent.futures import ThreadPoolExecutor
+
     run: Callable[[Coroutine[Any, Any, Answer]], Answer] = asyncio.run
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(run, work).result()

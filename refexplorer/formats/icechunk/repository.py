@@ -23,8 +23,8 @@ from refexplorer.errors import SourceError
 from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
 from refexplorer.formats.files.local_files import Files
 from refexplorer.formats.icechunk.chunk_names import KeyEncoding
-from refexplorer.formats.icechunk.columns import NOWHERE, add_snapshot, is_columnar, outside
-from refexplorer.formats.icechunk.facts import Container, RepositoryFacts
+from refexplorer.formats.icechunk.columns import add_snapshot, is_columnar, outside
+from refexplorer.formats.icechunk.facts import NATIVE_STARTS, NOWHERE, Container, RepositoryFacts
 from refexplorer.formats.icechunk.manifests import chunks_of
 from refexplorer.formats.icechunk.nodes import awaited, metadata_of, nodes_of
 from refexplorer.formats.icechunk.storage import place_of, storage_of
@@ -133,7 +133,7 @@ class OpenedVersion:
             tags = tuple(sorted(self.repository.list_tags()))
             containers = _containers(self.repository)
             starts = [each.prefix for each in containers]
-            rest = outside(entries.urls, [*starts, "chunks/", NOWHERE])
+            rest = outside(entries.urls, [*starts, *NATIVE_STARTS])
         return RepositoryFacts(
             place=self.place,
             version=self.version,
@@ -145,7 +145,22 @@ class OpenedVersion:
             chunks={name: counts.get(name, 0) for name in ("native", "virtual", "inline")},
             outside=None if rest is None else len(rest),
             example=rest[0].as_py() if rest else None,
+            manifests=_manifests(self.repository, self.session.snapshot_id),
         )
+
+
+def _manifests(repository: Repository | None, snapshot: str) -> tuple[tuple[int, int], ...] | None:
+    """Return bytes and chunk references of the manifests of a snapshot, where Icechunk says."""
+    if repository is None:
+        return None
+    if hasattr(repository, "list_manifest_files"):  # since Icechunk 2
+        listed = repository.list_manifest_files(snapshot)
+    else:
+        info = next(iter(repository.ancestry(snapshot_id=snapshot)), None)
+        listed = getattr(info, "manifests", None)  # not in each version 1
+    if listed is None:
+        return None
+    return tuple((each.size_bytes, each.num_chunk_refs) for each in listed)
 
 
 def _containers(repository: Repository) -> tuple[Container, ...]:
@@ -294,7 +309,7 @@ def _imported(name: str) -> Any:
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def told(name: str, done: str = "read") -> Iterator[None]:
     """Turn errors of Icechunk into sentences, and keep its log off stdout, which is for answers."""
     import icechunk
 
@@ -303,7 +318,7 @@ def told(name: str) -> Iterator[None]:
         yield
     except icechunk.IcechunkError as error:
         raise SourceError(
-            f"{escape(name, _SHOWN)} cannot be read by icechunk: {_said(error)}."
+            f"{escape(name, _SHOWN)} cannot be {done} by icechunk: {_said(error)}."
         ) from None
     except UnicodeDecodeError:
         raise SourceError(

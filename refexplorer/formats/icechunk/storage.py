@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
-
-import msgspec
 
 from refexplorer.errors import SourceError
 
@@ -16,6 +15,9 @@ for."""
 _LOCAL = "local_file_system_object_store_provider"
 _S3_KEYS = {"key": "access_key_id", "secret": "secret_access_key", "token": "session_token"}
 _S3_ENVIRONMENT = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE")
+_GCS_ENVIRONMENT = "GOOGLE_APPLICATION_CREDENTIALS"
+_GCS_WAYS = ("google_default", "cloud", "cache", "browser")
+"""What gcsfs has beside the path of a file."""
 _S3_REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _STORAGE = 2
 """Position in what a session writes into its pickle."""
@@ -86,10 +88,19 @@ def _s3(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _gcs(options: Mapping[str, Any]) -> dict[str, Any]:
-    token = options.get("token")
-    if token in (None, "anon"):
-        return {"anonymous": True}
-    return {"application_credentials": token} if isinstance(token, str) else {"from_env": True}
+    token, endpoint = options.get("token"), options.get("endpoint_url")
+    found = {"config": {"google_base_url": endpoint}} if endpoint else {}
+    if token is None and _GCS_ENVIRONMENT not in os.environ:
+        token = "anon"  # else Icechunk would ask the machine for credentials that it has not
+    if token == "anon":
+        return {**found, "anonymous": True}
+    if isinstance(token, Mapping):
+        return {**found, "service_account_key": json.dumps({**token})}
+    if (bearer := getattr(token, "token", None)) is not None:
+        return {**found, "bearer_token": bearer}
+    if isinstance(token, str) and token not in _GCS_WAYS:
+        return {**found, "application_credentials": token}
+    return {**found, "from_env": True}
 
 
 def place_of(session: Any) -> str | None:
@@ -97,8 +108,10 @@ def place_of(session: Any) -> str | None:
 
     The object itself tells of its storage only what it writes into its pickle.
     """
+    from msgspec import msgpack
+
     try:
-        told = msgspec.msgpack.decode(session._session.as_bytes())
+        told = msgpack.decode(session._session.as_bytes())
         storage = told[_STORAGE]
     except (AttributeError, LookupError, TypeError, ValueError):
         return None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,15 @@ from refexplorer.formats.files.write_lock import writing_alone
 from refexplorer.formats.icechunk.columns import is_columnar
 from refexplorer.formats.icechunk.nodes import awaited
 from refexplorer.formats.icechunk.repository import MAIN, is_repository, told
+from refexplorer.formats.icechunk.storage import storage_of
+from refexplorer.markup import escape
 
 if TYPE_CHECKING:
-    from icechunk import IcechunkStore, Session
+    from icechunk import IcechunkStore, Repository, Session, Storage
 
 _TOGETHER = 1000
 """Values that are set at a time."""
+_WRITABLE = ("s3", "gs", "gcs")
 
 
 class RepositoryWriter:
@@ -74,14 +78,20 @@ class RepositoryWriter:
 
 @contextmanager
 def writing_repository(
-    path: Path, targets: Sequence[str], message: str, *, overwrite: bool = False
+    place: Path | str,
+    targets: Sequence[str],
+    message: str,
+    *,
+    overwrite: bool = False,
+    options: Mapping[str, Any] | None = None,
 ) -> Iterator[RepositoryWriter]:
     """Lend a writer; what it wrote is committed at the end, and nothing if anything stops before.
 
     Parameters
     ----------
-    path
-        The folder. A new one appears when all is committed.
+    place
+        The folder, or a URL in a bucket. A new folder appears when all is committed; in a bucket
+        an empty repository is there from the start, and one that is empty may be written to.
     targets
         What virtual chunk containers are made for.
     message
@@ -89,12 +99,26 @@ def writing_repository(
     overwrite
         Commit to the branch ``main`` of a repository that is there, in place of what it has; its
         history stays.
+    options
+        For the protocol of a URL, as fsspec has them.
 
     Raises
     ------
     SourceError
         If icechunk 2 is not installed, or it cannot be written there.
     """
+    if isinstance(place, str):
+        writing = _writing_stored(place, targets, message, overwrite, options or {})
+    else:
+        writing = _writing_folder(place, targets, message, overwrite)
+    with writing as writer:
+        yield writer
+
+
+@contextmanager
+def _writing_folder(
+    path: Path, targets: Sequence[str], message: str, overwrite: bool
+) -> Iterator[RepositoryWriter]:
     icechunk = _imported()
     is_new = not (overwrite and is_repository(path))
     place = path.with_name(f"{path.name}.partial") if is_new else path
@@ -105,25 +129,64 @@ def writing_repository(
             shutil.rmtree(place, ignore_errors=True)
         try:
             storage = icechunk.local_filesystem_storage(str(place.resolve()))
-            config = None if is_new else icechunk.Repository.fetch_config(storage)
-            config = config or icechunk.RepositoryConfig.default()
-            known = tuple(config.virtual_chunk_containers or ())  # older snapshots need them
-            for container in _containers(targets):
-                if not container.url_prefix.startswith(known):
-                    config.set_virtual_chunk_container(container)
-            opening = icechunk.Repository.create if is_new else icechunk.Repository.open
-            repository = opening(storage, config)
-            session = repository.writable_session(MAIN)
-            if not is_new:
-                awaited(_clear(session.store))
-            yield RepositoryWriter(session)
-            repository.save_config()
-            session.commit(message)
+            repository = _repository(storage, targets, is_new)
+            yield from _committed(repository, message, is_new)
             if is_new:
                 place.replace(path)
         finally:
             if is_new:
                 shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def _writing_stored(
+    url: str, targets: Sequence[str], message: str, overwrite: bool, options: Mapping[str, Any]
+) -> Iterator[RepositoryWriter]:
+    icechunk = _imported()
+    if url.partition("://")[0] not in _WRITABLE:
+        raise SourceError(
+            f"{escape(url)} cannot be written: Icechunk repositories are written to folders and "
+            "to s3:// and gs:// buckets."
+        )
+    name = url.rstrip("/").rpartition("/")[2]
+    with told(name, "written"):
+        storage = storage_of(url, options)
+        is_new = not icechunk.Repository.exists(storage)
+        repository = _repository(storage, targets, is_new)
+        if not (is_new or overwrite or _is_empty(repository)):
+            raise SourceError(f"{escape(url)} exists; choose another name, or pass overwrite=True.")
+        yield from _committed(repository, message, is_new)
+
+
+def _repository(storage: Storage, targets: Sequence[str], is_new: bool) -> Repository:
+    """Create or open a repository whose virtual chunk containers hold all targets."""
+    import icechunk
+
+    config = None if is_new else icechunk.Repository.fetch_config(storage)
+    config = config or icechunk.RepositoryConfig.default()
+    known = tuple(config.virtual_chunk_containers or ())  # older snapshots need them
+    for container in _containers(targets):
+        if not container.url_prefix.startswith(known):
+            config.set_virtual_chunk_container(container)
+    opening = icechunk.Repository.create if is_new else icechunk.Repository.open
+    return opening(storage, config)
+
+
+def _committed(repository: Repository, message: str, is_new: bool) -> Iterator[RepositoryWriter]:
+    """Yield the writer, and commit what it wrote."""
+    session = repository.writable_session(MAIN)
+    if not is_new:
+        awaited(_clear(session.store))
+    yield RepositoryWriter(session)
+    repository.save_config()
+    session.commit(message)
+
+
+def _is_empty(repository: Repository) -> bool:
+    """Say whether nothing was ever written: a conversion that failed leaves it so."""
+    snapshots = list(islice(repository.ancestry(branch=MAIN), 2))
+    others = {*repository.list_branches()} - {MAIN}
+    return len(snapshots) == 1 and not others and not repository.list_tags()
 
 
 def _imported() -> Any:

@@ -41,10 +41,16 @@ class Positions:
     ----------
     text
         JSON, or what is to become JSON.
+
+    Attributes
+    ----------
+    start
+        Where the outermost value begins.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.start = _skip_blank(text, 0)
         self._members: dict[int, dict[str, int] | None] = {}
 
     def locate(self, pointer: str) -> Span | None:
@@ -53,7 +59,7 @@ class Positions:
         Where the pointer leads further than the text, the last value on its way is given; a
         text that is no JSON up to the end of that container gives None.
         """
-        start = _skip_blank(self.text, 0)
+        start = self.start
         for part in parts_of(pointer):
             members = self.members(start)
             if members is None:

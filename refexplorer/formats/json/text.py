@@ -10,6 +10,7 @@ from typing import Any
 
 from refexplorer.errors import LimitError, SpecError
 from refexplorer.formats.json.positions import TEXT, span
+from refexplorer.formats.json.slips import slip
 from refexplorer.limits import Limits
 from refexplorer.spec.core.diagnostics import Findings, pointer
 
@@ -214,16 +215,21 @@ def _too_deep(limits: Limits) -> SpecError:
     )
 
 
+_SAID = {"Unterminated string starting at": 'the text that begins here is not closed by "'}
+"""For what json says in words that end in the middle of a sentence."""
+
+
 def _not_json(text: str, error: json.JSONDecodeError) -> SpecError:
-    place = span(text, error.pos, error.pos)
+    found = slip(text, error.pos, error.msg)
+    start = error.pos if found is None else found.start
+    place = span(text, start, start)
     if _MARKUP.match(text):
         message = (
             "The document is HTML, not JSON; check whether an error page was saved in "
             "place of the set."
         )
-    elif text[error.pos : error.pos + 1] == "'":
-        message = f"The document is not JSON at line {place.line}:{place.column}: use \", not '."
     else:
-        said = error.msg[:1].lower() + error.msg[1:]
+        said = _SAID.get(error.msg, error.msg[:1].lower() + error.msg[1:])
+        said = said if found is None else found.sentence
         message = f"The document is not JSON at line {place.line}:{place.column}: {said}."
     return SpecError(message, code="not-json", line=place.line, column=place.column)

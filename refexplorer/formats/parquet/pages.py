@@ -18,6 +18,7 @@ _SHORT, _LONG = 2**12, 2**24
 # field ids of PageHeader and its parts in parquet.thrift: Arrow does not give the headers of pages
 _UNPACKED, _PACKED = 2, 3
 _DATA_HEADERS = (5, 8)
+# `num_values` is field 1 of both page headers in parquet.thrift
 _VALUES = 1
 # types of fields in the compact protocol of Thrift
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 7, 8, 12

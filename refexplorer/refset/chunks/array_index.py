@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -74,13 +74,31 @@ class ArrayIndex:
         """
         folder = self._tree.folder(array.path)
         if folder is None or not array.shape:
-            row = self._tree.table.find(array.chunk_key(()))
-            rows = np.array([] if row is None else [row], np.int64)
-            return rows, np.empty((len(rows), 0), np.int64)
-        rows, start = self._tree.rows_below(folder), array.folder + array.prefix
-        keys = self._tree.table.keys
+            return self._only_chunk(array)
+        return self._chunks_among(self._tree.rows_below(folder), array)
+
+    def chunk_row_blocks(
+        self, array: ArrayMeta, size: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield what `chunk_rows` returns, of no more than `size` keys at a time."""
+        folder = self._tree.folder(array.path)
+        if folder is None or not array.shape:
+            yield self._only_chunk(array)
+            return
+        rows = self._tree.rows_below(folder)
+        for start in range(0, len(rows), size):
+            yield self._chunks_among(rows[start : start + size], array)
+
+    def _only_chunk(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+        """Return the chunk of an array without dimensions."""
+        row = self._tree.table.find(array.chunk_key(()))
+        rows = np.array([] if row is None else [row], np.int64)
+        return rows, np.empty((len(rows), 0), np.int64)
+
+    def _chunks_among(self, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+        keys, start = self._tree.table.keys, array.folder + array.prefix
         positions, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
-        return rows[positions], indices
+        return rows if len(positions) == len(rows) else rows[positions], indices
 
     def present(self, array: ArrayMeta) -> int | None:
         """Count the chunks inside the grid that have a reference; record files are read.

@@ -11,6 +11,7 @@ from refexplorer.formats.buffers.arrow import number_column, text_scalar
 from refexplorer.formats.json.writer import joined
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
+# of the last dimensions; they are written once, and what runs over them is only repeated
 _ENDINGS = 4096
 
 

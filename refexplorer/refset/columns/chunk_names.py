@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.formats.buffers.alike_names import alike_numbers
 from refexplorer.formats.buffers.arrow import flags_of, number_column
 from refexplorer.formats.buffers.spans import BLOCK, Spans, chunk_numbers, spans_of
 
@@ -39,15 +40,34 @@ def chunk_indices(
     positions, indices
         Which of the rows are chunk keys, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
     """
-    positions, indices = [np.empty(0, np.int64)], [np.empty((0, rank), np.int64)]
-    for first, names in in_blocks(keys, rows):
+    is_chunk, indices = np.zeros(len(rows), np.bool_), np.empty((rank, len(rows)), np.int64)
+    spans, run = spans_of(keys), run_of(rows)
+    if isinstance(run, slice):
+        spans = spans.take(run)
+    for first in range(0, len(rows), BLOCK):
+        block = slice(first, first + BLOCK)
+        taken = spans.take(block if isinstance(run, slice) else run[block])
+        alike_numbers(taken, start, separator, is_chunk[block], indices[:, block])
+    others = np.flatnonzero(~is_chunk)
+    for first, names in in_blocks(keys, rows[others]):
         begins = np.flatnonzero(flags_of(pc.starts_with(names, start)))
         found, numbers = chunk_numbers(
             _after(names, len(start.encode())).take(begins), separator, rank
         )
-        positions.append(first + begins[found])
-        indices.append(numbers)
-    return np.concatenate(positions), np.concatenate(indices)
+        positions = others[first + begins[found]]
+        is_chunk[positions], indices[:, positions] = True, numbers.T
+    if is_chunk.all():
+        return np.arange(len(rows)), indices.T
+    chunks = np.flatnonzero(is_chunk)
+    return chunks, indices[:, chunks].T
+
+
+def run_of(rows: np.ndarray) -> np.ndarray | slice:
+    """Return rows that follow each other as a slice, which copies nothing; others as they are."""
+    if not len(rows) or int(rows[-1]) - int(rows[0]) != len(rows) - 1:
+        return rows
+    is_run = bool((rows[1:] > rows[:-1]).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1) if is_run else rows
 
 
 def in_natural_order(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray:
@@ -86,8 +106,8 @@ def in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int
     """Yield the keys of some rows, block by block, each with the number of its first row."""
     for start in range(0, len(rows), BLOCK):
         part = rows[start : start + BLOCK]
-        if int(part[-1]) - int(part[0]) == len(part) - 1 and np.all(part[1:] > part[:-1]):
-            yield start, keys.slice(int(part[0]), len(part))
+        if isinstance(run := run_of(part), slice):
+            yield start, keys.slice(run.start, len(part))
         else:
             yield start, keys.take(number_column(part))
 

@@ -19,6 +19,7 @@ from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Refere
 
 KINDS = tuple(Kind)
 INLINE, BASE64, URL, RANGE = range(4)
+# millions of URLs have few beginnings: the pattern is asked for these
 _START = 32
 
 
@@ -201,20 +202,23 @@ class Columns:
             return self.urls.starts(positions, pattern)
         return self.urls_at(positions)
 
-    def select(self, rows: np.ndarray) -> Columns:
-        """Return some rows, in the order given."""
+    def select(self, rows: np.ndarray | slice) -> Columns:
+        """Return some rows, in the order given; those of a slice are not copied."""
+        # numpy would widen narrow numbers of rows again for each column
+        places = rows if isinstance(rows, slice) or rows.dtype == bool else rows.astype(np.intp)
         return Columns(
-            self.kinds[rows],
-            self.targets[rows],
+            self.kinds[places],
+            self.targets[places],
             self.urls,
-            self.offsets[rows],
-            self.lengths[rows],
+            self.offsets[places],
+            self.lengths[places],
             self.texts,
             self._large_of(rows) if self.large else {},
         )
 
-    def _large_of(self, rows: np.ndarray) -> dict[int, Range]:
-        return {new: self.large[old] for new, old in enumerate(rows.tolist()) if old in self.large}
+    def _large_of(self, rows: np.ndarray | slice) -> dict[int, Range]:
+        chosen = range(*rows.indices(len(self))) if isinstance(rows, slice) else rows.tolist()
+        return {new: self.large[old] for new, old in enumerate(chosen) if old in self.large}
 
     def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
         """Write other references into some rows of these very columns, which must hold no text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 LARGEST = 2**63 - 1
+# halves of 32 bits: the sum of 2^31 of them fits into 63
 _HALF = 32
 
 

@@ -19,6 +19,8 @@ from refexplorer.spec.core.zarr_metadata import METADATA_NAMES
 from refexplorer.spec.document.lint_rules import is_metadata
 
 _ENDINGS = np.array([int.from_bytes(name[-4:].encode(), "little") for name in METADATA_NAMES], "u8")
+_IS_LAST = np.isin(np.arange(256), [ord(name[-1]) for name in METADATA_NAMES])
+"""Of each byte whether a name of metadata ends in it; those of chunks end in digits."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +128,9 @@ def _with_ending(keys: pa.LargeStringArray) -> np.ndarray:
     """Return the rows that end in the same four bytes as a name of metadata."""
     # names of metadata differ in their last four bytes from nearly all chunks, so few keys are read
     spans = spans_of(keys)
-    for rows, words, _ in spans.words(WORD):
-        found = np.zeros(len(keys), np.bool_)
-        found[rows] = np.isin(words >> np.uint64(32), _ENDINGS)
-        return np.flatnonzero(found)
+    rows = np.flatnonzero(_IS_LAST[spans.last()])
+    for found, words, _ in spans.take(rows).words(WORD):
+        return rows[found][np.isin(words >> np.uint64(32), _ENDINGS)]
     return np.empty(0, np.int64)
 
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.chunk_names import chunk_indices
+from refexplorer.refset.columns.joining import joined_columns
 from refexplorer.refset.columns.table import Table
 from refexplorer.refset.differences.arrays_moved import ArrayMove, find_array_moves
+from refexplorer.refset.differences.change_tree import ChangeTree
 from refexplorer.refset.differences.comparing import (
     ADDED,
     CHANGES,
@@ -109,6 +112,19 @@ class Differences:
                 _reference(matched.before, before),
                 _reference(matched.after, after),
             )
+
+    @cached_property
+    def tree(self) -> ChangeTree:
+        """The keys that differ, by folder; their rows there are their numbers here."""
+        rows, changes = self._rows
+        is_new = rows[0] < 0
+        sides = (
+            self.matched.before.select(rows[0][~is_new]),
+            self.matched.after.select(rows[1][is_new]),
+        )
+        keys = pa.chunked_array([side.keys for side in sides]).combine_chunks()
+        columns = joined_columns([side.columns for side in sides])
+        return ChangeTree(Table(keys, columns), changes)
 
     @cached_property
     def renames(self) -> tuple[Rename, ...]:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.refset.columns.chunk_names import MOST_DIMENSIONS
+from refexplorer.refset.columns.chunk_names import MOST_DIMENSIONS, run_of
 from refexplorer.refset.columns.reference_columns import KINDS, RANGE, URL, Columns
 from refexplorer.refset.grids.grid_view import GridView, Windows, blocks, reduce
 from refexplorer.refset.opened.opened_set import OpenedSet
@@ -22,7 +22,7 @@ from refexplorer.refset.segments.listing import (
     evaluated,
     listings,
 )
-from refexplorer.refset.segments.records import Records
+from refexplorer.refset.segments.records import Loaded, Records
 from refexplorer.refset.segments.segment import Generated, Segment
 from refexplorer.spec.core.paths import prefix
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -30,6 +30,9 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 STATES = ("absent", *KINDS)
 """What a chunk can be; a state is a position in this. A rejected one is absent, too."""
 DENSE_CHUNKS = 100_000_000
+_BLOCK = 2**16
+"""References of a block: few enough to stay in the caches of a processor."""
+# keys are read as numbers of up to 18 digits, which fit into 63 bits
 _READ = 10**18
 _INT64 = 2**63 - 1
 EXAMINED_CHUNKS = 2_048
@@ -64,6 +67,8 @@ class ChunkColumns:
 
     def select(self, chosen: np.ndarray) -> ChunkColumns:
         """Return the chunks where `chosen`, shape ``(n,)`` bool, is true."""
+        if chosen.all():
+            return self
         return ChunkColumns(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
@@ -101,9 +106,13 @@ class ChunkReferences:
         return tuple(self._codes)
 
     @cached_property
+    def _explicit(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._opened.arrays.chunk_rows(self.array)
+
+    @cached_property
     def _all(self) -> ChunkColumns:
-        rows, indices = self._opened.arrays.chunk_rows(self.array)
-        parts = [self._chunks(indices, self._opened.table.columns.select(rows))]
+        rows, indices = self._explicit
+        parts = [self._chunks(indices, self._opened.table.columns.select(run_of(rows)))]
         for segment in self._listed:
             parts += self._of_segment(segment)
         return _concatenated(parts)
@@ -116,6 +125,28 @@ class ChunkReferences:
     def chunks(self) -> ChunkColumns:
         """The chunks inside the grid that have a reference."""
         return self._all.select(self._is_inside)
+
+    def blocks(self) -> Iterator[ChunkColumns]:
+        """Yield `chunks`, in their order, a block at a time; none is kept.
+
+        Only `targets` are other numbers: ascending as those of `chunks`, but not all of them used.
+        References that come from several parts of a set are one block.
+        """
+        table = self._opened.table
+        if not self._listed:
+            for rows, indices in self._opened.arrays.chunk_row_blocks(self.array, _BLOCK):
+                if len(rows):
+                    columns = table.columns.select(run_of(rows))
+                    found = _columns(indices, columns, columns.targets.astype(np.int64))
+                    yield found.select(self.array.inside(indices))
+            return
+        only, *others = self._listed
+        if others or not isinstance(only, Records) or len(self._explicit[0]):
+            yield self.chunks
+            return
+        for loaded in only.groups(_BLOCK):
+            found = self._of_records(loaded)
+            yield found.select(self.array.inside(found.indices))
 
     @cached_property
     def outside(self) -> ChunkColumns:
@@ -149,12 +180,14 @@ class ChunkReferences:
 
     def _of_segment(self, segment: Segment) -> Iterator[ChunkColumns]:
         if isinstance(segment, Records):
-            loaded = segment.loaded
-            yield self._chunks(_unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
+            yield self._of_records(segment.loaded)
             return
         assert isinstance(segment, Generated)
         for listing in listings(segment):
             yield self._of_listing(listing)
+
+    def _of_records(self, loaded: Loaded) -> ChunkColumns:
+        return self._chunks(_unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
 
     def _of_listing(self, listing: Listing) -> ChunkColumns:
         positions, indices = self._read(listing.keys)
@@ -173,14 +206,7 @@ class ChunkReferences:
         return np.array(positions, np.int64), indices
 
     def _chunks(self, indices: np.ndarray, columns: Columns) -> ChunkColumns:
-        kinds, is_range = columns.kinds, columns.kinds == RANGE
-        return ChunkColumns(
-            indices,
-            (kinds + 1).astype(np.uint8),
-            code_targets(columns, self._codes),
-            np.where(is_range, columns.exact_offsets(), -1),
-            np.where(kinds == URL, -1, columns.exact_lengths()),
-        )
+        return _columns(indices, columns, code_targets(columns, self._codes))
 
     @property
     def states(self) -> np.ndarray:
@@ -333,12 +359,23 @@ def _fits(index: tuple[int, ...], rank: int) -> bool:
     return len(index) == rank and max(index, default=0) < _READ
 
 
+def _columns(indices: np.ndarray, columns: Columns, targets: np.ndarray) -> ChunkColumns:
+    kinds = columns.kinds
+    offsets, lengths = columns.exact_offsets(), columns.exact_lengths()
+    if not (is_range := kinds == RANGE).all():
+        offsets = np.where(is_range, offsets, -1)
+        lengths = np.where(kinds == URL, -1, lengths)
+    return ChunkColumns(indices, kinds + np.uint8(1), targets, offsets, lengths)
+
+
 def _without_reference(indices: np.ndarray) -> ChunkColumns:
     none = np.full(len(indices), -1, np.int64)
     return ChunkColumns(indices, np.zeros(len(indices), np.uint8), none, none, none)
 
 
 def _concatenated(parts: Sequence[ChunkColumns]) -> ChunkColumns:
+    if len(parts) == 1:
+        return parts[0]
     names = ChunkColumns.__dataclass_fields__
     return ChunkColumns(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in names)

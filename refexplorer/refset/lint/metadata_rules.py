@@ -17,7 +17,7 @@ from refexplorer.spec.document.attribute_rules import (
     remarks_on_attributes,
 )
 from refexplorer.spec.document.expansion import note_all
-from refexplorer.spec.document.link_rules import EXTERNAL, SOFT, remarks_on_links
+from refexplorer.spec.document.link_rules import EXTERNAL, remarks_on_links
 from refexplorer.spec.document.lint_rules import ALIKE, ELSEWHERE, parse_metadata, remarks_on_nodes
 
 _CONSOLIDATED = ".zmetadata"
@@ -69,7 +69,7 @@ def _lint_texts(table: Table, base: str, findings: Findings) -> None:
 def _lint_links(table: Table, base: str, findings: Findings) -> None:
     for key in table.metadata:
         text, (folder, _, name) = table.text(key), key.rpartition("/")
-        if text is None or not (EXTERNAL in text or SOFT in text) or name == _CONSOLIDATED:
+        if text is None or EXTERNAL not in text or name == _CONSOLIDATED:
             continue
         found = _object_at(table, key) or {}
         attributes = found if name == ".zattrs" else found.get("attributes")

@@ -12,6 +12,7 @@ from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.chunks.array_index import ArrayIndex
 from refexplorer.refset.columns.reference_columns import Columns
 from refexplorer.refset.columns.table import Table, build_table
+from refexplorer.refset.opened.links import follow_links
 from refexplorer.refset.opened.overriding import CompareEffort, lay_over
 from refexplorer.refset.segments.entries import table_of_entries
 from refexplorer.refset.segments.records import Records
@@ -238,6 +239,10 @@ def open_document(
     rejected = replace(rejected, items=document.rejected_items)
     table, segments = lay_over(
         table, [Generated(i, i.failing) for i in document.gen], document.findings, effort
+    )
+    made = [each.folder for each in segments] + [each.folder for each in rejected.items]
+    table, rejected = follow_links(
+        table, rejected, made, document.base, document.limits, document.findings
     )
     return OpenedSet(table, [segment for segment in segments if segment.count], rejected)
 

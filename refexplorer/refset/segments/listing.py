@@ -60,7 +60,9 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
         The numbers of the targets so far; those that are new are added.
     """
     table = np.full(len(columns.urls) + 1, -1, np.int64)
-    for position in np.unique(columns.targets[columns.targets >= 0]).tolist():
-        table[position] = codes.setdefault(columns.urls[position], len(codes))
+    is_used = np.zeros(len(table), np.bool_)
+    is_used[columns.targets] = True  # the last place is that of -1
+    used = np.flatnonzero(is_used[:-1])
+    table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls_at(used)]
     coded: np.ndarray = table[columns.targets]
     return coded

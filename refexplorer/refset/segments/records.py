@@ -160,6 +160,29 @@ class Records(PickledByFields):
             while fresh and fresh[-1][0] <= start + size:
                 fresh.pop()[1].release()
 
+    def groups(self, size: int) -> Iterator[Loaded]:
+        """Yield all references that can be used, of record files until they are `size` rows.
+
+        As of `blocks` few are held at once; each file is read once, also where its footer does not
+        tell how many rows hold a reference.
+        """
+        numbers, columns, count = list[np.ndarray](), list[Columns](), 0
+        for part in self.parts:
+            is_fresh = not part.is_read
+            # the references first: reading them tells which rows hold some
+            found = part.columns
+            good = part.usable(np.arange(part.count))
+            numbers.append(part.start + part.held.rows_at(good))
+            columns.append(found if len(good) == len(found) else found.select(good))
+            count += len(good)
+            if is_fresh:
+                part.release()
+            if count >= size or (count and part is self.parts[-1]):
+                is_one = len(columns) == 1
+                joined = columns[0] if is_one else joined_columns(columns)
+                yield Loaded(np.concatenate(numbers), joined)
+                numbers, columns, count = [], [], 0
+
     def _place(self, row: int) -> tuple[RecordPart, int]:
         """Return the record file that a row is in, and its position there."""
         number = bisect_right(self._starts, row) - 1

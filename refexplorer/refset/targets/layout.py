@@ -34,6 +34,9 @@ class TargetSummary:
         Where the last range ends.
     arrays
         Paths of the arrays that use it, in the order of the tree; None stands for other keys.
+    kind
+        ``"native"`` for a file of the Icechunk repository itself, ``"virtual"`` for one that the
+        repository refers to; None for sets of all other forms.
     """
 
     url: str | None
@@ -42,6 +45,7 @@ class TargetSummary:
     bytes: int
     end: int
     arrays: tuple[str | None, ...]
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,30 @@ from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.listing import EVALUATED_KEYS, code_targets, listings
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.segment import Generated, Segment
+from refexplorer.refset.targets.dates import NONE, dates_of
 from refexplorer.refset.targets.further_targets import FurtherTargets, further_targets
 from refexplorer.refset.targets.layout import Rows, TargetLayout, TargetSummary
+from refexplorer.refset.targets.overlaps import overlapping
+from refexplorer.refset.targets.target_columns import TargetColumns, target_columns
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.spec.core.references import Range
+
+
+class DateSpan(NamedTuple):
+    """The dates in the names of the targets of an array.
+
+    Attributes
+    ----------
+    first, last
+        NaT where no name holds one.
+    dated, targets
+        How many names hold one, and how many targets there are.
+    """
+
+    first: np.datetime64
+    last: np.datetime64
+    dated: int
+    targets: int
 
 
 class TargetIndex:
@@ -60,6 +81,56 @@ class TargetIndex:
         return self._urls
 
     @cached_property
+    def columns(self) -> TargetColumns:
+        """All targets in columns."""
+        return target_columns(self._rows, self._starts)
+
+    @cached_property
+    def dates(self) -> np.ndarray:
+        """The date that the name of each target holds, datetime64[s]; NaT where it holds none."""
+        return dates_of(self._urls)
+
+    @cached_property
+    def date_spans(self) -> dict[str, DateSpan]:
+        """The dates in the names of the targets of each array."""
+        count = max(self.count, 1)
+        pairs = np.unique(self._rows.arrays * count + self._rows.codes)
+        arrays, dates = pairs // count, self.dates[pairs % count]
+        starts = np.searchsorted(arrays, np.arange(len(self._paths) + 1))
+        found = {}
+        for path, start, stop in zip(self._paths, starts, starts[1:], strict=False):
+            known = dates[start:stop][~np.isnat(dates[start:stop])]
+            first, last = (known.min(), known.max()) if len(known) else (NONE, NONE)
+            found[path] = DateSpan(first, last, len(known), int(stop - start))
+        return found
+
+    @cached_property
+    def _shared(self) -> np.ndarray:
+        return overlapping(self._rows)
+
+    @cached_property
+    def shared_counts(self) -> dict[str, int]:
+        """How many references of each array share bytes with another range, if any do."""
+        arrays, counts = np.unique(self._rows.arrays[self._shared], return_counts=True)
+        found = zip(arrays.tolist(), counts.tolist(), strict=True)
+        return {self._paths[array]: count for array, count in found if array >= 0}
+
+    def shared_keys(self, array: str) -> list[str]:
+        """Return the keys of an array whose range shares bytes with that of another key."""
+        rows = self._shared[self._rows.arrays[self._shared] == self._places[array]]
+        return self.keys(self._rows.parts[rows], self._rows.rows[rows])
+
+    def arrays_of(self, code: int) -> tuple[str | None, ...]:
+        """Return the paths of the arrays that use a target, by its place among all of them."""
+        rows = self._rows.arrays[self._starts[code] : self._starts[code + 1]]
+        return tuple(map(self.array_path, np.unique(rows).tolist()))
+
+    def codes_named(self, urls: Sequence[str | None]) -> np.ndarray:
+        """Return the places of targets, ascending; those that no reference names are left out."""
+        found = {self._codes[url] for url in urls if url in self._codes}
+        return np.array(sorted(found), np.int64)
+
+    @cached_property
     def further(self) -> FurtherTargets:
         """The targets that only generated keys name whose templates were not evaluated."""
         return further_targets(self._cut, self._codes, self._evaluated_keys)
@@ -67,10 +138,6 @@ class TargetIndex:
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return some targets, in the order in which the set first names them."""
         return [self.layout(url).summary() for url in self._urls[start:stop]]
-
-    def targets_at(self, codes: np.ndarray) -> list[TargetSummary]:
-        """Return targets by their places among all of them."""
-        return [self.layout(self._urls[code]).summary() for code in codes.tolist()]
 
     def codes_of(self, array: str) -> np.ndarray:
         """Return the places of the targets of an array, ascending.

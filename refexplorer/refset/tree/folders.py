@@ -25,6 +25,9 @@ from refexplorer.spec.core.paths import MAX_DEPTH, prefix
 from refexplorer.spec.core.references import Inline, Reference
 from refexplorer.spec.document.lint_rules import parse_metadata
 
+_LONG = 64
+"""Longer paths of folders are compared with others as they are, not eight bytes at a time."""
+
 
 @dataclass
 class Folder:
@@ -60,13 +63,14 @@ class Tree:
         self.segments = segments
         self.root = Folder("", None, {}, [])
         self._by_path: dict[str, Folder] = {"": self.root}
-        parents, codes = _parents(table.keys)
+        parents, firsts, codes = _parents(table.keys)
         made = [self._make(path) for path in parents]
         for segment in segments:
             self._make(segment.folder).segments.append(segment)
         self.folders = self._number()
         positions = np.array([folder.number for folder in made], _narrow(len(self.folders)))
-        self._order, self._starts = _grouped(positions[codes], len(self.folders))
+        numbers = positions[codes]
+        self._order, self._starts = _grouped(numbers, firsts, len(table.keys), len(self.folders))
 
     def _make(self, path: str) -> Folder:
         folder = self._by_path.get(path)
@@ -203,26 +207,62 @@ class Tree:
         return listed + sum(segment.bound for segment in folder.segments)
 
 
-def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
-    """Return the distinct folders of the keys, and for each key the position of its folder."""
+def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the distinct folders of the keys, and the runs of keys that are in the same one.
+
+    Of a run the row that it begins with is told, and the position of its folder.
+    """
     positions: dict[str, int] = {"": 0}
-    codes = np.zeros(len(keys), np.int32)
+    firsts, codes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for start in range(0, len(keys), BLOCK):
         names = spans_of(keys.slice(start, BLOCK))
         folders = Spans(names.data, names.starts, names.last_marks(ord("/")))
-        found = folders.texts().dictionary_encode()
+        rows = _firsts(folders)
+        found = folders.take(rows).texts().dictionary_encode()
         new = [positions.setdefault(path, len(positions)) for path in found.dictionary.to_pylist()]
-        codes[start : start + BLOCK] = np.array(new, np.int32)[numbers_of(found.indices)]
-    return list(positions), codes
+        firsts.append(start + rows)
+        codes.append(np.array(new, np.int32)[numbers_of(found.indices)])
+    return list(positions), np.concatenate(firsts), np.concatenate(codes)
 
 
-def _grouped(numbers: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows in the order of their groups, and where each group begins in it."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=groups))])
-    # keys that come folder by folder need no sorting
-    if np.all(numbers[1:] >= numbers[:-1]):
-        return np.arange(len(numbers), dtype=np.int32), starts
-    return np.argsort(numbers, kind="stable").astype(np.int32), starts
+def _firsts(texts: Spans) -> np.ndarray:
+    """Return the rows whose text is another than the one before, and maybe some others."""
+    sizes = texts.sizes
+    if int(sizes.max(initial=0)) > _LONG:
+        return np.arange(len(sizes))
+    is_new = np.append(True, sizes[1:] != sizes[:-1])[: len(sizes)]
+    for rows, words, _ in texts.words():
+        later = slice(1, None) if isinstance(rows, slice) else rows[1:]
+        is_new[later] |= words[1:] != words[:-1]
+    return np.flatnonzero(is_new)
+
+
+def _grouped(
+    numbers: np.ndarray, firsts: np.ndarray, count: int, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in the order of their groups, and where each group begins in it.
+
+    Parameters
+    ----------
+    numbers, firsts
+        Of each run of rows its group, and its first row.
+    count, groups
+        How many rows and groups there are.
+    """
+    # keys come folder by folder, or file by file: runs are put in order, not keys
+    sizes = np.diff(firsts, append=count)
+    starts = np.zeros(groups + 1, np.int64)
+    np.add.at(starts[1:], numbers, sizes)
+    np.cumsum(starts, out=starts)
+    if 4 * len(firsts) > count:
+        return np.argsort(np.repeat(numbers, sizes), kind="stable").astype(np.int32), starts
+    order = np.argsort(numbers, kind="stable")
+    firsts, sizes = firsts[order], sizes[order]
+    rows = np.ones(count, np.int32)  # from each row to the next
+    if len(firsts):
+        rows[0] = firsts[0]
+        rows[np.cumsum(sizes[:-1])] = firsts[1:] - firsts[:-1] - sizes[:-1] + 1
+    return np.cumsum(rows, out=rows), starts
 
 
 def _narrow(count: int) -> type[np.unsignedinteger[Any]]:

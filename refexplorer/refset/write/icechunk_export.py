@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from tempfile import gettempdir
+from typing import Any
 
 import numpy as np
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.entries import EntriesBuilder
-from refexplorer.formats.files.atomic import Check, unchecked
 from refexplorer.formats.icechunk.columns import add_snapshot
 from refexplorer.formats.icechunk.nodes import awaited
 from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_repository
@@ -32,29 +33,30 @@ def write_icechunk(
     blocks: Iterable[Table],
     again: Iterable[Table],
     arrays: ArraysByPath,
-    path: Path,
+    place: Path | str,
     message: str,
     limits: Limits,
     *,
-    check: Check = unchecked,
+    check: Callable[[object], object],
     overwrite: bool = False,
+    options: Mapping[str, Any] | None = None,
 ) -> int:
     """Write references as virtual chunks, inline data as chunks; return how many keys.
 
     Parameters
     ----------
     blocks
-        All references, with absolute URLs; they wait on disk beside the repository.
+        All references, with absolute URLs; they wait on disk, beside a repository in a folder.
     again
         The same once more, to compare.
     arrays
         The arrays that they belong to.
-    path, message, overwrite
+    place, message, overwrite, options
         As `writing_repository`.
     limits
         Of what is read back.
     check
-        Looks at what else has to be so before the commit.
+        Looks at the session before the commit.
 
     Raises
     ------
@@ -64,27 +66,24 @@ def write_icechunk(
     """
     for array in arrays.values():
         _check_array(array)
-    with Spool(path.parent) as spool:
+    with Spool(Path(gettempdir()) if isinstance(place, str) else place.parent) as spool:
         order = in_chunk_order(blocks, arrays, BLOCK, spool)
         chunks = list(order)
         urls = {url for found in chunks for url in found.columns.urls_at(_used(found))}
         targets = sorted(url for url in urls if url is not None)
         metadata = {key: _bytes(key, reference) for key, reference in order.metadata.items()}
-        with writing_repository(path, targets, message, overwrite=overwrite) as writer:
+        with writing_repository(
+            place, targets, message, overwrite=overwrite, options=options
+        ) as writer:
             writer.add_values(metadata.items())
             for found in chunks:
                 _write(writer, found)
-            check(path)
-            return _checked(writer, again, limits)
+            count = _checked(writer, again, limits)
+            check(writer.session)
+            return count
 
 
 def _check_array(array: ArrayMeta) -> None:
-    if array.zarr_format != 3:
-        raise RefexplorerError(
-            f"`{array.path}` is an array of Zarr v2, and Icechunk holds Zarr v3 alone; translate "
-            "the set with VirtualiZarr (`virtualizarr.open_virtual_dataset` with its KerchunkJSON "
-            "or KerchunkParquet parser, then `vz.to_icechunk`)."
-        )
     if (array.prefix, array.separator) != ("c/", "/"):
         raise RefexplorerError(
             f"`{array.path}` names its chunks in another way than Icechunk, which has `c/0/0` "

@@ -105,7 +105,7 @@ REFERENCES = {
         "The text contains an unpaired surrogate, which UTF-8 cannot encode.", '{"a": "\\ud800"}'
     ),
     "key-too-long": _error(
-        "The key is longer than `Limits.key_bytes`, which no store accepts.",
+        "The key is longer than the limit, which no store accepts.",
         "a key of more than 65,536 bytes",
     ),
     "float-offset": _warning("An integer is written as a float.", '{"a": ["http://h/f", 10.0, 5]}'),
@@ -415,7 +415,12 @@ ARRAYS = {
         ),
     ),
     "soft-link": _info(
-        "A group is a link of LINDI to another one, which other readers do not follow.",
+        "A group is a link of LINDI, shown with what it leads to; other readers do not follow it.",
+        '{"g/.zgroup": {"zarr_format": 2}, "g/.zattrs": {"_SOFT_LINK": {"path": "/h"}}, '
+        '"h/.zgroup": {"zarr_format": 2}}',
+    ),
+    "broken-link": _warning(
+        "A link of LINDI leads to nothing, or back to itself, and is not followed.",
         '{"g/.zgroup": {"zarr_format": 2}, "g/.zattrs": {"_SOFT_LINK": {"path": "/h"}}}',
     ),
     "missing-chunks": _info(

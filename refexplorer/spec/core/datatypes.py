@@ -12,6 +12,7 @@ import numpy as np
 
 FIELDS_OF_DTYPE = 1_000
 STRUCTURED = "structured"
+# numpy holds text as UTF-32
 _CODE_POINT = 4
 _TIMES = frozenset({"numpy.datetime64", "numpy.timedelta64"})
 _UNITS = {"fixed_length_utf32": _CODE_POINT, "null_terminated_bytes": 1, "raw_bytes": 1}

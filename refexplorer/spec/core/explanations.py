@@ -16,21 +16,26 @@ class DiagnosticExplanation(NamedTuple):
     cause
         How it comes about.
     mend
-        What to do.
+        What to do, wherever one reads it.
     readers
         What readers do with it, where that is not computed from the example.
     rule
         Of `refexplorer.spec.core.rules`; empty where the specification says nothing.
+    command
+        Which command or which Python does it; left out on pages, whose users have neither.
     """
 
     cause: str
     mend: str
     readers: str = ""
     rule: str = ""
+    command: str = ""
 
 
-def _of(cause: str, mend: str, readers: str = "", *, rule: str = "") -> DiagnosticExplanation:
-    return DiagnosticExplanation(cause, mend, readers, rule)
+def _of(
+    cause: str, mend: str, readers: str = "", *, rule: str = "", command: str = ""
+) -> DiagnosticExplanation:
+    return DiagnosticExplanation(cause, mend, readers, rule, command)
 
 
 _FILL = "Zarr reads the fill value, and nobody is told."
@@ -93,15 +98,16 @@ DOCUMENT = {
     ),
     "readers-not-compared": _of(
         "Whether readers agree is found by going through all references, which takes long here.",
-        "Ask for it: `refexplorer dialects`.",
+        "Ask for the comparison if it matters who reads the set.",
         "Not checked.",
+        command="`refexplorer dialects` makes it.",
     ),
     "readers-differ": _of(
         "The set uses a part of the specification that not every reader has, such as `gen` or a "
         "filter.",
-        "Test with the reader that is to read it, or write what every reader has: version 0, "
-        "`refexplorer convert set.json plain.json`.",
+        "Test with the reader that is to read it, or write what every reader has: version 0.",
         rule="expand",
+        command="`refexplorer convert set.json plain.json` writes it.",
     ),
     "nonstandard-json-nan": _of(
         "Python's json writes `NaN` and `Infinity`, which JSON does not have.",
@@ -138,8 +144,9 @@ REFERENCES = {
     ),
     "bad-base64": _of(
         "The text was cut off, or is base64 for URLs, with `-` and `_`.",
-        'Encode the bytes anew: `"base64:" + base64.b64encode(data).decode()` in Python.',
+        "Encode the bytes anew, with `+`, `/` and the `=` at the end, behind `base64:`.",
         rule="base64",
+        command='In Python: `"base64:" + base64.b64encode(data).decode()`.',
     ),
     "bad-text": _of(
         "A character outside the first 65,536 was cut in half, or bytes were decoded with "
@@ -149,8 +156,9 @@ REFERENCES = {
     ),
     "key-too-long": _of(
         "Data were written as a key, or a template repeats itself.",
-        "Shorten the key; raise `Limits.key_bytes` if it is meant to be so long.",
+        "Shorten the key.",
         "File systems refuse it, and so do object stores, beyond 1,024 bytes.",
+        command="`Limits.key_bytes` lets one of that length in.",
     ),
     "float-offset": _of(
         "The numbers went through a float, as in a table of pandas with missing values.",
@@ -165,14 +173,16 @@ REFERENCES = {
     ),
     "empty-url": _of(
         "A template, or the argument of a call, is empty.",
-        "Write the URL; `refexplorer explain` tells which template left it empty.",
+        "Write the URL, or a value for the template that left it empty.",
         rule="byte-range",
+        command="`refexplorer explain` tells which template that is.",
     ),
     "relative-url": _of(
         "The set was written beside its files.",
-        "Keep set and files together, or write whole URLs: `refexplorer convert --rename`.",
+        "Keep set and files together, or write whole URLs.",
         "refexplorer takes it from the folder of the set, fsspec from the working directory.",
         rule="byte-range",
+        command="`refexplorer convert --rename` writes them.",
     ),
     "chained-url": _of(
         "The targets lie inside an archive, or are to be cached.",
@@ -201,16 +211,18 @@ REFERENCES = {
     ),
     "odd-url": _of(
         "A URL was typed, or edited, by hand.",
-        "Compare it with the URLs of the other chunks; check with `refexplorer check --targets`.",
+        "Compare it with the URLs of the other chunks.",
         "A reader asks for a file that is not there, or reads another one.",
+        command="`refexplorer check --targets` asks whether the file is there.",
     ),
     "overlapping-ranges": _of(
         "An offset or a length is wrong: one of the two reads bytes that belong to the other.",
-        "Compare both with the file, as `refexplorer verify` does; the chunk that begins where its "
-        "neighbour ends is the right one.",
+        "Compare both with the file; the chunk that begins where its neighbour ends is the right "
+        "one.",
         "Both ranges are read as they are. Codecs mostly fail on a shifted one; data that are not "
         "compressed read as noise.",
         rule="byte-range",
+        command="`refexplorer verify` compares them.",
     ),
     "length-is-end": _of(
         "The writer took the third number for the end of the range.",
@@ -276,19 +288,21 @@ TEMPLATES = {
     "bad-template": _of(
         "Braces that are not closed, a slip in an expression, or an operation on the wrong kind "
         "of value.",
-        "Go to the template; the message says what stopped it. JINJA.md lists what is read.",
+        "Go to the template; the message says what stopped it.",
         rule="jinja",
+        command="JINJA.md of the reference lists what is read.",
     ),
     "unsafe-template": _of(
         "The template uses a part of jinja2 that runs code or is not needed for URLs.",
-        "Write it with names, arithmetic, filters and calls. For a set that you trust "
-        "`open_references(…, trusted=True)` uses jinja2's sandbox.",
+        "Write it with names, arithmetic, filters and calls.",
         rule="jinja",
+        command="Who trusts the set can have jinja2's sandbox render it, by the option `trusted`.",
     ),
     "template-limit": _of(
         "A number or a text in the template grows beyond what a URL needs.",
-        "Write less; raise the limit that the message names if it is meant.",
+        "Write less.",
         rule="jinja",
+        command="If it is meant, raise the limit that the message names.",
     ),
     "undefined-name": _of(
         "A slip of the pen, a template that was removed, or a name that a template does not see.",
@@ -495,9 +509,10 @@ ARRAYS = {
     ),
     "swapped-ranges": _of(
         "Two references were exchanged when they were sorted or edited.",
-        "Compare with the file, as `refexplorer verify` does, and exchange them again.",
+        "Compare with the file, and exchange them again.",
         "Both chunks decode, each in the place of the other, and nobody is told.",
         rule="byte-range",
+        command="`refexplorer verify` compares them.",
     ),
     "fill-value-masks": _of(
         "The writer took the fill value of Zarr from the default, often 0.",
@@ -543,9 +558,10 @@ PARQUET = {
     ),
     "parquet-bad-columns": _of(
         "The table was written by hand, or by another program.",
-        "Write the columns `path`, `offset`, `size` and `raw`; `refexplorer convert` does.",
+        "Write the columns `path`, `offset`, `size` and `raw`.",
         "fsspec takes a column that is missing for empty.",
         rule="row",
+        command="`refexplorer convert` writes them.",
     ),
     "parquet-too-many-rows": _of(
         "`record_size` was changed in `.zmetadata` alone, or the file wants to cost memory.",
@@ -612,13 +628,20 @@ PARQUET = {
 LINKS = {
     "array-elsewhere": _of(
         "LINDI leaves arrays of very many chunks in the HDF5 file, and writes a link to it.",
-        "Open the file that the link names, or make references to it with kerchunk.",
+        "Open the file that the link names: with kerchunk, references are made to it.",
         "LINDI's own reader follows the link; others show the array without its values.",
     ),
     "soft-link": _of(
-        "An HDF5 file has a soft link to a group, and LINDI wrote it as an attribute.",
-        "Open the group that the link names.",
-        "LINDI's own reader follows the link; others show an empty group.",
+        "An HDF5 file has a soft link to a group or a dataset, and LINDI wrote it as an attribute.",
+        "Convert the set if other readers are to find what the link leads to.",
+        "LINDI's own reader follows the link, as this one does; others show an empty group.",
+    ),
+    "broken-link": _of(
+        "What the link leads to was left out, the link is part of what it leads to, or gen items "
+        "make keys there.",
+        "Make references to the file anew, or copy the keys that the link is to lead to.",
+        "LINDI's own reader takes each path from the root; one that begins without a slash is "
+        "followed if it leads to one place.",
     ),
 }
 

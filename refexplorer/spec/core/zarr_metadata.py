@@ -155,7 +155,9 @@ class ArrayMeta(PickledByFields):
 
     def inside(self, indices: np.ndarray) -> np.ndarray:
         """Say which indices the grid has, shape ``(n,)`` bool, of int64 ``(n, rank)``."""
-        found: np.ndarray = np.all(indices < np.array(self.narrow_grid, np.int64), axis=1)
+        found = np.ones(len(indices), np.bool_)
+        for axis, count in enumerate(self.narrow_grid):  # each by itself: many rows of few numbers
+            found &= indices[:, axis] < count
         return found
 
     def contains(self, index: Sequence[int]) -> bool:

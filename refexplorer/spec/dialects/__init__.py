@@ -4,8 +4,9 @@ The rules are those of the readers' sources, named in each module. Text of a fil
 rendered by the readers' own means: formats are parsed, templates go through the whitelist of
 `refexplorer.spec.templates`, and what that does not know is told as unknown.
 
-A reader has a module (`fsspec`, `gdal`, `javascript`, `julia`, `virtualizarr`); `survey` is the
-document as they meet it, `judging` adds up their verdicts. Begin with `judging`.
+A reader has a module (`fsspec`, `gdal`, `duckdb`, `javascript`, `julia`, `virtualizarr`), and its
+rules tell what they rest on; `survey` is the document as they meet it, `judging` adds up their
+verdicts. Begin with `judging`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from refexplorer.markup import counted
+from refexplorer.spec.dialects.duckdb import DuckdbZarr
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.gdal import Gdal
 from refexplorer.spec.dialects.javascript import JavaScript
@@ -21,6 +23,7 @@ from refexplorer.spec.dialects.julia import KerchunkJl
 from refexplorer.spec.dialects.rendition import Rendition
 from refexplorer.spec.dialects.survey import Survey
 from refexplorer.spec.dialects.verdicts import (
+    Basis,
     Dialects,
     KeyDifference,
     Outcome,
@@ -32,6 +35,7 @@ from refexplorer.spec.dialects.virtualizarr import VirtualiZarr
 from refexplorer.spec.document.model import Document
 
 __all__ = [
+    "Basis",
     "Dialects",
     "KeyDifference",
     "Outcome",
@@ -44,6 +48,7 @@ __all__ = [
 ]
 
 SPECIFICATION = "the specification"
+# zarr-java is none of them: it has no store for references (0.2.0, fcd9649; read 2026-11-23)
 READERS: tuple[ReaderRules, ...] = (
     FsspecDefault(),
     FsspecJinja(),
@@ -51,6 +56,7 @@ READERS: tuple[ReaderRules, ...] = (
     JavaScript(),
     KerchunkJl(),
     Gdal(),
+    DuckdbZarr(),
 )
 
 

@@ -21,6 +21,7 @@ from refexplorer.spec.dialects.judging import (
     unknown,
 )
 from refexplorer.spec.dialects.survey import Shape, Survey, WrittenItem
+from refexplorer.spec.dialects.verdicts import Basis
 
 KEYS_A_SECOND = 400
 """How many keys of ``gen`` fsspec renders, measured."""
@@ -31,6 +32,8 @@ _NOT_RENDERED = "Without `templates` nothing is rendered, and values are taken a
 
 class _Fsspec(ReaderRules):
     """The rules that both modes share."""
+
+    basis = Basis("fsspec 2026.9", "2026-11-21", "run")
 
     def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse sections that cannot be gone through."""

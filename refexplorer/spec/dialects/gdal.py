@@ -13,6 +13,7 @@ from refexplorer.spec.dialects.judging import (
     unknown,
 )
 from refexplorer.spec.dialects.survey import Link, Shape, Survey
+from refexplorer.spec.dialects.verdicts import Basis
 
 PROTOCOLS = ("s3", "gs", "http", "https", "file")
 _NOT_RENDERED = "Without `templates` the braces of a URL stay as they are."
@@ -31,6 +32,7 @@ class Gdal(ReaderRules):
     """The rules of GDAL."""
 
     name = "GDAL"
+    basis = Basis("GDAL 3.12.4", "2026-11-21", "seen")
 
     def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse ``templates`` and ``gen``, even empty ones."""

@@ -17,6 +17,7 @@ from refexplorer.spec.dialects.judging import (
     unknown,
 )
 from refexplorer.spec.dialects.survey import EXACT, Shape, Survey, WrittenItem
+from refexplorer.spec.dialects.verdicts import Basis
 
 MAP_ENTRIES = 2**24
 """More than this a JavaScript `Map` cannot hold."""
@@ -29,6 +30,7 @@ class JavaScript(ReaderRules):
     """The rules of reference-spec-reader."""
 
     name = "reference-spec-reader, zarrita (JavaScript)"
+    basis = Basis("reference-spec-reader 0.2", "2026-11-21", "seen")
 
     def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse what `JSON.parse` refuses, and templates that have no `includes`."""

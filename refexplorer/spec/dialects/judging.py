@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from refexplorer.markup import counted
 from refexplorer.spec.core.references import V0Value
 from refexplorer.spec.dialects.survey import (
     EntryForm,
@@ -17,7 +19,14 @@ from refexplorer.spec.dialects.survey import (
     form_of,
     spread,
 )
-from refexplorer.spec.dialects.verdicts import KeyDifference, Outcome, State, Verdict, VerdictReason
+from refexplorer.spec.dialects.verdicts import (
+    Basis,
+    KeyDifference,
+    Outcome,
+    State,
+    Verdict,
+    VerdictReason,
+)
 from refexplorer.spec.templates.operations import TemplateProblem
 
 EXAMPLES = 5
@@ -152,6 +161,7 @@ class ReaderRules(ABC):
     """The rules of one reader."""
 
     name: str
+    basis: Basis
 
     def judge(self, survey: Survey) -> Verdict:
         """Return the verdict of the reader on a document."""
@@ -162,8 +172,8 @@ class ReaderRules(ABC):
                 self._compare(group, survey, tally)
             self.generate(survey, tally)
         except Refusal as refusal:
-            return refused(self.name, refusal)
-        return tally.verdict(self.name)
+            return replace(refused(self.name, refusal), basis=self.basis)
+        return replace(tally.verdict(self.name), basis=self.basis)
 
     def groups(self, survey: Survey) -> Iterable[EntryGroup]:
         """Return the explicit entries that it looks at, grouped as it needs them."""
@@ -198,7 +208,7 @@ class ReaderRules(ABC):
 def drop_gen(survey: Survey, tally: VerdictTally, why: str) -> None:
     """Count the keys of every gen item as left out."""
     for item in survey.items:
-        tally.drop(f"gen[{item.number}] generates {item.count:,} keys; {why}", item.count)
+        tally.drop(f"gen[{item.number}] generates {counted(item.count, 'key')}; {why}", item.count)
 
 
 @runtime_checkable

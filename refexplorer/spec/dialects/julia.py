@@ -14,6 +14,7 @@ from refexplorer.spec.dialects.judging import (
     unknown,
 )
 from refexplorer.spec.dialects.survey import Link, Shape, Survey
+from refexplorer.spec.dialects.verdicts import Basis
 
 PROTOCOLS = ("s3", "file")
 _MUSTACHE_ONLY = "#^/!>&={"
@@ -25,6 +26,7 @@ class KerchunkJl(ReaderRules):
     """The rules of Kerchunk.jl."""
 
     name = "Kerchunk.jl"
+    basis = Basis("Kerchunk.jl 0.1", "2026-11-21", "source")
 
     def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse V0, and ``gen`` even if it is empty."""

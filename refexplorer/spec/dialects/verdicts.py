@@ -85,6 +85,36 @@ class VerdictReason:
 
 
 @dataclass(frozen=True, slots=True)
+class Basis:
+    """What the rules of a reader rest on, so that one can tell whether they are stale.
+
+    Attributes
+    ----------
+    version
+        Of the reader.
+    date
+        When its rules were last held against that version, as ISO 8601.
+    how
+        ``"run"``: the tests run the reader itself and compare; ``"seen"``: it was run by hand;
+        ``"source"``: its source was read, and it was not run.
+    """
+
+    version: str
+    date: str
+    how: str
+
+    def __str__(self) -> str:
+        return f"{_HOW[self.how]} {self.version}, {self.date}"
+
+
+_HOW = {
+    "run": "rules held by tests against",
+    "seen": "rules seen with",
+    "source": "rules read in the source of",
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of one reader about the set.
 
@@ -101,6 +131,8 @@ class Verdict:
         What is worth knowing besides, such as what opening costs.
     examples
         The first few keys that differ.
+    basis
+        What the rules rest on; None for the specification and for a reader that was run.
     """
 
     reader: str
@@ -110,6 +142,7 @@ class Verdict:
     different: int = 0
     dropped: int = 0
     examples: tuple[KeyDifference, ...] = ()
+    basis: Basis | None = None
 
     @property
     def summary(self) -> str:
@@ -120,7 +153,11 @@ class Verdict:
         return ", ".join(f"{counted(count, 'key')} {name}" for count, name in counts if count)
 
     def __str__(self) -> str:
-        lines = [f"{self.reader}: {self.summary}", *(f"  {reason}" for reason in self.reasons)]
+        about = "" if self.basis is None else f"  ({self.basis})"
+        lines = [
+            f"{self.reader}: {self.summary}{about}",
+            *(f"  {reason}" for reason in self.reasons),
+        ]
         lines += [f"    {example}" for example in self.examples]
         return "\n".join([*lines, *(f"  {escape(note, 3 * SHOWN)}" for note in self.notes)])
 
@@ -128,7 +165,8 @@ class Verdict:
         parts = [shown(str(reason)) for reason in self.reasons]
         parts += [example._repr_html_() for example in self.examples]
         parts += [shown(note, 3 * SHOWN) for note in self.notes]
-        head = f"<b>{shown(self.reader)}</b>: {shown(self.summary)}"
+        about = "" if self.basis is None else f" <small>({shown(str(self.basis))})</small>"
+        head = f"<b>{shown(self.reader)}</b>: {shown(self.summary)}{about}"
         return head + (items(parts) if parts else "")
 
 

@@ -31,6 +31,7 @@ from refexplorer.spec.dialects.survey import (
     form_of,
     group_entries,
 )
+from refexplorer.spec.dialects.verdicts import Basis
 
 _ROOT = (".zgroup", ".zattrs", ".zmetadata")
 _CHUNK = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
@@ -54,6 +55,7 @@ class VirtualiZarr(ReaderRules):
     """The rules of VirtualiZarr."""
 
     name = "VirtualiZarr"
+    basis = Basis("VirtualiZarr 2.5.1", "2026-11-21", "run")
 
     def open(self, survey: Survey, tally: VerdictTally) -> None:
         """Refuse V0, keys beside the metadata of the root, and arrays that it cannot describe."""
@@ -163,7 +165,10 @@ def _check_array(name: str, refs: Mapping[str, object]) -> None:
 def _check_dtype(name: str, dtype: object) -> None:
     """Refuse what numpy or Zarr's data types do not make of the text that JSON has."""
     if isinstance(dtype, list):
-        raise Refusal(f"`{name}/.zarray` has a structured `dtype`, a list of fields (TypeError).")
+        raise Refusal(
+            f"`{name}/.zarray` has a structured `dtype`, a list of fields; since 2.7.1 those that "
+            "Zarr knows are read (TypeError)."
+        )
     if dtype is None or isinstance(dtype, Mapping):
         return
     try:

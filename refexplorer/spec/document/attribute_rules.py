@@ -21,6 +21,7 @@ _SINCE = re.compile(
     r"|(?:common_)?years?)\s+since\s+[-+]?\d",
     re.IGNORECASE,
 )
+# 9.97e36 is netCDF's own, -1e34 that of Ferret; no measured value comes near
 _FAR_AWAY = 1e30
 _LARGE = 1e15
 _NINES = re.compile(r"99[9.]*(?:\.0)?|3276[78](?:\.0)?")

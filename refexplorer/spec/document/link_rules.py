@@ -15,25 +15,26 @@ SOFT = "_SOFT_LINK"
 
 
 def remarks_on_links(path: str, attributes: Mapping[str, object]) -> Iterator[Remark]:
-    """Say where an array or a group lies, if its attributes say that it lies elsewhere."""
-    external, soft = attributes.get(EXTERNAL), attributes.get(SOFT)
-    if external is not None:
-        at = f"{_of(external, 'name')} of {_of(external, 'url')}"
-        yield Remark(
-            "array-elsewhere",
-            f"The values of `{path or '/'}` lie in the dataset {at}, and the set has no references "
-            "to its chunks; only LINDI follows the link, and for all other readers they are fill "
-            "values.",
-            "Make references to that file, or write the set with a higher "
-            "`num_dataset_chunks_threshold`.",
-        )
-    if soft is not None:
-        yield Remark(
-            "soft-link",
-            f"The group `{path or '/'}` stands for {_of(soft, 'path')}; only LINDI follows the "
-            "link, and for all other readers it is an empty group.",
-            "Open the group that it leads to.",
-        )
+    """Say where an array lies, if its attributes say that it lies in another file."""
+    external = attributes.get(EXTERNAL)
+    if external is None:
+        return
+    at = f"{_of(external, 'name')} of {_of(external, 'url')}"
+    yield Remark(
+        "array-elsewhere",
+        f"The values of `{path or '/'}` lie in the dataset {at}, and the set has no references "
+        "to its chunks; only LINDI follows the link, and for all other readers they are fill "
+        "values.",
+        "Open that file itself (`refexplorer[virtual]` makes references to its chunks), or "
+        "write the set with a higher `num_dataset_chunks_threshold`.",
+    )
+
+
+def path_of_link(attributes: object) -> str | None:
+    """Return where a soft link leads, as it is written; None of what is none."""
+    soft = attributes.get(SOFT) if isinstance(attributes, Mapping) else None
+    path = soft.get("path") if isinstance(soft, Mapping) else None
+    return path if isinstance(path, str) else None
 
 
 def _of(link: object, name: str) -> str:

@@ -21,6 +21,7 @@ from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.template import Expression, Template
 
+# each is rendered before the first key is asked for
 LISTED_VALUES = 65_536
 LONGEST = 400
 """Digits of a number in a key; Python reads few thousands."""

@@ -23,6 +23,7 @@ from refexplorer.spec.templates.operations import (
     too_big,
 )
 
+# a decimal digit has 3.3 bits
 _BITS_OF_DIGIT = 4
 
 

@@ -14,6 +14,7 @@ import numpy as np
 _PRINTF = re.compile(r"([^%]*)%([0-9]{0,2})d([^%]*)")
 _TABLED = 4096
 """From so many numbers on, tables of their digits are worth making."""
+# a sign and the 19 digits of 2^63
 _DIGITS = 20
 
 

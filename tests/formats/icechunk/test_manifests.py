@@ -16,7 +16,7 @@ from refexplorer.formats.files.local_files import OwnFiles
 from refexplorer.formats.icechunk.flatbuffer import FlatTable
 from refexplorer.formats.icechunk.manifests import chunks_of, crockford
 from refexplorer.limits import Limits
-from tests.formats.icechunk.icechunk_two import COUNT, ZIP
+from tests.formats.icechunk.icechunk_two import COUNT, OF_ICECHUNK_1, ZIP
 
 EXPECTED = {
     (number,): [f"s3://bucket/some/file_{number:05}.nc", number * 100, 2] for number in range(COUNT)
@@ -80,6 +80,7 @@ def test_relative_locations_are_refused(folder: Path) -> None:
     assert "has the location vcc://box/some/file_00000.nc, relative to" in said
 
 
+@OF_ICECHUNK_1
 @pytest.mark.parametrize("name", ["compressed", "relative"])
 def test_nothing_of_such_a_repository_opens(folder: Path, name: str) -> None:
     pytest.importorskip("icechunk")

@@ -11,6 +11,8 @@ import pytest
 import zarr
 
 import refexplorer as rx
+from tests.formats.icechunk.building import targets_of, write
+from tests.formats.icechunk.icechunk_two import OF_ICECHUNK_1
 from tests.helpers.commands import run
 
 icechunk: Any = pytest.importorskip("icechunk", reason="the package icechunk is not installed")
@@ -90,6 +92,7 @@ def test_versions_and_what_differs(repository: Path) -> None:
     assert found.rows()[0].before == rx.Range(f"file://{repository.parent}/targets/f.bin", 10, 12)
 
 
+@OF_ICECHUNK_1
 def test_sessions_and_stores_open_as_their_folder(repository: Path) -> None:
     opened = icechunk.Repository.open(icechunk.local_filesystem_storage(str(repository)))
     main, tagged = opened.readonly_session("main"), opened.readonly_session(tag="v1")
@@ -105,6 +108,7 @@ def test_sessions_and_stores_open_as_their_folder(repository: Path) -> None:
         rx.open_references(writable)
 
 
+@OF_ICECHUNK_1
 def test_other_storage_is_one_sentence(tmp_path: Path) -> None:
     made = icechunk.Repository.create(icechunk.in_memory_storage())
     with pytest.raises(rx.SourceError, match="in a local folder"):
@@ -121,6 +125,7 @@ def test_nothing_but_the_answer_is_on_stdout(repository: Path) -> None:
     assert [row["name"] for row in json.loads(ran.out)["rows"]] == ["zarr.json", "big", "g", "s"]
 
 
+@OF_ICECHUNK_1
 def test_what_cannot_be_read_is_one_sentence(
     repository: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,3 +137,14 @@ def test_what_cannot_be_read_is_one_sentence(
     with pytest.raises(rx.SourceError, match="manifest"):
         rx.open_references(repository)
     assert capfd.readouterr().out == ""
+
+
+def test_readers_of_references_refuse_a_repository(tmp_path: Path) -> None:
+    storage = icechunk.local_filesystem_storage(str(tmp_path / "repo"))
+    write(storage, targets_of(tmp_path / "targets"))
+    found = rx.dialects(tmp_path / "repo")
+    outcomes = {verdict.reader: str(verdict.outcome) for verdict in found}
+    assert outcomes["icechunk"] == outcomes["GDAL, Icechunk driver"] == "same"
+    assert {outcomes[name] for name in ("GDAL", "VirtualiZarr", "duckdb-zarr")} == {"refused"}
+    assert found["GDAL, Icechunk driver"].notes[0].startswith("1 virtual chunks are at locations")
+    assert "authorize_virtual_chunk_access" in found["icechunk"].notes[0]

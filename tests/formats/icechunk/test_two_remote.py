@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import botocore.session
 import pytest
+from google.oauth2.credentials import Credentials
 from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
+from refexplorer.app.library import Library
 from refexplorer.data.access.policy import InternetPolicy
+from refexplorer.formats.icechunk.storage import storage_of
 from refexplorer.opening import open_guarded
 from tests.formats.icechunk.building import targets_of, write
+from tests.helpers.commands import run
+from tests.helpers.explorer import Host, ask
+from tests.helpers.gcs import TOKEN, gcs_server
 from tests.helpers.newer_python import has_two
 from tests.helpers.servers import RangeServer, range_server
 
@@ -119,6 +126,105 @@ def test_a_name_with_an_at_sign_is_a_file_first(bucket: str, options: dict[str, 
         rx.open_references(f"{bucket}@nope", storage_options=options)
 
 
+def document(tmp_path: Path, **more: Any) -> Path:
+    """Write a set of two virtual chunks and one that it holds."""
+    array = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [3],
+        "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 0,
+        "codecs": [{"name": "bytes"}],
+        "attributes": {},
+    }
+    refs = {
+        "zarr.json": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}),
+        "x/zarr.json": json.dumps(array),
+        "x/c/0": ["s3://bucket/a/b@v1.json", 1, 1],
+        "x/c/1": ["s3://bucket/a/b@v1.json", 2, 1],
+        "x/c/2": "base64:Yw==",
+    }
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(refs | more))
+    return path
+
+
+def test_a_set_is_written_into_a_bucket(
+    bucket: str, endpoint: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    source, target = document(tmp_path), "s3://bucket/made/one.icechunk"
+    how = rx.Conversion(storage_options=options, message="into a bucket")
+    assert rx.convert(source, target, how) == 5
+    again = rx.open_references(target, storage_options=options)
+    assert {**again} == {**rx.open_references(source)}
+    assert [each.message for each in rx.history(again).snapshots()] == [
+        "into a bucket",
+        "Repository initialized",
+    ]
+    group: Any = again.to_zarr(allow=["s3://bucket"])
+    assert group["x"][:].tobytes() == b'"xc'
+    with pytest.raises(rx.SourceError, match=r"one\.icechunk exists"):
+        rx.convert(source, target, how)
+    more = rx.Conversion(storage_options=options, overwrite=True, message="one less")
+    assert rx.convert(document(tmp_path, **{"x/c/2": "base64:ZA=="}), target, more) == 5
+    assert rx.open_references(target, storage_options=options)["x/c/2"].to_v0() == "base64:ZA=="
+    assert rx.history(again).snapshots()[0].message == "one less"
+    assert not list(tmp_path.glob("*.lock"))
+
+
+def test_what_does_not_fit_commits_nothing_in_a_bucket(
+    bucket: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    target = "s3://bucket/made/two.icechunk"
+    how = rx.Conversion(storage_options=options)
+    with pytest.raises(rx.RefexplorerError, match="does not read back as the same references"):
+        rx.convert(document(tmp_path, **{"x/c/0": ["S3://bucket/f", 0, 1]}), target, how)
+    left = rx.open_references(target, storage_options=options)
+    assert len(rx.history(left).snapshots()) == 1  # an empty repository, which may be written to
+    assert rx.convert(document(tmp_path), target, how) == 5
+    with pytest.raises(rx.SourceError, match="only Icechunk repositories are written by URL"):
+        rx.convert(document(tmp_path), "s3://bucket/made.json", how)
+    with pytest.raises(rx.SourceError, match=r"to s3:// and gs:// buckets"):
+        rx.convert(document(tmp_path), "https://host/made.icechunk", how)
+    with pytest.raises(rx.SourceError, match="cannot be written by icechunk"):
+        rx.convert(document(tmp_path), "s3://no-bucket/three.icechunk", how)
+
+
+def test_the_command_writes_into_a_bucket(
+    bucket: str, endpoint: str, options: dict[str, Any], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS["key"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEYS["secret"])
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    target = "s3://bucket/made/by-hand.icechunk"
+    ran = run("convert", document(tmp_path), target)
+    assert ran.status == 0, ran.err
+    assert f"{target}: 5 keys, read back and identical to set.json." in ran.out
+    assert rx.open_references(target, storage_options=options).count == 5
+
+
+def test_a_set_is_written_to_google(tmp_path: Path) -> None:
+    with gcs_server() as store:
+        credentials = Credentials(TOKEN)  # type: ignore[no-untyped-call]
+        store.closed.add("closed")
+        store.objects["closed", "f.bin"] = b"abc"
+        given = {"gs": {"endpoint_url": store.url, "token": credentials}}
+        source = document(tmp_path, **{"x/c/0": ["gs://closed/f.bin", 1, 1]})
+        target = "gs://closed/made/one.icechunk"
+        assert rx.convert(source, target, rx.Conversion(storage_options=given)) == 5
+        assert ("closed", "made/one.icechunk/repo") in store.objects
+        # as Icechunk opens it: gcsfs first asks a host of its own what kind of bucket it is
+        opened = icechunk.Repository.open(storage_of(target, given["gs"]))
+        assert {**rx.open_references(opened)} == {**rx.open_references(source)}
+        assert next(iter(opened.ancestry(branch="main"))).message.startswith("References")
+        anonymous = {"gs": {"endpoint_url": store.url}}
+        with pytest.raises(rx.SourceError):
+            rx.convert(source, target, rx.Conversion(storage_options=anonymous, overwrite=True))
+
+
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[RangeServer]:
     made = tmp_path / "repo"
@@ -146,3 +252,33 @@ def test_a_page_opens_none_by_url(web: RangeServer) -> None:
         open_guarded(f"{web.url}/repo", InternetPolicy([web.url]), rx.Limits())
     asked = {path for path in web.requests if not path.endswith(("repo", ".json"))}
     assert not any("snapshots" in path or "manifests" in path for path in asked)
+
+
+@pytest.mark.child
+def test_visitors_have_the_versions_of_a_repository_that_the_owner_opened_by_url(
+    bucket: str, options: dict[str, Any]
+) -> None:
+    refs = rx.open_references(bucket, storage_options=options)
+    assert Library(["s3://bucket"]).versions(refs) is None  # Icechunk would connect by itself
+    library = Library()
+    library.offer(refs)
+    host = Host(refs, served=True, versions=library.versions(refs))
+    assert host.ask("hello")["has_versions"] is True
+    answer, _ = ask(host, "versions.list")
+    known = rx.history(refs)
+    assert (dict(answer["branches"]), dict(answer["tags"])) == (known.branches, known.tags)
+    assert [row["id"] for row in answer["snapshots"]] == [each.id for each in known.snapshots()]
+    compared, _ = ask(host, "versions.compare", before="v1", after="main")
+    assert "1 key differs" in compared.get("title", ""), compared
+    assert compared["logged"] == ["1 chunk written in g/x"]
+    assert {**library.open("repo@v1")} == {
+        **rx.open_references(f"{bucket}@v1", storage_options=options)
+    }
+    said = [str(answer), str(compared)]
+    for name in ("nothing", "../other", "v1?x", "v1@main"):
+        wrong, _ = ask(host, "versions.compare", before=name, after="v1")
+        assert "error" in wrong
+        said.append(str(wrong))
+    assert not any(KEYS["secret"] in each for each in said)
+    with pytest.raises(rx.RefexplorerError):
+        library.open(f"{bucket}@v1")  # by its URL nobody opens it here

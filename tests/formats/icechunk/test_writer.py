@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numcodecs
 import numpy as np
 import pytest
+import xarray as xr
 import zarr
 
 import refexplorer as rx
@@ -108,12 +110,6 @@ def test_overwriting_is_one_more_commit(source: Path) -> None:
         ("g/x/c/0/0", ["data/f.bin"], r"`g/x/c/0/0` is a whole file"),
         ("g/x/c/9/9", ["data/f.bin", 0, 1], r"`g/x/c/9/9` is neither metadata nor a chunk"),
         (
-            "v2/.zarray",
-            '{"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "<i4", "compressor": null, '
-            '"fill_value": 0, "filters": null, "order": "C"}',
-            r"`v2` is an array of Zarr v2, and Icechunk holds Zarr v3 alone",
-        ),
-        (
             "dots/zarr.json",
             metadata([1], [1], chunk_key_encoding={"name": "v2"}),
             r"`dots` names its chunks in another way",
@@ -174,3 +170,96 @@ def test_the_command(source: Path) -> None:
     assert ran.status == 0, ran.err
     assert "8 keys, read back and identical" in ran.out
     assert rx.history(target).snapshots()[0].message == "by hand"
+
+
+def v2(tmp_path: Path, **how: Any) -> tuple[Path, Any]:
+    """Write an array of Zarr v2 into one file, and references to its chunks."""
+    folder = tmp_path / "made.zarr"
+    group = zarr.open_group(folder, mode="w", zarr_format=2)
+    values = np.arange(24).reshape(4, 6)
+    array: Any = group.create_array("g/x", shape=(4, 6), chunks=(2, 3), **({"dtype": "<i4"} | how))
+    array[:2] = values[:2]
+    array[2:, 3:] = values[2:, 3:]
+    array.attrs["_ARRAY_DIMENSIONS"] = ["a", "b"]
+    group.attrs["title"] = "made here"
+    body, refs = bytes(7), dict[str, Any]()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        key, data = str(path.relative_to(folder)), path.read_bytes()
+        if path.name.startswith("."):
+            refs[key] = data.decode()
+        else:
+            refs[key] = ["all.bin", len(body), len(data)]
+            body += data
+    (tmp_path / "all.bin").write_bytes(body)
+    (tmp_path / "v2.json").write_text(json.dumps(refs))
+    return tmp_path / "v2.json", array
+
+
+ZLIB = {"id": "zlib", "level": 1}
+SHUFFLED = [{"id": "shuffle", "elementsize": 4}, ZLIB]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"dtype": ">f8", "fill_value": -9.5},
+        {"dtype": "f4", "fill_value": np.nan},
+        {"dtype": "u1", "compressors": None},
+        {"dtype": "bool"},
+        {"dtype": "c16"},
+        {"order": "F"},
+        {"compressors": numcodecs.Blosc()},
+        {"compressors": numcodecs.GZip(3)},
+        {"compressors": numcodecs.Zlib(1), "filters": [numcodecs.Shuffle(4)]},
+        {"compressors": None, "filters": [*map(numcodecs.get_codec, SHUFFLED)]},
+        {"filters": [numcodecs.Delta("<i4")]},
+        {"filters": [numcodecs.FixedScaleOffset(1, 2, "<f8", "<i4")], "dtype": "<f8"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:Numcodecs codecs are not", "ignore:The codec `vlen")
+def test_zarr_v2_becomes_v3_with_the_same_values(how: dict[str, Any], tmp_path: Path) -> None:
+    source, array = v2(tmp_path, **how)
+    target = tmp_path / "made.icechunk"
+    rx.convert(source, target)
+    folder = f"file://{tmp_path}/"
+    access = {folder: icechunk.credentials.LocalFileSystemAccess}
+    opened = icechunk.Repository.open(
+        icechunk.local_filesystem_storage(str(target)), authorize_virtual_chunk_access=access
+    )
+    store = opened.readonly_session("main").store
+    root: Any = zarr.open_group(store, mode="r")
+    found = root["g/x"]
+    assert np.array_equal(found[:], array[:], equal_nan=found.dtype.kind in "fc")
+    assert found.metadata.dimension_names == ("a", "b")
+    assert root.attrs["title"] == "made here"
+    # what xarray takes for missing stays what it was
+    kept = {"_ARRAY_DIMENSIONS": ["a", "b"]}
+    assert array.attrs.asdict() == kept
+    now = xr.open_zarr(store, group="g", consolidated=False)["x"]
+    before = xr.open_zarr(str(tmp_path / "made.zarr"), group="g", consolidated=False)["x"]
+    xr.testing.assert_equal(now.load(), before.load())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"dtype": "|S4", "fill_value": None}, r"with the data type \|S4"),
+        ({"fill_value": 2**40}, "with the fill value"),
+        ({"fill_value": "x"}, "with the fill value"),
+        ({"filters": [{"id": "unheard"}]}, "with the codec unheard"),
+        ({"filters": [ZLIB, {"id": "delta", "dtype": "<i4"}]}, "with the codec delta"),
+    ],
+    ids=str,
+)
+def test_zarr_v2_that_is_not_exact_in_v3_is_refused(
+    change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    source, _ = v2(tmp_path)
+    refs = json.loads(source.read_text())
+    refs["g/x/.zarray"] = json.dumps(json.loads(refs["g/x/.zarray"]) | change)
+    source.write_text(json.dumps(refs))
+    with pytest.raises(rx.RefexplorerError, match=said):
+        rx.convert(source, tmp_path / "made.icechunk")
+    assert not (tmp_path / "made.icechunk").exists()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from threading import Thread
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +45,17 @@ def test_equal_hashes_are_told_apart() -> None:
         assert [index.find(key) for key in keys] == [0, 1, 2, 3]
         assert index.find_many(text_column(["c", "d"])).tolist() == [2, -1]
         assert not KeyIndex(text_column([*keys, "a"])).unique
+
+
+@pytest.mark.parametrize("threads_start", [True, False])
+def test_a_column_that_two_threads_sort_is_sorted(threads_start: bool) -> None:
+    """Threads are refused as a browser's Python refuses them."""
+    keys = text_column([f"t2m/{n * 7919 % 200_003}" for n in range(200_003)])
+
+    def refuse(thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with nullcontext() if threads_start else patch.object(Thread, "start", refuse):
+        index = KeyIndex(keys)
+    assert index.unique
+    assert index.find_many(keys).tolist() == list(range(len(keys)))

@@ -223,10 +223,12 @@ def test_the_same_is_found_in_blocks(block: int, monkeypatch: pytest.MonkeyPatch
         assert in_blocks.explicit_keys() == at_once.explicit_keys()
 
 
-def test_numbers_of_one_array_are_held_at_a_time() -> None:
+def test_numbers_of_one_array_are_held_at_a_time(tmp_path: Path) -> None:
     one = collection(1, 400, 40)
     ten = {f"{name}{key}": ref for name in "abcdefghij" for key, ref in one.items()}
-    refs = rx.open_references(ten)
+    path = tmp_path / "ten.json"  # whose size is read, and not found by writing a dict
+    path.write_text(json.dumps(ten))
+    refs = rx.open_references(path)
     assert refs.count == len(ten)
     tracemalloc.start()
     try:

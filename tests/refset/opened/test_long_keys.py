@@ -21,7 +21,7 @@ from tests.helpers.explorer import Host
 LONGEST = rx.Limits().key_bytes
 ENDLESS = rx.Limits(key_bytes=2**40)
 LONG = "a/" * LONGEST
-SIZE = 1_000_000
+SIZE = 250_000
 
 
 def _seconds(work: Callable[[Any], object], given: Any) -> float:

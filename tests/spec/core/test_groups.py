@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 import refexplorer as rx
-from refexplorer.cli.commands import app
+from refexplorer.cli import load_app
 from refexplorer.spec.core.diagnostics import TOGETHER, grouped
 
 ARRAY = json.dumps(
@@ -37,13 +37,13 @@ def test_groups_count_what_stands_behind_each_diagnostic() -> None:
 def test_the_command_line_lists_the_first_of_many(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_text(json.dumps(document(10)))
-    short = CliRunner().invoke(app, ["check", str(path)]).stdout.splitlines()
+    short = CliRunner().invoke(load_app(), ["check", str(path)]).stdout.splitlines()
     assert len(short) == 5
     assert "missing-chunks, 10 times" in short[0]
     assert "/v0~1.zarray: " in short[1]
     assert "line 1:" not in short[3]
     assert "7 more" in short[4]
-    every = CliRunner().invoke(app, ["check", "--all", str(path)]).stdout.splitlines()
+    every = CliRunner().invoke(load_app(), ["check", "--all", str(path)]).stdout.splitlines()
     assert len(every) == 10
 
 

@@ -27,7 +27,7 @@ from refexplorer.spec.dialects.survey import FORMS
 from refexplorer.spec.dialects.verdicts import State
 from refexplorer.spec.document.model import Document, read_document
 from tests.cases import Case, comparable, conformance
-from tests.helpers.dialects import BASE, DIFFERENT, DROPPED, ITEM, OBSERVED, REFUSED, SAME
+from tests.helpers.dialects import ARRAY, BASE, DIFFERENT, DROPPED, ITEM, OBSERVED, REFUSED, SAME
 from tests.helpers.parquet import write_store, write_with_pyarrow
 
 CASES = [case for case in conformance() if case.fields["kind"] != "parquet" and not case.refused]
@@ -308,3 +308,62 @@ def test_the_rules_of_parquet_stores_agree_with_what_was_observed(
     observed = comparable(case.fields["fsspec"]["get"])
     is_same = all(case.v0[key] == value for key, value in observed.items())
     assert (verdict.outcome is SAME) == is_same or str(case) in NOT_BY_RULE, verdict
+
+
+DUCKDB = "duckdb-zarr"
+
+
+@pytest.mark.parametrize(
+    ("refs", "sections", "outcome"),
+    [
+        ({}, {}, SAME),
+        ({"x/.zarray": ARRAY}, {}, REFUSED),
+        ({"x/.zattrs": "no JSON"}, {}, REFUSED),
+        ({"x/0.0": "data"}, {}, SAME),
+        ({"x/0.0": "base64:"}, {}, SAME),
+        ({"x/0.0": "base64:!!BQAAAAYAAAA="}, {}, REFUSED),
+        ({"x/0.0": [None, 0, 4]}, {}, REFUSED),
+        ({"x/0.0": ["s3://b/f"]}, {}, SAME),
+        ({"x/0.0": ["s3://b/f", 0, 0]}, {}, SAME),
+        ({"x/0.0": ["s3://b/f", 0, 2**32]}, {}, SAME),
+        ({"x/0.0": ["s3://b/f", 0, 2**64]}, {}, REFUSED),
+        ({"x/0.0": ["s3://b/f", 0.0, 4]}, {}, REFUSED),
+        ({"x/0.0": ["s3://b/f", -1, 4]}, {}, REFUSED),
+        ({"x/0.0": ["s3://b/f", 0]}, {}, REFUSED),
+        ({"x/0.0": None}, {}, REFUSED),
+        ({"x/0.0/": "data"}, {}, REFUSED),
+        ({f"y{n}/.zattrs": "{}" for n in range(9)} | {"z/.zattrs": "x"}, {}, REFUSED),
+        ({f"y/{n}": ["s3://b/f", 2**60, 4] for n in range(9)}, {}, SAME),
+        ({f"y/{n}": ["s3://b/f", 2**60 if n < 9 else 2**64, 4] for n in range(10)}, {}, REFUSED),
+        ({"x/0.0": ["s3://{{u}}", 0, 4]}, {"templates": {"u": "q"}}, SAME),
+        ({"x/0.0": ["s3://{{ u }}", 0, 4]}, {"templates": {"u": "q"}}, SAME),
+        ({"x/0.0": ["s3://{{1+1}}", 0, 4]}, {}, REFUSED),
+        ({"x/0.0": ["s3://{{u", 0, 4]}, {"templates": {"u": "q"}}, REFUSED),
+        ({"x/0.0": ["{{f(c='a')}}", 0, 4]}, {"templates": {"f": "s3://{{c}}"}}, REFUSED),
+        ({}, {"gen": [ITEM]}, REFUSED),
+        ({}, {"gen": []}, SAME),
+    ],
+)
+def test_the_rules_of_duckdb_zarr(
+    refs: dict[str, Any], sections: dict[str, Any], outcome: Outcome
+) -> None:
+    found = judged({"version": 1, **sections, "refs": BASE | refs})
+    assert found[DUCKDB].outcome is outcome, found[DUCKDB]
+
+
+def test_duckdb_zarr_reads_v0_without_braces() -> None:
+    assert judged(BASE)[DUCKDB].outcome is SAME
+    assert judged(BASE | {"x/0.0": ["s3://b/{{u}}", 0, 4]})[DUCKDB].outcome is REFUSED
+    notes = judged(BASE | {"x/0.0": ["d/f", 0, 4]})[DUCKDB].notes
+    assert "working directory" in notes[0]
+
+
+def test_each_rule_tells_what_it_rests_on() -> None:
+    found = judged(BASE)
+    assert found[SPECIFICATION].basis is None
+    bases = {verdict.reader: verdict.basis for verdict in found if verdict.basis is not None}
+    assert len(bases) == len(READERS)
+    assert {basis.how for basis in bases.values()} == {"run", "seen", "source"}
+    assert bases[DUCKDB].how == "source"
+    assert f"rules held by tests against {bases[DEFAULT].version}, 20" in str(found)
+    assert "rules read in the source of duckdb-zarr" in found._repr_html_()

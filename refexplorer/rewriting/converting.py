@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, repeat
 from pathlib import Path
-from typing import BinaryIO
+from tempfile import gettempdir
+from typing import Any, BinaryIO
 
-from refexplorer.data.access.urls import resolve
-from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.files.atomic import Check, check_free, write_blocks, writing
+from refexplorer.data.advice.advising import best_record_size
+from refexplorer.deriving.migrating import as_v3, is_older
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.files.atomic import Check, write_blocks, writing
 from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.parquet.writer import RECORD_SIZE
-from refexplorer.opening import open_references
+from refexplorer.formats.files.local_files import OwnFiles
+from refexplorer.formats.forms.form import OpeningTerms
+from refexplorer.opening import open_references, set_of
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.chunks.array_metadata import arrays_of
 from refexplorer.refset.columns.table import Table
@@ -30,63 +32,23 @@ from refexplorer.refset.write.inlining import Inlining, Outlining, empty_as_text
 from refexplorer.refset.write.json_members import v0_blocks
 from refexplorer.refset.write.parquet_export import write_parquet
 from refexplorer.refset.write.record_check import check_store
+from refexplorer.refset.write.reshaping import Reshaping, factors_of
 from refexplorer.refset.write.retargeting import Renames, retargeted
 from refexplorer.refset.write.spool import Spool
+from refexplorer.rewriting.conversion import (
+    Conversion,
+    check_output,
+    folder_beside,
+    form_of,
+    relative_to,
+    url_changes,
+)
+from refexplorer.rewriting.rechunking import check_values, coordinates_of, values_of
 from refexplorer.spec.document.expansion import check_expandable
 
-FORMS = ("V0", "V1", "parquet", "Icechunk")
-_PARQUET = (".parq", ".parquet")
-_ICECHUNK = ".icechunk"
-
-Watch = Callable[[Iterable[Table], int, str], Iterable[Table]]
-"""Passes blocks on and shows how many of them there were, of how many, in which step."""
 TableChange = Callable[[Table], Table]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Conversion:
-    """How a set is to be written.
-
-    Attributes
-    ----------
-    form
-        One of `FORMS`; None goes by the name of the output: ``.parq`` and ``.parquet`` are
-        stores, ``.icechunk`` is a repository, all else is V0.
-    renames
-        Starts of URLs and what they become; the first rule that fits is applied.
-    absolute
-        Resolve relative URLs against the place of the source.
-    relative
-        Write URLs inside the folder of the output relative to it.
-    inline
-        Bytes up to which byte ranges are read and written into the set; 0 reads nothing.
-    allow
-        What may be read for it besides the folder of the source.
-    outline
-        A file to take the inline data of chunks out to.
-    objects
-        Write metadata as JSON objects, not as text that holds them.
-    record_size
-        Rows of a record file of a parquet store.
-    overwrite
-        Replace an output that is there; of an Icechunk repository what its branch ``main`` has,
-        and its history stays.
-    message
-        Of the commit to an Icechunk repository.
-    """
-
-    form: str | None = None
-    renames: Sequence[tuple[str, str]] = ()
-    absolute: bool = False
-    relative: bool = False
-    inline: int = 0
-    allow: Collection[str] = ()
-    outline: str | os.PathLike[str] | None = None
-    objects: bool = False
-    record_size: int = RECORD_SIZE
-    overwrite: bool = False
-    message: str = "References written by refexplorer"
-    watch: Watch = field(default=lambda blocks, total, sentence: blocks, repr=False)
+WrittenCheck = Callable[[object], object]
+"""Looks at what was written, as `open_references` takes it; raises what is wrong."""
 
 
 def convert(source: object, output: str | os.PathLike[str], how: Conversion | None = None) -> int:
@@ -101,7 +63,8 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
     source
         A `ReferenceSet`, or a source as `open_references` takes it.
     output
-        The file, compressed if its name ends in ``.gz`` or ``.zst``, or the folder of a store.
+        The file, compressed if its name ends in ``.gz`` or ``.zst``, or the folder of a store. An
+        Icechunk repository may be written to a bucket, by its URL (``s3://``, ``gs://``).
     how
         What to do on the way; None changes the form only.
 
@@ -117,13 +80,23 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
         If fsspec does not find the chunks of an array in a parquet store, as for
         `ReferenceSet.to_parquet`.
     """
-    how = how or Conversion()
     refs = source if isinstance(source, ReferenceSet) else open_references(source)
-    target = Path(output)
+    return convert_checked(refs, output, how or Conversion(), lambda written: None)
+
+
+def convert_checked(
+    refs: ReferenceSet, output: str | os.PathLike[str], how: Conversion, check: WrittenCheck
+) -> int:
+    """Do as `convert`, and let `check` look at what was written before it gets its name."""
+    text = os.fspath(output).removeprefix("file://")
+    target, url = Path(text), text if "://" in text else None
     check_expandable(refs.count, refs.limits)
-    _check_output(refs, target, how)
+    check_output(refs, target, url, how)
+    if form_of(target, how.form) == "Icechunk" and is_older(refs):
+        options = refs.storage_options
+        refs = set_of(as_v3(refs), refs.limits, storage_options=options)
     with ExitStack() as opened:
-        return _Converter(refs, target, how, opened).run()
+        return _Converter(refs, target, url, how, check, opened).run()
 
 
 class _Converter:
@@ -131,24 +104,37 @@ class _Converter:
 
     Parameters
     ----------
-    refs, target, how
-        As `convert` takes them.
+    refs, target, how, check
+        As `convert_checked` takes them.
+    url
+        Of an Icechunk repository in a bucket; None for what is written on this machine.
     opened
         Closes what is opened on the way.
     """
 
     def __init__(
-        self, refs: ReferenceSet, target: Path, how: Conversion, opened: ExitStack
+        self,
+        refs: ReferenceSet,
+        target: Path,
+        url: str | None,
+        how: Conversion,
+        check: WrittenCheck,
+        opened: ExitStack,
     ) -> None:
         self._refs, self._target, self._how, self._opened = refs, target, how, opened
+        self._url, self._check = url, check
         self._form = form_of(target, how.form)
         self._columns = internals(refs).opened
         self._arrays = arrays_of(self._columns.table)
+        self._reshaping = self._reshaped() if how.inline_coordinates or how.subchunk else None
+        if self._reshaping is not None:
+            self._arrays = self._reshaping.arrays
         self._renames = Renames(how.renames)
-        self._urls = [self._renames.apply, *_places(refs, target, how)]
+        self._urls = [self._renames.apply, *url_changes(refs, target, how)]
         self._inlining: Inlining | None = None
         if how.inline:
-            spool = opened.enter_context(Spool(target.parent))
+            room = target.parent if url is None else Path(gettempdir())
+            spool = opened.enter_context(Spool(room))
             files = refs.filesystem(allow=how.allow)
             self._inlining = Inlining(how.inline, files.cat, spool)
         self._outline: BinaryIO | None = None
@@ -156,6 +142,21 @@ class _Converter:
             outline = writing(Path(how.outline), as_it_is=True, overwrite=how.overwrite)
             self._outline = opened.enter_context(outline)
         self._keys = 0
+
+    def _reshaped(self) -> Reshaping:
+        """Return the change of arrays to other chunks, when their values are seen to stay."""
+        refs, how = self._refs, self._how
+        divided = {path: factors_of(refs.array(path), n) for path, n in how.subchunk.items()}
+        paths = coordinates_of(refs) if how.inline_coordinates else []
+        paths = [path for path in paths if path not in divided]
+        shown = iter(how.watch(repeat(concatenated([]), len(paths)), len(paths), "Coordinates"))
+        held = {}
+        for path, data in values_of(refs, paths, how.allow):
+            held[path] = data
+            next(shown, None)
+        reshaping = Reshaping(self._columns.table, divided, held)
+        check_values(refs, reshaping, divided, held)
+        return reshaping
 
     def run(self) -> int:
         """Write, and say how many keys."""
@@ -165,22 +166,22 @@ class _Converter:
                 self._first("Writing"),
                 self._arrays,
                 target,
-                how.record_size,
+                how.record_size or best_record_size(self._columns),
                 check=self._checked(self._check_store),
                 overwrite=how.overwrite,
             )
         elif self._form == "Icechunk":
             wanted, again = self._first("Writing"), self._again()
-            limits, check = self._refs.limits, self._checked(lambda _: 0)
             self._keys = write_icechunk(
                 wanted,
                 again,
                 self._arrays,
-                target,
+                self._url or target,
                 how.message,
-                limits,
-                check=check,
+                self._refs.limits,
+                check=self._check_session,
                 overwrite=how.overwrite,
+                options=self._options(),
             )
         elif self._form == "V1":
             table = self._all()
@@ -195,6 +196,14 @@ class _Converter:
             check = self._checked(self._check_v0)
             write_blocks(target, blocks, check, overwrite=how.overwrite)
         return self._keys
+
+    def _options(self) -> Mapping[str, Any]:
+        """Return what the storage of the output is opened with."""
+        if self._url is None:
+            return {}
+        options = self._how.storage_options
+        options = self._refs.storage_options if options is None else options
+        return OpeningTerms(self._refs.limits, OwnFiles(), options=options).options_of(self._url)
 
     @contextmanager
     def _telling(self, count: int, step: str) -> Iterator[Progress]:
@@ -223,9 +232,13 @@ class _Converter:
         put = None if self._outline is None else self._outline.write
         return self._blocks(step, changes, put)
 
+    @property
+    def _changes_rows(self) -> bool:
+        return any(each is not None for each in (self._inlining, self._outline, self._reshaping))
+
     def _all(self) -> Table:
         """Return the same as one table; that of a document is not copied."""
-        if len(self._columns.parts) == 1 and self._inlining is None and self._outline is None:
+        if len(self._columns.parts) == 1 and not self._changes_rows:
             return retargeted(self._columns.table, self._urls)
         return concatenated(list(self._first("Reading")))
 
@@ -241,12 +254,18 @@ class _Converter:
     def _blocks(
         self, step: str, changes: Sequence[TableChange], put: Callable[[bytes], object] | None
     ) -> Iterator[Table]:
+        if self._reshaping is not None:
+            changes = [*changes, self._reshaping.apply]
         changes = [*changes, lambda table: retargeted(table, self._urls)]
         if self._form == "parquet":
             changes.append(empty_as_text)
         if put is not None:
             place = str(Path(self._how.outline or "").resolve())
-            changes.append(Outlining(put, _relative(place, _beside(self._target))).apply)
+            is_whole = self._form == "Icechunk"  # which has no relative locations
+            name = (
+                f"file://{place}" if is_whole else relative_to(place, folder_beside(self._target))
+            )
+            changes.append(Outlining(put, name).apply)
         parts = self._columns.parts
         total = sum(-(-part.count // BLOCK) for part in parts)
         for block in self._how.watch(tables(parts), total, step):
@@ -258,12 +277,20 @@ class _Converter:
         """Return what holds the output against the source, and notes how many keys there are."""
 
         def check(written: Path) -> None:
-            if self._renames.unused:
-                start = next(iter(self._renames.unused))[0]
-                raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
+            self._check_renames()
             self._keys = count(written)
+            self._check(written)
 
         return check
+
+    def _check_session(self, session: object) -> None:
+        self._check_renames()
+        self._check(session)
+
+    def _check_renames(self) -> None:
+        if self._renames.unused:
+            start = next(iter(self._renames.unused))[0]
+            raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
 
     def _check_store(self, written: Path) -> int:
         return check_store(self._again(), self._arrays, written, self._refs.limits)
@@ -277,67 +304,3 @@ class _Converter:
 
     def _open(self, text: bytes) -> OpenedSet:
         return internals(open_references(text, limits=self._refs.limits)).opened
-
-
-def form_of(output: Path, form: str | None) -> str:
-    """Return the form that an output is to have.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no such form.
-    """
-    if form is None:
-        if output.suffix == _ICECHUNK:
-            return "Icechunk"
-        return "parquet" if output.suffix in _PARQUET else "V0"
-    found = {name.lower(): name for name in FORMS}.get(form.lower())
-    if found is None:
-        raise RefexplorerError(
-            f"{form!r} is not a form of reference sets; use one of {', '.join(FORMS)}."
-        )
-    return found
-
-
-def _check_output(refs: ReferenceSet, target: Path, how: Conversion) -> None:
-    for place in (target, None if how.outline is None else Path(how.outline)):
-        if place is None:
-            continue
-        if refs.source.location is not None and place.resolve() == _place_of(refs):
-            raise SourceError(f"{str(place)!r} is the source itself; choose another name.")
-        if not how.overwrite:
-            check_free(place)
-    if how.relative and form_of(target, how.form) == "Icechunk":
-        raise SourceError("Icechunk has no relative locations; leave out `relative`.")
-
-
-def _place_of(refs: ReferenceSet) -> Path:
-    return Path(refs.source.location or "", refs.source.name).resolve()
-
-
-def _places(refs: ReferenceSet, target: Path, how: Conversion) -> Iterator[Callable[[str], str]]:
-    """Yield the changes that make URLs absolute or relative."""
-    if how.absolute and refs.source.location is not None:
-        yield partial(resolve, location=refs.source.location)
-    if form_of(target, how.form) == "Icechunk":  # which has no relative locations
-        yield partial(_absolute, location=refs.source.location)
-    if how.relative:
-        yield partial(_relative, folder=_beside(target))
-
-
-def _absolute(url: str, location: str | None) -> str:
-    """Return a URL with a protocol, also of a file of this machine."""
-    found = resolve(url, location)
-    return found if "://" in found else f"file://{found}"
-
-
-def _beside(target: Path) -> str:
-    return f"{target.resolve().parent}/"
-
-
-def _relative(url: str, folder: str) -> str:
-    """Return a URL relative to a folder, if it is inside."""
-    for start in (f"file://{folder}", folder):
-        if url.startswith(start):
-            return url[len(start) :]
-    return url

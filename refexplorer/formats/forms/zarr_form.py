@@ -1,0 +1,114 @@
+"""Stores of Zarr itself, v2 and v3, as references to their files: a chunk is a whole file."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from refexplorer.errors import LimitError, SourceError
+from refexplorer.formats.buffers.entries import EntriesBuilder
+from refexplorer.formats.files.compression import read_within
+from refexplorer.formats.forms.form import OpeningTerms, SourceFolder, SourceForm
+from refexplorer.formats.forms.zarr_web import of_web
+from refexplorer.formats.source import ZMETADATA, Source, cause
+from refexplorer.markup import escape
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+    from refexplorer.limits import Limits
+
+MARKS = ("zarr.json", ".zgroup", ".zarray")
+"""Files of which a store has one, unless all its metadata are consolidated."""
+_METADATA = (*MARKS, ".zattrs", ZMETADATA)
+_CONSOLIDATED = b'"zarr_consolidated_format"'
+_PARQUET = b'"record_size"'
+_EDGE = 4096
+"""Bytes at each end of consolidated metadata in which the name of the layout stands."""
+
+
+class ZarrForm(SourceForm):
+    """A folder or bucket that can be listed, or a store of a web server with consolidated metadata.
+
+    Metadata are read, and no chunk is.
+    """
+
+    name = "Zarr"
+    guarded = True
+
+    def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
+        """List a store."""
+        if (folder.local is None and not folder.is_sought) or folder.version is not None:
+            return None
+        filesystem, place = folder.filesystem(), folder.place
+        if "http" in filesystem.protocol:  # whose files cannot be listed
+            found = of_web(folder, terms.limits)
+            if found is None:
+                return None
+            unlisted = f"{place.rstrip('/')}/"
+            return Source(
+                folder.name, self.name, place, entries=found, place=place, unlisted=unlisted
+            )
+        if not any(map(folder.has, MARKS)) and not is_consolidated(folder):
+            return None
+        try:
+            entries = _listed(filesystem, folder, terms.limits)
+        except OSError as error:
+            raise SourceError(
+                f"{escape(folder.name)} is a Zarr store that cannot be listed: {cause(error)}."
+            ) from None
+        # its own files are allowed, and nothing beside it
+        return Source(folder.name, self.name, place, entries=entries.finish(), place=place)
+
+
+def is_consolidated(folder: SourceFolder) -> bool:
+    """Say whether a folder has consolidated metadata of Zarr, and not those of a parquet store."""
+    if not folder.has(ZMETADATA):
+        return False
+    with folder.filesystem().open(f"{folder.path}/{ZMETADATA}", "rb") as file:
+        edges = file.read(_EDGE)
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _EDGE))
+        edges += file.read(_EDGE)
+    return _CONSOLIDATED in edges and _PARQUET not in edges
+
+
+def _listed(filesystem: AbstractFileSystem, folder: SourceFolder, limits: Limits) -> EntriesBuilder:
+    """Return references to the files of a store, its metadata as values."""
+    root = f"{folder.path.rstrip('/')}/"
+    keys = sorted(path.removeprefix(root) for path in filesystem.find(folder.path))
+    if len(keys) > limits.expanded_keys:
+        raise LimitError(
+            f"{escape(folder.name)} has {len(keys):,} files, more than {limits.expanded_keys:,}; "
+            "`Limits.expanded_keys` raises the limit."
+        )
+    builder, rest = EntriesBuilder(), limits.document_bytes
+    values: dict[str, object] = {}
+    for key in filter(_is_metadata, keys):
+        with filesystem.open(root + key, "rb") as file:
+            data = read_within(file, rest + 1)
+        rest -= len(data)
+        if rest < 0:
+            raise LimitError(
+                f"The metadata of {escape(folder.name)} have more than {limits.document_bytes:,} "
+                "bytes; `Limits.document_bytes` raises the limit."
+            )
+        values[key] = _text(data)
+    builder.add_values(values)
+    chunks = [key for key in keys if key not in values]
+    place = f"{folder.place.rstrip('/')}/"
+    builder.add_whole(chunks, [place + key for key in chunks])
+    return builder
+
+
+def _is_metadata(key: str) -> bool:
+    return key.rpartition("/")[2] in _METADATA
+
+
+def _text(data: bytes) -> str:
+    """Return metadata as the value of a reference; what is no text is kept for what it is."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return "base64:" + base64.b64encode(data).decode()
+    return text if text[:1] in ("{", "[") else "base64:" + base64.b64encode(data).decode()

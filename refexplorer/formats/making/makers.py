@@ -1,0 +1,105 @@
+"""References to data files, made by kerchunk and tifffile, where installed.
+
+They are given an open file and no name to open, so that a file cannot lead them to others.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from refexplorer.errors import LeftOutWarning, SourceError
+from refexplorer.formats.making.fits import of_fits
+from refexplorer.formats.making.grib import of_grib
+from refexplorer.formats.making.streams import WatchedStream
+from refexplorer.formats.making.uncollected import uncollected
+from refexplorer.markup import escape
+
+MadeReferences = Mapping[str, Any]
+Maker = Callable[[WatchedStream, str, bool], MadeReferences]
+"""Takes an open file, its path or URL, and whether somebody else chose it."""
+_SHOWN = 10
+
+
+def _of_hdf5(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
+    import h5py
+    from kerchunk.hdf import SingleHdf5ToZarr
+
+    from refexplorer.formats.making.lent_files import lent  # it opens the name of an open file, too
+
+    with uncollected(), lent(stream) as name, h5py.File(stream, "r") as file:
+        found: list[str] = []
+        file.visititems(lambda name, item: found.append(name) if _is_elsewhere(item) else None)
+        names = ", ".join(sorted(map(escape, found))[:_SHOWN])
+        if found and guarded:  # reading the shape of a virtual dataset can open those files
+            raise SourceError(
+                f"the values of {names} lie in other files, and no such file is opened for a "
+                "visitor of a page"
+            )
+        made: MadeReferences = SingleHdf5ToZarr(file, name, inline_threshold=0).translate()
+    if found:
+        _warn(
+            f"The values of {names} lie in other files than this one, and kerchunk makes no "
+            "references to them: they read as fill values."
+        )
+    return _renamed(made, name, url)
+
+
+def _is_elsewhere(item: Any) -> bool:
+    """Say whether the values of a dataset are in other files."""
+    import h5py
+
+    return isinstance(item, h5py.Dataset) and bool(item.is_virtual or item.external)
+
+
+def _of_netcdf3(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
+    from kerchunk.netCDF3 import NetCDF3ToZarr
+
+    from refexplorer.formats.making.lent_files import lent  # it takes fsspec
+
+    with lent(stream) as name:
+        made: MadeReferences = NetCDF3ToZarr(name, inline_threshold=0).translate()
+    return _renamed(made, name, url)
+
+
+def _of_tiff(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
+    """Take what tifffile writes: kerchunk's own way fails on tags that are tuples."""
+    from tifffile import TiffFile
+
+    folder, _, name = url.rpartition("/")
+    written = io.StringIO()
+    # by its path the other files of a series in OME-XML are found; a visitor may not open those
+    by_path = not guarded and "://" not in url
+    given: Any = stream
+    opened = TiffFile(url) if by_path else TiffFile(given, name=name, _multifile=False)
+    with opened as file, file.aszarr() as store:
+        store.write_fsspec(written, folder, version=0)
+    made: MadeReferences = json.loads(written.getvalue())
+    return made
+
+
+def _renamed(made: MadeReferences, name: str, url: str) -> MadeReferences:
+    """Return references with the URL of a file for the name that it was lent under."""
+    path = name.partition("://")[2]
+    return {
+        key: [url, *value[1:]]
+        if isinstance(value, list | tuple) and value[0] in (name, path)
+        else value
+        for key, value in made.get("refs", made).items()
+    }
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, LeftOutWarning, stacklevel=2)
+
+
+MAKERS: Mapping[str, Maker] = {
+    "hdf5": _of_hdf5,
+    "netcdf3": _of_netcdf3,
+    "fits": of_fits,
+    "tiff": _of_tiff,
+    "grib": of_grib,
+}

@@ -18,9 +18,9 @@ import cloudpickle
 import h5py
 import numpy as np
 import pytest
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 
 import refexplorer as rx
-from refexplorer.data.open.zarr_store import reference_store
 from refexplorer.refset.columns.key_index import KeyIndex
 from refexplorer.refset.opened import contents
 from refexplorer.refset.queries.internals import internals
@@ -117,7 +117,8 @@ def total(face: str, sent: Any, folder: str) -> int:
     if face == "set":
         sent = sent.to_zarr(allow=[folder])["sst"]
     elif face == "file system":
-        sent = zarr.open_group(reference_store(sent), mode="r")["sst"]
+        files = AsyncFileSystemWrapper(sent, asynchronous=True)
+        sent = zarr.open_group(zarr.storage.FsspecStore(files, read_only=True), mode="r")["sst"]
     elif face == "store":
         sent = zarr.open_group(sent, mode="r")["sst"]
     elif face == "group":
@@ -255,10 +256,15 @@ def test_a_missing_target_is_an_error_in_every_process(
 
 
 @pytest.mark.server
-def test_a_place_that_is_not_allowed_is_told_by_a_process(pool: ProcessPoolExecutor) -> None:
+def test_a_place_that_is_not_allowed_is_told_by_a_process(
+    pool: ProcessPoolExecutor, client: Any
+) -> None:
     dataset = rx.open_references(raw_set(["s3://bucket/f", 0, 4])).to_xarray(chunks={})
     with pytest.raises(rx.AccessError) as caught:
         dataset.x.compute(scheduler="processes", pool=pool)
+    assert caught.value.grant == "s3://bucket"
+    with pytest.raises(rx.AccessError) as caught:  # an error that is its own cause never comes
+        client.compute(dataset.x).result(timeout=60)
     assert caught.value.grant == "s3://bucket"
 
 

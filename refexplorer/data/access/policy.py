@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -44,13 +45,17 @@ class AccessPolicy:
     """
 
     def __init__(
-        self, location: str | None = None, allow: Iterable[str] = (), *, served: bool = False
+        self,
+        location: str | None = None,
+        allow: Iterable[str | os.PathLike[str]] = (),
+        *,
+        served: bool = False,
     ) -> None:
         self.location = location
         self.served = served
         self._places: list[Place] = []
         self._names: list[str] = []
-        for name in [allow] if isinstance(allow, str) else allow:
+        for name in allowed_names(allow):
             self._add(name)
         self._places += _home(location, served)
 
@@ -61,6 +66,11 @@ class AccessPolicy:
         Nor is any place among them that a page which is served shows to nobody.
         """
         return tuple(name for name in self._names if name != self.location and self._shows(name))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that were granted, in order; not to be shown where a page is served."""
+        return tuple(self._names)
 
     def _shows(self, name: str) -> bool:
         return not self.served or is_public(_granted_place(name))
@@ -108,7 +118,13 @@ class AccessPolicy:
         """
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
-            raise AccessError(_sentence(url, place), target=url, grant=place.grant)
+            fact = _fact(url, place)
+            raise AccessError(
+                f'{fact}: pass allow=["{shown(place.grant)}"] to read it.',
+                target=url,
+                grant=place.grant,
+                fact=f"{fact}.",
+            )
         return place
 
     def check_address(self, protocol: str, host: str, address: str) -> None:
@@ -125,11 +141,12 @@ class AccessPolicy:
             return
         name = f"[{address}]" if ":" in address else address
         grant = f"{protocol}://{name}"
+        fact = f"{host} resolves to {address}, an address inside this machine or network"
         raise AccessError(
-            f"{host} resolves to {address}, an address inside this machine or network: pass "
-            f'allow=["{grant}"] as well if you mean it.',
+            f'{fact}: pass allow=["{grant}"] as well if you mean it.',
             target=f"{protocol}://{host}",
             grant=grant,
+            fact=f"{fact}.",
         )
 
     def _require_public(self, place: Place) -> None:
@@ -205,6 +222,28 @@ def _home(location: str | None, served: bool) -> list[Place]:
     return [place for place in home if not (served and place.protocol == "file")]
 
 
+def allowed_names(
+    allow: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
+) -> tuple[str, ...]:
+    """Return what `allow` names: one name may stand by itself, and a path for its text.
+
+    Raises
+    ------
+    AccessError
+        If something in it is neither text nor a path.
+    """
+    given = [allow] if isinstance(allow, str | os.PathLike) else list(allow)
+    for each in given:
+        if not isinstance(each, str | os.PathLike):
+            raise AccessError(
+                f'allow takes names of buckets, hosts and folders, such as "s3://bucket", not '
+                f"{escape(repr(each), _NAME_SHOWN)}.",
+                target="",
+                grant="",
+            )
+    return tuple(os.fspath(each) for each in given)
+
+
 def _granted_place(name: str) -> Place:
     try:
         return parse(resolve(name, None))
@@ -233,12 +272,9 @@ def is_public(place: Place) -> bool:
         return True
 
 
-def _sentence(url: str, place: Place) -> str:
+def _fact(url: str, place: Place) -> str:
     whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
-    return (
-        f"{shown(url)} may not be read yet{whose if place.disguised else ''}: "
-        f'pass allow=["{shown(place.grant)}"] to read it.'
-    )
+    return f"{shown(url)} may not be read yet{whose if place.disguised else ''}"
 
 
 def _require_regular(url: str, place: Place) -> None:

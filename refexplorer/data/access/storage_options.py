@@ -40,9 +40,15 @@ class Options:
         By protocol or by place.
     location
         Of the reference file.
+
+    Attributes
+    ----------
+    given
+        The options, as they were given.
     """
 
     def __init__(self, options: StorageOptions, location: str | None) -> None:
+        self.given = options
         named = _named(options, location)
         self._protocols = {name: each for name, each in named.items() if "://" not in name}
         places = {name: parse(resolve(name, None)) for name in named if "://" in name}

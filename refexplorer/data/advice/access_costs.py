@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from refexplorer.data.advice.connections import READERS, Connection, MergeRules
-from refexplorer.data.advice.reads import Reads
-from refexplorer.data.advice.selections import PartOfArray, TasksOfArray, is_countable
-from refexplorer.refset.columns.sums import exact_sum
+from refexplorer.data.advice.running_reads import OutOfOrderError, ReaderCost, RunningReads
+from refexplorer.data.advice.selections import (
+    NeededChunks,
+    PartOfArray,
+    TasksOfArray,
+    is_countable,
+)
 from refexplorer.refset.grids.chunk_grid import ChunkColumns, ChunkReferences
 from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.segments.record_part import RecordPart
+from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 READ_CHUNKS = 10**7
 """Chunks, those of several tasks as often, whose requests are made out one by one."""
+LEAST_RECORD = 1_000
+"""Rows of the smallest record files that are thought of."""
 SHARDS = "sharding_indexed"
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderCost:
-    """What one reader asks for; None is not known.
-
-    Attributes
-    ----------
-    reader
-        Its name; `Advice.readers` says what it is.
-    requests
-        Reads of targets, after its merging.
-    bytes, smallest, largest
-        Bytes that come, gaps among them, and those of single requests.
-    seconds
-        By the model of the place: transport alone, without decoding.
-    """
-
-    reader: str
-    requests: int | None
-    bytes: int | None
-    smallest: int | None
-    largest: int | None
-    seconds: float | None
+_INNER_CHUNKS = "of shards some inner chunks are read; only the shards say where they are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +38,8 @@ class AccessCost:
     Attributes
     ----------
     name
-        ``"open"``, ``"one map"``, ``"one time series"``, ``"all of it"`` or ``"as given"``.
+        ``"open"``, ``"one map"``, ``"one time series"``, ``"all of it"`` or ``"as given"``; where
+        the first dimension is not time, ``"one slice"`` and ``"along the first dimension"``.
     path
         Of the array, or of the group that is opened.
     selection
@@ -96,7 +83,7 @@ class AccessCost:
 
 
 class ArrayCosts:
-    """The costs of accesses to one array; nothing is read.
+    """The costs of accesses to one array, counted together, a block of its chunks at a time.
 
     Parameters
     ----------
@@ -104,87 +91,181 @@ class ArrayCosts:
         The set, and an array of it.
     place
         Where the targets are.
+    parts
+        All that is asked of the array.
+    in_records
+        Those of the parts whose record files are counted.
     """
 
-    def __init__(self, opened: OpenedSet, array: ArrayMeta, place: Connection) -> None:
+    def __init__(
+        self,
+        opened: OpenedSet,
+        array: ArrayMeta,
+        place: Connection,
+        parts: Sequence[PartOfArray | TasksOfArray],
+        in_records: Sequence[PartOfArray] = (),
+    ) -> None:
         self.array = array
         self.place = place
         grid = ChunkReferences(opened, array)
-        self._chunks = grid.chunks if grid.complete else None
+        self._is_complete = grid.complete
         self._length = 0 if grid.complete else _length_by_arithmetic(opened, array)
+        self._parts, self._in_records = parts, in_records
+        self._running: list[_RunningAccess] = []
+        self._is_uniform: bool | None = None
+        if not grid.complete or not is_countable(array):
+            return
+        fresh = [part for part in _record_parts(opened, array) if not part.is_read]
+        try:
+            # tasks take the same chunks at several times
+            is_apart = all(isinstance(part, PartOfArray) for part in parts)
+            self._count(grid.blocks() if is_apart else iter([grid.chunks]))
+        except OutOfOrderError:
+            self._count(iter([grid.chunks]))
+        for part in fresh:  # of a large store those of one array at a time are held
+            part.release()
+
+    def _count(self, blocks: Iterator[ChunkColumns]) -> None:
+        """Count what all parts ask for."""
+        self._is_uniform = None
+        self._running = [
+            _RunningAccess(part, self.place, any(part is each for each in self._in_records))
+            for part in self._parts
+            if not _is_long(part)
+        ]
+        block = next(blocks, None)
+        while block is not None:
+            following = next(blocks, None)
+            if len(block):
+                self._is_uniform = self._is_uniform is not False and self._is_alike(block)
+            for running in self._running:
+                running.add(block, following is None)
+            block = following
+
+    def _is_alike(self, chunks: ChunkColumns) -> bool:
+        """Say whether some chunks are byte ranges of uncompressed, whole chunks."""
+        if (size := self.array.encoded_size) is None:
+            return False
+        return bool((chunks.offsets >= 0).all()) and bool((chunks.lengths == size).all())
 
     def cost(self, name: str, part: PartOfArray | TasksOfArray) -> AccessCost:
         """Return the cost of one access."""
         if not is_countable(self.array):
             return _unknown(name, part, "the array or a chunk has more values than are counted")
-        if self._chunks is None:
+        if not self._is_complete:
             return _by_arithmetic(name, part, self._length, self.place)
-        return _cost(name, part, self._chunks, self.place)
+        if _is_long(part):
+            why = f"the tasks read {part.chunk_count:,} chunks, which are not made out one by one"
+            return _unknown(name, part, why)
+        return self._of(part).cost(name)
+
+    def _of(self, part: PartOfArray | TasksOfArray) -> _RunningAccess:
+        return next(each for each in self._running if each.part is part)
 
     @property
     def is_uniform(self) -> bool:
         """Whether all chunks with a reference are byte ranges of uncompressed, whole chunks."""
-        if self._chunks is None or not len(self._chunks) or self.array.encoded_size is None:
-            return False
-        is_range = bool((self._chunks.offsets >= 0).all())
-        return is_range and bool((self._chunks.lengths == self.array.encoded_size).all())
+        return bool(self._is_uniform)
 
     @property
     def decoded_size(self) -> int | None:
         """Bytes of all its values; None where they vary in size."""
         return _decoded(self.array, 0, math.prod(self.array.shape))[1]
 
-    def records(self, part: PartOfArray, record_size: int) -> int | None:
-        """Return how many record files of a size the chunks of a part with a reference are in."""
-        if self._chunks is None or self.array.chunk_count >= 2**63 or not is_countable(self.array):
+    def records(self, part: PartOfArray) -> np.ndarray | None:
+        """Return the record files, ascending, of the chunks of a part that have a reference.
+
+        They are those of a store whose record files have `LEAST_RECORD` rows.
+        """
+        if not self._is_complete or self.array.chunk_count >= 2**63 or not is_countable(self.array):
             return None
-        rows = part.select(self._chunks.indices).rows
-        grid = self.array.grid
-        steps = np.array([math.prod(grid[axis + 1 :]) for axis in range(len(grid))], np.int64)
-        return len(np.unique(self._chunks.indices[rows] @ steps // record_size))
+        return np.unique(np.concatenate(self._of(part).records))
 
 
-def _cost(
-    name: str, part: PartOfArray | TasksOfArray, chunks: ChunkColumns, place: Connection
-) -> AccessCost:
-    array = part.array
-    if part.chunk_count > READ_CHUNKS and isinstance(part, TasksOfArray):
-        why = f"the tasks read {part.chunk_count:,} chunks, which are not made out one by one"
-        return _unknown(name, part, why)
-    selected = part.select(chunks.indices)
-    is_read = chunks.targets[selected.rows] >= 0
-    rows = selected.rows[is_read]
-    unknown = []
-    places = selected.places[is_read]
-    is_partial = _has_shards(array) and bool((places < math.prod(array.chunks)).any())
-    if is_partial:
-        unknown.append("of shards some inner chunks are read; only the shards say where they are")
-    reads = _reads(chunks, rows, selected.reads[is_read])
-    if reads.whole:
-        unknown.append("whole files are read, whose sizes the set does not have")
-    if array.itemsize is None:
-        unknown.append(f"values of data type {array.dtype} vary in size")
-    costs = _readers(reads, place, is_known=not is_partial)
-    decoded, used = _decoded(array, len(selected.rows), int(selected.places.sum()))
-    return AccessCost(
-        name,
-        array.path,
-        part.text,
-        reads.count,
-        len(selected.rows) - reads.count,
-        part.chunk_count - len(selected.rows),
-        reads.files,
-        None if is_partial else reads.least_requests,
-        None if reads.whole or is_partial else reads.least_bytes,
-        None if is_partial else decoded,
-        used,
-        costs,
-        tuple(unknown),
-    )
+def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[RecordPart]:
+    """Yield the record files of an array."""
+    for segment in opened.arrays.segments(array):
+        if isinstance(segment, Records) and segment.array.path == array.path:
+            yield from segment.parts
+
+
+def _is_long(part: PartOfArray | TasksOfArray) -> bool:
+    """Say whether the chunks of tasks are too many to be made out one by one."""
+    return isinstance(part, TasksOfArray) and part.chunk_count > READ_CHUNKS
+
+
+class _RunningAccess:
+    """What one part of an array asks for, counted while its chunks come."""
+
+    def __init__(
+        self, part: PartOfArray | TasksOfArray, place: Connection, has_records: bool
+    ) -> None:
+        self.part = part
+        self.records = [np.empty(0, np.int64)]
+        self._has_records = has_records and part.array.chunk_count < 2**63
+        self._reads = RunningReads(place)
+        self._chunks = self._places = 0
+        self._is_partial = False
+
+    def add(self, chunks: ChunkColumns, is_last: bool) -> None:
+        """Count the chunks of a block that are needed."""
+        array = self.part.array
+        selected = self.part.select(chunks.indices)
+        self._chunks += len(selected.rows)
+        self._places += int(selected.places.sum())
+        if self._has_records:
+            self._add_records(chunks.indices, selected.rows)
+        read = _read(chunks, selected)
+        if _has_shards(array):
+            self._is_partial |= bool((read.places < math.prod(array.chunks)).any())
+        columns = (chunks.targets, chunks.offsets, chunks.lengths)
+        if len(read.rows) < len(chunks) or isinstance(self.part, TasksOfArray):
+            rows = read.rows
+            columns = chunks.targets[rows], chunks.offsets[rows], chunks.lengths[rows]
+        self._reads.add(read.reads, *columns, is_last)
+
+    def _add_records(self, indices: np.ndarray, rows: np.ndarray) -> None:
+        numbers = np.zeros(len(rows), np.int64)
+        for axis, count in enumerate(self.part.array.grid):
+            numbers *= count
+            numbers += indices[rows, axis]
+        numbers //= LEAST_RECORD
+        is_new = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
+        self.records.append(numbers[is_new])
+
+    def cost(self, name: str) -> AccessCost:
+        """Return the cost, once all blocks were counted."""
+        array, reads, unknown = self.part.array, self._reads, []
+        if self._is_partial:
+            unknown.append(_INNER_CHUNKS)
+        if reads.whole:
+            unknown.append("whole files are read, whose sizes the set does not have")
+        if array.itemsize is None:
+            unknown.append(f"values of data type {array.dtype} vary in size")
+        decoded, used = _decoded(array, self._chunks, self._places)
+        return AccessCost(
+            name,
+            array.path,
+            self.part.text,
+            reads.count,
+            self._chunks - reads.count,
+            self.part.chunk_count - self._chunks,
+            reads.files,
+            None if self._is_partial else reads.least_requests,
+            None if reads.whole or self._is_partial else reads.least_bytes,
+            None if self._is_partial else decoded,
+            used,
+            _not_known_of_readers() if self._is_partial else reads.costs(),
+            tuple(unknown),
+        )
+
+
+def _not_known_of_readers() -> tuple[ReaderCost, ...]:
+    return tuple(ReaderCost(each.name, None, None, None, None, None) for each in READERS)
 
 
 def read_costs(
-    name: str, path: str, selection: str, reads: Reads, held: int, absent: int, place: Connection
+    name: str, path: str, selection: str, reads: RunningReads, held: int, absent: int
 ) -> AccessCost:
     """Return the cost of reads whose values are not counted."""
     unknown = ("whole files are read, whose sizes the set does not have",) if reads.whole else ()
@@ -200,13 +281,18 @@ def read_costs(
         None if reads.whole else reads.least_bytes,
         None,
         None,
-        _readers(reads, place),
+        reads.costs(),
         unknown,
     )
 
 
-def _reads(chunks: ChunkColumns, rows: np.ndarray, reads: np.ndarray) -> Reads:
-    return Reads(reads, chunks.targets[rows], chunks.offsets[rows], chunks.lengths[rows])
+def _read(chunks: ChunkColumns, selected: NeededChunks) -> NeededChunks:
+    """Return those of some chunks that are in targets."""
+    is_all = len(selected.rows) == len(chunks) and not selected.reads.any()
+    is_read = (chunks.targets if is_all else chunks.targets[selected.rows]) >= 0
+    if is_read.all():
+        return selected
+    return NeededChunks(selected.rows[is_read], selected.reads[is_read], selected.places[is_read])
 
 
 def _has_shards(array: ArrayMeta) -> bool:
@@ -218,28 +304,6 @@ def _decoded(array: ArrayMeta, chunks: int, places: int) -> tuple[int | None, in
     if array.itemsize is None or array.dtype == "|O":
         return None, None
     return chunks * math.prod(array.chunks) * array.itemsize, places * array.itemsize
-
-
-def _readers(reads: Reads, place: Connection, is_known: bool = True) -> tuple[ReaderCost, ...]:
-    if not is_known:
-        return tuple(ReaderCost(each.name, None, None, None, None, None) for each in READERS)
-    return tuple(_reader(reads, rules, place) for rules in READERS)
-
-
-def _reader(reads: Reads, rules: MergeRules, place: Connection) -> ReaderCost:
-    found = reads.requests(rules)
-    count, sizes = len(found.sizes), found.sizes
-    if reads.whole:
-        return ReaderCost(rules.name, count + reads.whole_requests(rules), None, None, None, None)
-    if not count:
-        return ReaderCost(rules.name, 0, 0, None, None, 0.0)
-    starts = np.flatnonzero(np.append(True, found.reads[1:] != found.reads[:-1]))
-    numbers = np.diff(np.append(starts, count))
-    weights = sizes.astype(float)
-    totals, largest = np.add.reduceat(weights, starts), np.maximum.reduceat(weights, starts)
-    seconds = place.seconds(numbers, totals, largest, rules.at_once)
-    total = exact_sum(sizes)
-    return ReaderCost(rules.name, count, total, int(sizes.min()), int(sizes.max()), seconds)
 
 
 def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
@@ -268,13 +332,14 @@ def _by_arithmetic(
     array, count = part.array, part.chunk_count
     unknown = ("how generated ranges lie in their files is not evaluated, so not what merges",)
     zarr, *others = READERS
-    seconds = None
+    seconds, told = None, None
     if isinstance(part, PartOfArray):
         seconds = place.seconds_of_one(count, count * length, length, zarr.at_once)
+        told = ((count, count * length, length),)
     if _has_shards(array):
         return _unknown(name, part, "its chunks are shards, too many to be evaluated")
     size = length if count else None
-    readers = [ReaderCost(zarr.name, count, count * length, size, size, seconds)]
+    readers = [ReaderCost(zarr.name, count, count * length, size, size, seconds, told)]
     readers += [ReaderCost(each.name, None, None, None, None, None) for each in others]
     decoded, used = _decoded(array, count, part.place_count)
     return AccessCost(
@@ -296,5 +361,5 @@ def _by_arithmetic(
 
 def _unknown(name: str, part: PartOfArray | TasksOfArray, why: str) -> AccessCost:
     none = (None,) * 8
-    readers = tuple(ReaderCost(each.name, None, None, None, None, None) for each in READERS)
+    readers = _not_known_of_readers()
     return AccessCost(name, part.array.path, part.text, *none, readers, (why,))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from refexplorer.data.advice.access_costs import AccessCost, ReaderCost
+from refexplorer.data.advice.access_costs import AccessCost
 from refexplorer.data.advice.connections import READERS, Connection
-from refexplorer.data.advice.rules import AdviceFinding, LayoutBound
+from refexplorer.data.advice.findings import AdviceFinding, LayoutBound
+from refexplorer.data.advice.running_reads import ReaderCost
 from refexplorer.markup import counted, escape, size_text
 
 _SHOWN = 20
@@ -16,14 +17,16 @@ _UNKNOWN = "?"
 
 @dataclass(frozen=True)
 class Advice:
-    """What reading a set costs, and what would make it cheaper; nothing was read for it.
+    """What reading a set costs, and what would make it cheaper.
+
+    Nothing was read for it but what `asked` says.
 
     Attributes
     ----------
     name
         Of the set.
     place
-        The connection that times are computed for; its numbers are assumed.
+        The connection that times are computed for.
     opening
         What `xarray.open_dataset` of each group costs.
     accesses
@@ -34,6 +37,8 @@ class Advice:
         What the layout of the files does not allow to be cheaper, the most requests first.
     notes
         What was not looked at, or costs nothing.
+    asked
+        Which requests measured the place; None if its numbers are assumed.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Advice:
     findings: tuple[AdviceFinding, ...]
     bounds: tuple[LayoutBound, ...]
     notes: tuple[str, ...]
+    asked: str | None = None
 
     @property
     def readers(self) -> dict[str, str]:
@@ -54,6 +60,7 @@ class Advice:
         return {
             "source": self.name,
             "place": asdict(self.place),
+            "asked": self.asked,
             "readers": self.readers,
             "opening": list(map(asdict, self.opening)),
             "accesses": list(map(asdict, self.accesses)),
@@ -69,7 +76,8 @@ class Advice:
         return "\n".join(map(escape, self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        yield f"{self.name}, as read from {self.place} (assumed)"
+        known = "assumed" if self.asked is None else f"measured by {self.asked}"
+        yield f"{self.name}, as read from {self.place} ({known})"
         yield from _listed("What would be cheaper:", self.findings)
         yield from _listed("What the layout of the files does not allow:", self.bounds)
         yield "What it costs:"

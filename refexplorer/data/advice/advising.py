@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from refexplorer.data.advice.access_costs import AccessCost, ArrayCosts
 from refexplorer.data.advice.advice import Advice
-from refexplorer.data.advice.connections import Connection, connection
+from refexplorer.data.advice.connections import DEFAULT_PLACE, Connection, connection
+from refexplorer.data.advice.document_rules import (
+    MANY_KEYS,
+    RecordTally,
+    groups_apart,
+    json_to_parquet,
+    large_manifest,
+    one_host,
+    repeated_urls,
+)
+from refexplorer.data.advice.findings import AdviceFinding, LayoutBound
 from refexplorer.data.advice.opening_reads import (
     groups_of,
     has_consolidated,
+    is_time_dimension,
     metadata_elsewhere,
     opening_cost,
 )
 from refexplorer.data.advice.rules import (
-    MANY_KEYS,
-    AdviceFinding,
-    LayoutBound,
-    RecordTally,
     asked_apart,
     few_at_a_time,
     inline_coordinates,
-    json_to_parquet,
+    large_chunks,
     layout_bound,
-    repeated_urls,
+    small_chunks,
     subchunk,
 )
 from refexplorer.data.advice.selections import (
@@ -37,6 +47,7 @@ from refexplorer.data.advice.selections import (
 )
 from refexplorer.formats.source import DOCUMENTS, Source
 from refexplorer.markup import counted
+from refexplorer.refset.columns.table import Table
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
@@ -44,7 +55,12 @@ Accesses = Sequence["tuple[str, Places | TaskChunks]"]
 """Arrays, with an index or slice for each dimension, or lengths of tasks by their names."""
 
 _BLOCK = 2**20
+_LOOKED_AT = 100_000
+"""URLs that are looked at one by one."""
+_WEB = re.compile(r"https?://([^/]+)/", re.IGNORECASE)
 MAP, SERIES, WHOLE, GIVEN = "one map", "one time series", "all of it", "as given"
+SLICE, ALONG = "one slice", "along the first dimension"
+"""Of an array whose first dimension is not one of time; `MAP` takes two more besides."""
 
 
 def advise(
@@ -72,6 +88,30 @@ def advise(
         If an array has no such part, or there is no such place.
     """
     return _Advising(source, opened, connection(place)).advice(given)
+
+
+def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfArray]:
+    """Return one index of the first dimension, all of it at one point, and all, by their names."""
+    found = {}
+    if (rank := len(array.shape)) > 1 and all(array.shape):
+        begins_with_time = is_time_dimension(opened, array, 0)
+        one = MAP if begins_with_time and rank > 2 else SLICE
+        found[one] = part_of(array, (0,))
+        along = SERIES if begins_with_time else ALONG
+        found[along] = part_of(array, (slice(None), *[0] * (rank - 1)))
+    return found | {WHOLE: part_of(array, ())}
+
+
+def best_record_size(opened: OpenedSet, place: str | Connection = DEFAULT_PLACE) -> int:
+    """Return the record size with which parts of one index and along it take least time."""
+    where, records = connection(place), RecordTally()
+    for array in filter(None, map(opened.arrays.get, opened.arrays.paths)):
+        standard = standard_accesses(opened, array)
+        parts = [part for name, part in standard.items() if name != WHOLE]
+        costs = ArrayCosts(opened, array, where, parts, parts)
+        for part in parts:
+            records.add(costs, part)
+    return records.best(where)
 
 
 class _Advising:
@@ -102,7 +142,10 @@ class _Advising:
             for array in filter(None, arrays)
             for cost in self._costs(array, further.get(array.path, ()))
         ]
-        self._findings += self._of_document()
+        self._findings += one_host(_web_hosts(self._opened.table), accesses)
+        if (facts := self._source.repository) is not None and facts.manifests is not None:
+            self._findings += large_manifest(facts.manifests, self._place)
+        self._findings += self._of_document(len(groups))
         return Advice(
             self._source.name,
             self._place,
@@ -115,35 +158,45 @@ class _Advising:
 
     def _opening(self, group: str, arrays: Sequence[ArrayMeta]) -> AccessCost:
         cost, read = opening_cost(self._opened, group, arrays, self._place)
-        self._findings += inline_coordinates(cost, read, arrays)
+        self._findings += inline_coordinates(cost, read, arrays, self._source.name)
         return cost
 
     def _costs(
         self, array: ArrayMeta, given: Sequence[PartOfArray | TasksOfArray]
-    ) -> Iterator[AccessCost]:
-        """Yield the costs of accesses to an array, and keep what was found."""
-        costs = ArrayCosts(self._opened, array, self._place)
+    ) -> list[AccessCost]:
+        """Return the costs of accesses to an array, and keep what was found."""
+        standard = standard_accesses(self._opened, array)
         accesses: list[tuple[str, PartOfArray | TasksOfArray]] = [
-            *_standard(array),
+            *standard.items(),
             *((GIVEN, part) for part in given),
         ]
-        for name, part in accesses:
-            cost = costs.cost(name, part)
-            yield cost
+        in_records = [part for name, part in standard.items() if name != WHOLE]
+        parts = [part for _, part in accesses]
+        costs = ArrayCosts(self._opened, array, self._place, parts, in_records)
+        found = [(costs.cost(name, part), part) for name, part in accesses]
+        whole = next(cost for cost, _ in found if cost.name == WHOLE)
+        if array.dimensions != (array.path.rpartition("/")[2],):  # of coordinates opening tells
+            self._findings += small_chunks(whole, self._place)
+        for cost, part in found:
             self._findings += asked_apart(cost)
             self._findings += few_at_a_time(cost, self._place)
-            if isinstance(part, PartOfArray) and name != WHOLE:
-                self._findings += subchunk(costs, cost, part)
-                self._bounds += layout_bound(cost, costs.decoded_size)
-                if name in (MAP, SERIES):
-                    self._records.add(costs, part)
+            if not isinstance(part, PartOfArray) or cost.name == WHOLE:
+                continue
+            divided = [*subchunk(costs, cost, part, self._source.name)]
+            self._findings += divided or large_chunks(cost, whole, self._place)
+            self._bounds += layout_bound(cost, whole, costs.decoded_size, self._place)
+            if cost.name != GIVEN:
+                self._records.add(costs, part)
+        return [cost for cost, _ in found]
 
-    def _of_document(self) -> Iterator[AdviceFinding]:
+    def _of_document(self, groups: int) -> Iterator[AdviceFinding]:
         """Yield what is found about a JSON document."""
         if self._source.form not in DOCUMENTS:
             return
         table, name = self._opened.table, self._source.name
-        size = _document_size(self._source) if table.count >= MANY_KEYS else None
+        is_read = table.count >= MANY_KEYS or groups > 1
+        size = _document_size(self._source) if is_read else None
+        yield from groups_apart(groups, size, self._place, name)
         yield from json_to_parquet(table, size, self._records, self._place, name)
         if self._source.form == "V0":
             yield from repeated_urls(table, size, name)
@@ -167,20 +220,25 @@ class _Advising:
         yield "Times are of transport alone, by a model; decoding is not in them."
 
 
-def _standard(array: ArrayMeta) -> Iterator[tuple[str, PartOfArray]]:
-    """Yield the standard accesses; the first dimension is taken for that of time."""
-    if len(array.shape) > 1 and all(array.shape):
-        yield MAP, part_of(array, (0,))
-        yield SERIES, part_of(array, (slice(None), *[0] * (len(array.shape) - 1)))
-    yield WHOLE, part_of(array, ())
-
-
 def _document_size(source: Source) -> int | None:
     """Return the bytes of the JSON text; None where reading it again would take long."""
     if source.content is None or source.is_large or source.part is not None:
         return None
     with source.content() as stream:
         return sum(map(len, iter(lambda: stream.read(_BLOCK), b"")))
+
+
+def _web_hosts(table: Table) -> list[str]:
+    """Return the web servers that a set refers to; none if not all of its targets are on some."""
+    columns = table.columns
+    if len(columns.urls) > _LOOKED_AT:
+        return []
+    is_used = np.zeros(len(columns.urls) + 1, np.bool_)
+    for start in range(0, len(columns), _LOOKED_AT):  # numpy widens narrow numbers of places
+        is_used[columns.targets[start : start + _LOOKED_AT]] = True  # the last place is that of -1
+    used = np.flatnonzero(is_used[:-1])
+    matches = [_WEB.match(url or "") for url in columns.urls_at(used)]
+    return list({match[1].lower() for match in matches if match}) if all(matches) else []
 
 
 def _gained(finding: AdviceFinding) -> float:

@@ -77,7 +77,7 @@ READERS = (ZARR, OURS, FSSPEC, OBSTORE)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a place of targets takes to answer; assumed, not measured.
+    """What a place of targets takes to answer.
 
     Attributes
     ----------

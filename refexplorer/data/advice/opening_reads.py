@@ -9,12 +9,15 @@ import numpy as np
 
 from refexplorer.data.advice.access_costs import AccessCost, read_costs
 from refexplorer.data.advice.connections import Connection
-from refexplorer.data.advice.reads import Reads
+from refexplorer.data.advice.running_reads import RunningReads
 from refexplorer.data.advice.selections import PartOfArray, is_countable, part_of
 from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.paths import prefix
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+_TIMES = ("time", "t")
+"""Names of a dimension that no coordinate says more of."""
 
 
 def groups_of(opened: OpenedSet) -> dict[str, list[ArrayMeta]]:
@@ -66,8 +69,10 @@ def opening_cost(
             columns.append((reads, targets, chunks.offsets[rows], chunks.lengths[rows]))
             coordinates[part.array.path] = None
     empty = (np.empty(0, np.int64),) * 4
-    merged = Reads(*map(np.concatenate, zip(empty, *columns, strict=True)))
-    cost = read_costs("open", group, "open_dataset", merged, held, absent, place)
+    merged = RunningReads(place)
+    reads, targets, offsets, lengths = map(np.concatenate, zip(empty, *columns, strict=True))
+    merged.add(reads, targets, offsets, lengths, is_last=True)
+    cost = read_costs("open", group, "open_dataset", merged, held, absent)
     return cost, tuple(coordinates)
 
 
@@ -84,14 +89,22 @@ def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:
             yield part_of(array, ())
 
 
+def is_time_dimension(opened: OpenedSet, array: ArrayMeta, axis: int) -> bool:
+    """Whether a dimension is one of time, by its coordinate or its name."""
+    name = array.dimensions[axis] if array.dimensions else None
+    if not name:
+        return False
+    coordinate = opened.arrays.get(prefix(array.path.rpartition("/")[0]) + name)
+    return name.lower() in _TIMES or (coordinate is not None and _is_time(coordinate))
+
+
 def _is_time(array: ArrayMeta) -> bool:
     units = array.attributes.get("units")
     return isinstance(units, str) and "since" in units
 
 
 def _not_known(group: str, place: Connection, why: str) -> AccessCost:
-    none = (np.empty(0, np.int64),) * 4
-    cost = read_costs("open", group, "open_dataset", Reads(*none), 0, 0, place)
+    cost = read_costs("open", group, "open_dataset", RunningReads(place), 0, 0)
     readers = tuple(replace(each, requests=None, bytes=None, seconds=None) for each in cost.readers)
     return replace(
         cost,

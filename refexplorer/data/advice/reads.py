@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +9,8 @@ import numpy as np
 
 from refexplorer.data.advice.connections import FSSPEC, OBSTORE, OURS, MergeRules
 from refexplorer.refset.columns.sums import LARGEST, exact_sum
+
+_NEAR = 32
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,21 @@ class Requests:
     reads
         The number of the read that each belongs to, ascending, shape ``(n,)`` int64; the files of
         a reader that is called for each are reads of their own.
-    sizes
-        Bytes, shape ``(n,)``; whole numbers of Python where one does not fit into 64 bits.
+    targets, starts, ends
+        What is asked for, shape ``(n,)``; whole numbers of Python where one does not fit into 64
+        bits.
     """
 
     reads: np.ndarray
-    sizes: np.ndarray
+    targets: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Bytes of each, shape ``(n,)``."""
+        sizes: np.ndarray = self.ends - self.starts
+        return sizes
 
 
 class Reads:
@@ -47,11 +57,13 @@ class Reads:
     def __init__(
         self, reads: np.ndarray, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
     ) -> None:
-        is_whole = offsets < 0
         self.count = len(reads)
+        is_whole = offsets < 0
         self._whole = reads[is_whole], targets[is_whole]
-        is_range = ~is_whole
-        columns = reads[is_range], targets[is_range], offsets[is_range], lengths[is_range]
+        columns = reads, targets, offsets, lengths
+        if self.whole:
+            is_range = ~is_whole
+            columns = reads[is_range], targets[is_range], offsets[is_range], lengths[is_range]
         self._reads, self._targets, self._starts, self._ends = _ordered(*columns)
         one_read = not self.whole and not reads.any()
         self.files = self.least_requests if one_read else len(np.unique(targets))
@@ -60,6 +72,24 @@ class Reads:
     def whole(self) -> int:
         """How many whole files are read, whose size is not known."""
         return len(self._whole[0])
+
+    @property
+    def is_one_of_ranges(self) -> bool:
+        """Whether this is a single read, of ranges in 64 bits alone."""
+        return not self.whole and self._starts.dtype != object and not self._reads.any()
+
+    def bounds(self) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
+        """Return target, start and end of the first and of the last range, and its file's end."""
+        targets, starts, ends = self._targets, self._starts, self._ends
+        first = int(targets[0]), int(starts[0]), int(ends[0])
+        last = int(targets[-1]), int(starts[-1]), int(ends[-1])
+        return first, last, int(ends[np.searchsorted(targets, last[0]) :].max())
+
+    def behind(self, target: int, start: int, end: int) -> Reads:
+        """Return the same ranges behind another one."""
+        columns = self._reads, self._targets, self._starts, self._ends - self._starts
+        row = 0, target, start, end - start
+        return Reads(*(np.append(one, column) for one, column in zip(row, columns, strict=True)))
 
     @cached_property
     def bytes(self) -> int:
@@ -73,14 +103,14 @@ class Reads:
             return int(np.count_nonzero(self._is_new))
         reads = np.concatenate([self._reads, self._whole[0]])
         targets = np.concatenate([self._targets, self._whole[1]])
-        return len(np.unique(np.stack([reads, targets]), axis=1).T)
+        return _pairs(reads, targets)
 
     @cached_property
     def least_bytes(self) -> int:
         """Bytes that ranges cover, each counted once for each read."""
-        if self._is_plain and len(self._starts):
-            shared = np.maximum(self._ends[:-1] - self._starts[1:], 0)
-            return self.bytes - exact_sum(shared[~self._is_new[1:]])
+        if self._is_plain:
+            gaps = self._gaps
+            return self.bytes - exact_sum(-gaps[gaps < 0])
         total, last = 0, 0
         rows = zip(self._is_new.tolist(), self._starts.tolist(), self._ends.tolist(), strict=True)
         for begins, start, end in rows:
@@ -99,41 +129,61 @@ class Reads:
         """Whether of no two ranges of a file one lies inside the other."""
         if self._starts.dtype == object:
             return False
-        return bool((np.diff(self._ends) >= 0)[~self._is_new[1:]].all())
+        return bool((self._is_new[1:] | (self._ends[1:] >= self._ends[:-1])).all())
+
+    @cached_property
+    def _gaps(self) -> np.ndarray:
+        """Bytes between each range and the one before; `LARGEST` where a read or target begins."""
+        return _gaps(self._is_new, self._starts, self._ends)
 
     def whole_requests(self, rules: MergeRules) -> int:
         """Return how many requests ask for whole files."""
         if rules.gap is None or rules is OBSTORE:
             return self.whole
-        return len(np.unique(np.stack(self._whole), axis=1).T)
+        return _pairs(*self._whole)
 
     def requests(self, rules: MergeRules) -> Requests:
         """Return the requests for ranges as a reader makes them."""
         if rules.gap is None:
-            return Requests(self._reads, self._ends - self._starts)
-        starts, ends, reads = self._starts, self._ends, self._reads
-        is_new = self._is_new
+            return Requests(self._reads, self._targets, self._starts, self._ends)
+        starts, ends, reads, targets = self._starts, self._ends, self._reads, self._targets
+        is_new, gaps = self._is_new, self._gaps if self._is_plain else None
         if not (kept := self._asked_for(rules)).all():
-            starts, ends, reads = starts[kept], ends[kept], reads[kept]
-            is_new = _begins(reads) | _begins(self._targets[kept])
+            starts, ends, reads, targets = (
+                column[kept] for column in (starts, ends, reads, targets)
+            )
+            is_new = _begins(reads) | _begins(targets)
+            gaps = None if gaps is None else _gaps(is_new, starts, ends)
         if rules.by_file:
             reads = np.cumsum(is_new) - 1
-        if not self._is_plain:
-            return _merged_one_by_one(reads, is_new, starts, ends, rules)
-        first = _first_of_requests(is_new, starts, ends, rules)
+        if gaps is None:
+            return _merged_one_by_one(reads, targets, is_new, starts, ends, rules)
+        first = _first_of_requests(gaps, starts, ends, rules)
         last = np.append(first[1:], len(starts)) - 1 if len(first) else first
-        return Requests(reads[first], ends[last] - starts[first])
+        return Requests(reads[first], targets[first], starts[first], ends[last])
 
     def _asked_for(self, rules: MergeRules) -> np.ndarray:
         """Say which ranges a reader asks for, shape ``(n,)`` bool."""
         if rules is OURS:
             return np.asarray(self._starts != self._ends)
         kept = np.ones(len(self._starts), np.bool_)
-        if rules is FSSPEC and self.whole:  # it takes the ranges of a file that it reads whole
+        if rules is not FSSPEC or not self.whole or not len(kept):
+            return kept
+        # it takes the ranges of a file that it reads whole
+        if not self._reads.any() and not self._whole[0].any():
+            kept = ~np.isin(self._targets, self._whole[1])
+        else:
             whole = set(zip(*(column.tolist() for column in self._whole), strict=True))
             rows = zip(self._reads.tolist(), self._targets.tolist(), strict=True)
             kept[:] = [row not in whole for row in rows]
         return kept
+
+
+def _pairs(reads: np.ndarray, targets: np.ndarray) -> int:
+    """Count the files of each read."""
+    if not reads.any():  # pairs take much more memory to be told apart
+        return len(np.unique(targets))
+    return len(np.unique(np.stack([reads, targets]), axis=1).T)
 
 
 def _begins(column: np.ndarray) -> np.ndarray:
@@ -177,55 +227,83 @@ def _order(
 
 def _is_ascending(*columns: np.ndarray) -> bool:
     """Say whether rows are in the order of their first column, of equal ones the next, and on."""
-    equal = np.ones(max(len(columns[0]) - 1, 0), np.bool_)
+    equal = np.ones(1, np.bool_)
     for column in columns:
         before, after = column[:-1], column[1:]
         if (equal & (after < before)).any():
             return False
-        equal &= after == before
+        equal = equal & (after == before)
+        if not equal.any():
+            break
     return True
 
 
+def _gaps(is_new: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    gaps = np.full(len(starts), LARGEST, np.int64)
+    np.subtract(starts[1:], ends[:-1], out=gaps[1:], where=~is_new[1:])
+    return gaps
+
+
 def _first_of_requests(
-    is_new: np.ndarray, starts: np.ndarray, ends: np.ndarray, rules: MergeRules
+    gaps: np.ndarray, starts: np.ndarray, ends: np.ndarray, rules: MergeRules
 ) -> np.ndarray:
     """Return the rows with which requests begin; no range ends before the one before it does."""
-    is_first = is_new.copy()
-    is_first[1:] |= starts[1:] - ends[:-1] > rules.gap
-    first = np.flatnonzero(is_first)
+    first = np.flatnonzero(gaps > rules.gap)
     if rules.most is None or not len(first):
         return first
     stops = np.append(first[1:], len(starts))
-    long = (ends[stops - 1] - starts[first] > rules.most) & (stops - first > 1)
-    found = [first]
-    for start, stop in zip(first[long].tolist(), stops[long].tolist(), strict=True):
-        begun, mine = starts[start:stop].tolist(), ends[start:stop].tolist()
-        rows, row = [], 0
+    is_long = (ends[stops - 1] - starts[first] > rules.most) & (stops - first > 1)
+    found, begun, stops = [first], first[is_long], stops[is_long]
+    while len(begun):  # all that are too long are cut once, then what is left of them
         # a range longer than `most` is a request, and takes those that end with it
-        while (row := bisect_right(mine, max(begun[row] + rules.most, mine[row]))) < len(mine):
-            rows.append(start + row)
-        found.append(np.array(rows, np.int64))
+        most = np.maximum(starts[begun] + rules.most, ends[begun])
+        rows = _first_beyond(ends, most, begun, stops)
+        left = rows < stops
+        begun, stops = rows[left], stops[left]
+        found.append(begun)
     return np.sort(np.concatenate(found))
 
 
+def _first_beyond(
+    ends: np.ndarray, most: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """Return the first row of each span of rows whose end, in order there, lies beyond a place."""
+    # most requests have few ranges: those are looked at together, of the others half after half
+    near = np.minimum(low[:, None] + np.arange(_NEAR), len(ends) - 1)
+    is_within = ends[near] <= most[:, None]
+    is_further = is_within.all(axis=1)
+    low = np.minimum(low + np.where(is_further, _NEAR, is_within.argmin(axis=1)), high)
+    high = np.where(is_further, high, low)
+    while (is_open := low < high).any():
+        middle = (low + high) // 2
+        is_within = ends[np.minimum(middle, len(ends) - 1)] <= most
+        low = np.where(is_open & is_within, middle + 1, low)
+        high = np.where(is_open & ~is_within, middle, high)
+    return low
+
+
 def _merged_one_by_one(
-    reads: np.ndarray, is_new: np.ndarray, starts: np.ndarray, ends: np.ndarray, rules: MergeRules
+    reads: np.ndarray,
+    targets: np.ndarray,
+    is_new: np.ndarray,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    rules: MergeRules,
 ) -> Requests:
     """Merge ranges of which one may lie inside another."""
     assert rules.gap is not None
-    numbers: list[int] = []
+    first: list[int] = []
     spans: list[tuple[int, int]] = []
-    rows = zip(reads.tolist(), is_new.tolist(), starts.tolist(), ends.tolist(), strict=True)
-    for read, begins, start, end in rows:
+    rows = zip(is_new.tolist(), starts.tolist(), ends.tolist(), strict=True)
+    for row, (begins, start, end) in enumerate(rows):
         if not begins:
-            first, last = spans[-1]
+            begun, last = spans[-1]
             grown = max(last, end)
-            fits = grown == last or rules.most is None or grown - first <= rules.most
+            fits = grown == last or rules.most is None or grown - begun <= rules.most
             if fits and start - last <= rules.gap:
-                spans[-1] = first, grown
+                spans[-1] = begun, grown
                 continue
-        numbers.append(read)
+        first.append(row)
         spans.append((start, end))
-    sizes = [end - start for start, end in spans]
-    kind = np.int64 if sum(sizes) < 2**63 else object
-    return Requests(np.array(numbers, np.int64), np.array(sizes, kind))
+    found = np.array(spans, starts.dtype).reshape(-1, 2)
+    return Requests(reads[first], targets[first], found[:, 0], found[:, 1])

@@ -19,11 +19,12 @@ TaskChunks = Mapping[str, int]
 _COUNTED = 2**53
 """Values along a dimension, and of a chunk, that are counted in 64 bits."""
 _INDEX = re.compile(r"\s*(?:(-?\d+)|(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d*))?)\s*")
+# all numbers of 18 digits fit into 63 bits
 _DIGITS = 18
 
 
 @dataclass(frozen=True)
-class Selected:
+class NeededChunks:
     """Chunks of an array that a part of it needs, n of all that have a reference.
 
     Attributes
@@ -70,23 +71,38 @@ class PartOfArray:
         """Values that it has."""
         return math.prod(map(place_count, self.places))
 
-    def select(self, indices: np.ndarray) -> Selected:
+    def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
+        """Return how often chunks at some places along a dimension are read, int64."""
+        places, step = self.places[axis], self.array.chunks[axis]
+        found: np.ndarray = (_places_of_chunks(places, step, numbers) > 0).astype(np.int64)
+        return found
+
+    def select(self, indices: np.ndarray) -> NeededChunks:
         """Return the chunks that it needs, of those at some indices, shape ``(n, rank)``."""
-        weights = np.ones(len(indices), np.int64)
-        rows = np.arange(len(indices))
+        rows: np.ndarray | slice = slice(None)
+        weights: np.ndarray | int = 1
         for axis, (places, step) in enumerate(zip(self.places, self.array.chunks, strict=True)):
-            if (extent := place_count(places)) == self.array.shape[axis]:
-                weights *= step
-                if rest := extent % step:
-                    last = indices[rows, axis] == extent // step
-                    weights[last] = weights[last] // step * rest
+            column, extent = indices[rows, axis], place_count(places)
+            if extent == self.array.shape[axis]:
+                rest = extent % step
+                is_cut = column == extent // step if rest else np.zeros(0, np.bool_)
+                weights = weights * (np.where(is_cut, rest, step) if is_cut.any() else step)
                 continue
-            found = _places_of_chunks(places, step, indices[rows, axis])
+            if extent == 1:  # the usual case, told without arithmetic
+                found = (column == places[0] // step).astype(np.int8)
+            else:
+                found = _places_of_chunks(places, step, column)
             kept = found > 0
             if not kept.all():
-                rows, weights, found = rows[kept], weights[kept], found[kept]
-            weights = weights * found
-        return Selected(rows, np.zeros(len(rows), np.int64), weights)
+                rows = np.flatnonzero(kept) if isinstance(rows, slice) else rows[kept]
+                weights = weights[kept] if isinstance(weights, np.ndarray) else weights
+                found = found[kept]
+            weights = weights * found.astype(np.int64)
+        if isinstance(rows, slice):
+            rows = np.arange(len(indices))
+        if not isinstance(weights, np.ndarray):
+            weights = np.full(len(rows), weights, np.int64)
+        return NeededChunks(rows, np.zeros(len(rows), np.int64), weights)
 
 
 @dataclass(frozen=True)
@@ -122,7 +138,14 @@ class TasksOfArray:
         """Values that all tasks have together."""
         return math.prod(self.array.shape)
 
-    def select(self, indices: np.ndarray) -> Selected:
+    def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
+        """Return how many tasks read chunks at some places along a dimension, int64."""
+        extent, step = self.array.shape[axis], self.array.chunks[axis]
+        starts, length = numbers * step, self.lengths[axis]
+        found: np.ndarray = (np.minimum(starts + step, extent) - 1) // length - starts // length + 1
+        return found
+
+    def select(self, indices: np.ndarray) -> NeededChunks:
         """Return the chunks that the tasks need, of those at some indices."""
         rows = np.arange(len(indices))
         reads = np.zeros(len(indices), np.int64)
@@ -141,7 +164,7 @@ class TasksOfArray:
             high = np.minimum(stops[again], (task + 1) * length)
             rows, weights = rows[again], weights[again] * (high - low)
             reads = reads[again] * -(-extent // length) + task
-        return Selected(rows, np.unique(reads, return_inverse=True)[1], weights)
+        return NeededChunks(rows, np.unique(reads, return_inverse=True)[1], weights)
 
 
 def _places_of_chunks(places: range, step: int, indices: np.ndarray) -> np.ndarray:
@@ -253,6 +276,24 @@ def parse_part(text: str) -> tuple[int | slice, ...]:
         else:
             parts.append(int(index))
     return tuple(parts)
+
+
+def parse_access(array: ArrayMeta, text: str) -> PartOfArray | TasksOfArray:
+    """Return what a text such as ``"0, 10:20"`` or ``"time=10, lat=90"`` asks of an array.
+
+    Raises
+    ------
+    RefexplorerError
+        If it is neither indices and slices nor lengths of Dask's chunks, or the array has no such.
+    """
+    if "=" not in text:
+        return part_of(array, parse_part(text))
+    pairs = [each.partition("=") for each in text.split(",")]
+    lengths = {name.strip(): length.strip() for name, _, length in pairs}
+    for name, length in lengths.items():
+        if not re.fullmatch(r"-?\d+", length, re.ASCII) or len(length) > _DIGITS:
+            raise RefexplorerError(f"{length!r} is not a length of Dask's chunks along {name}.")
+    return tasks_of(array, {name: int(length) for name, length in lengths.items()})
 
 
 def _text(part: int | slice) -> str:

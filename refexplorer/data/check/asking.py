@@ -10,7 +10,7 @@ import numpy as np
 
 from refexplorer.data.check.target_states import TargetState
 from refexplorer.data.fetch.facts import Facts
-from refexplorer.data.fetch.failures import cause
+from refexplorer.data.fetch.failures import AS_S3, Denied, NotThere, cause
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError
 from refexplorer.refset.columns.sums import LARGEST
@@ -19,6 +19,7 @@ CONCURRENCY = 16
 """Targets that are asked at a time."""
 NO_SIZE = "The store does not report its size."
 NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
+UNWRITTEN = "There is no such file (404): the chunk reads as the fill value."
 _NO_NAME = "The set does not name this target: it has to be given when the set is opened."
 
 
@@ -35,18 +36,23 @@ class Answer(NamedTuple):
         Whether it was not asked, since it is not allowed.
     grant
         What to pass in ``allow=`` so that it is asked.
+    unwritten
+        Whether it is a chunk that was never written, where nobody could list those that were.
     """
 
     facts: Facts | None
     cause: str | None = None
     forbidden: bool = False
     grant: str | None = None
+    unwritten: bool = False
 
     @property
     def state(self) -> TargetState:
         """The state of the target before its ranges are compared."""
         if self.facts is not None:
             return TargetState.GOOD
+        if self.unwritten:
+            return TargetState.UNWRITTEN
         return TargetState.FORBIDDEN if self.forbidden else TargetState.UNREACHABLE
 
     @property
@@ -65,7 +71,10 @@ answer."""
 
 
 async def ask_all(
-    targets: Targets, wanted: Iterable[AskedTarget], concurrency: int = CONCURRENCY
+    targets: Targets,
+    wanted: Iterable[AskedTarget],
+    concurrency: int = CONCURRENCY,
+    unlisted: str | None = None,
 ) -> None:
     """Ask for size and version of many targets; runs on fsspec's event loop.
 
@@ -77,19 +86,21 @@ async def ask_all(
         Taken one by one, when there is room; each answer is passed on when it comes.
     concurrency
         Targets that are asked at a time.
+    unlisted
+        What the URLs of chunks begin with that may never have been written.
     """
     wanted = iter(wanted)
 
     async def work() -> None:
         for url, take in wanted:
-            take(await ask(targets, url))
+            take(await ask(targets, url, unlisted))
 
     async with asyncio.TaskGroup() as group:
         for _ in range(max(1, concurrency)):
             group.create_task(work())
 
 
-async def ask(targets: Targets, url: str | None) -> Answer:
+async def ask(targets: Targets, url: str | None, unlisted: str | None = None) -> Answer:
     """Ask for size and version of a target, as `ask_all`."""
     if url is None:
         return Answer(None, _NO_NAME)
@@ -101,7 +112,12 @@ async def ask(targets: Targets, url: str | None) -> Answer:
             raise
         except Exception as error:  # each protocol has errors of its own
             words = cause(error, place)
-            return Answer(None, f"{words[:1].upper()}{words[1:]}.")
+            said = f"{words[:1].upper()}{words[1:]}."
+            if unlisted is None or not url.startswith(unlisted):
+                return Answer(None, said)
+            if isinstance(error, NotThere):
+                return Answer(None, UNWRITTEN, unwritten=True)
+            return Answer(None, f"{said} {AS_S3}" if isinstance(error, Denied) else said)
     except AccessError as error:
         return Answer(None, str(error), forbidden=True, grant=error.grant or None)
 

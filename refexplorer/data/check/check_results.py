@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, overload
 
 from refexplorer.data.check.target_states import TARGET_WORDS, TargetState
+from refexplorer.data.report_page import report_page
+from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.markup import code, counted, escape, shown, size_text, table
 
 _SHOWN = 200
@@ -20,6 +24,7 @@ _ANSWERED = "that answered, ranges not compared"
 _CHANGED = "that changed since references to it were written"
 _WORDS = (_INSIDE, _WHOLE, _ANSWERED, *TARGET_WORDS.values(), _CHANGED)
 """In the order of the summary."""
+_FINE = (TargetState.GOOD, TargetState.UNWRITTEN)
 _REACHED = (TargetState.GOOD, TargetState.SHORT, TargetState.CHANGED)
 
 
@@ -134,7 +139,23 @@ class TargetChecks(Sequence[TargetCheck]):
         Nothing of the targets was read; see `summary` for what was not compared.
         """
         states = {record.state for record in self.records}
-        return len(self.records) == self.total and states <= {TargetState.GOOD}
+        return len(self.records) == self.total and states <= {*_FINE}
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a target is not as the references say; one that may not be asked is unknown."""
+        return any(record.state not in (*_FINE, TargetState.FORBIDDEN) for record in self.records)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the targets to a page that needs nothing else.
+
+        Raises
+        ------
+        SourceError
+            If it cannot be written.
+        """
+        title = f"Targets of {shown(self.source)}"
+        write_blocks(Path(path), [report_page(title, self._repr_html_()).encode()])
 
     @property
     def summary(self) -> str:

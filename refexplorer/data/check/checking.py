@@ -38,6 +38,7 @@ def check_targets(
     checked: Checked = lambda done, of: True,
     concurrency: int = CONCURRENCY,
     recorded: Recorded | None = None,
+    unlisted: str | None = None,
 ) -> TargetChecks:
     """Ask each target for its size and version, several at a time.
 
@@ -61,6 +62,8 @@ def check_targets(
         Targets that are asked at a time.
     recorded
         The versions that targets had when their references were written; None if there are none.
+    unlisted
+        What the URLs of chunks begin with that may never have been written.
     """
     run = _Checking(index, journal, recorded or {})
     total = index.count + len(index.further.keys)
@@ -70,7 +73,7 @@ def check_targets(
         return checked(len(run.found), total)
 
     try:
-        wait_for(ask_all(targets, run.wanted(), concurrency), go_on)
+        wait_for(ask_all(targets, run.wanted(), concurrency, unlisted), go_on)
     except Stopped:
         pass
     finally:

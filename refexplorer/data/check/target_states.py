@@ -9,12 +9,14 @@ class TargetState(StrEnum):
     """The states of a target, from the best to the worst.
 
     ``good`` says that it answered and that nothing wrong was found in what was checked of it: no
-    range that was compared with its size reaches past its end. A check reads nothing of it; an
+    range that was compared with its size reaches past its end. ``not written`` is a chunk of a Zarr
+    store that nobody could list, which its server has not. A check reads nothing of it; an
     audit also reads chunks, and tells ``damaged`` (one of them cannot be read or decoded) and
     ``changed`` (its version was another one later).
     """
 
     GOOD = "good"
+    UNWRITTEN = "not written"
     DAMAGED = "damaged"
     SHORT = "short"
     UNREACHABLE = "unreachable"
@@ -24,6 +26,7 @@ class TargetState(StrEnum):
 
 TARGET_WORDS = {
     TargetState.GOOD: "where nothing wrong was found",
+    TargetState.UNWRITTEN: "not written, which read as the fill value",
     TargetState.DAMAGED: "with chunks that cannot be read or decoded",
     TargetState.SHORT: "shorter than a range of it",
     TargetState.UNREACHABLE: "that cannot be read",

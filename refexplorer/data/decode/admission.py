@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.decode.decoding import Step, steps
-from refexplorer.data.decode.inflating import may_inflate
+from refexplorer.data.decode.inflating import keeps_size, most
 from refexplorer.data.decode.pipelines import VALUES
 from refexplorer.data.decode.sharding import SHARDING, ShardCodec, shard_layout
+from refexplorer.data.decode.stored_blocks import packed_again
 from refexplorer.errors import RefexplorerError
 
 if TYPE_CHECKING:
     from refexplorer.limits import Limits
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+_UNCHECKED = 2**26
+"""Bytes that a chunk may inflate to at most, so that nobody has to look: an array may have chunks
+of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too large for theirs."""
 
 
 class Admission:
@@ -26,11 +31,24 @@ class Admission:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._unchecked = min(_UNCHECKED, limits.chunk_bytes)
         self._steps: dict[str, list[Step]] = {}
         self._shards: dict[str, ShardCodec | None] = {}
 
-    def chunk(self, array: ArrayMeta, data: Any) -> None:
-        """Check all bytes of a chunk, which is decoded only as far as the last step needs it.
+    def is_free(self, array: ArrayMeta, data: bytes) -> bool:
+        """Say whether a chunk may be decoded as it is, as far as that is known at once."""
+        found = self._steps_of(array)
+        return bool(found) and self._fits(found, data)
+
+    def chunk(self, array: ArrayMeta, data: bytes) -> bytes:
+        """Check all bytes of a chunk, which is decoded only as far as a later step needs it.
+
+        Returns
+        -------
+        bytes
+            What Zarr decodes to the same values. Where deflate is the first step, the bytes may
+            be packed again without compression: to inflate them is most of the work, and this
+            way is done once.
 
         Raises
         ------
@@ -40,20 +58,40 @@ class Admission:
             If the bytes cannot be decoded, as far as that had to be tried.
         """
         found = self._steps_of(array)
+        if self._fits(found, data):
+            return data
+        first = found[0]
+        again = packed_again(first.stage.name, data, first.limit)
+        if again is not None and self._fits(found[1:], again.inside):
+            return again.packed
         risky = [at for at, step in enumerate(found) if _is_risky(step)]
+        decoded: Any = data
         for at, step in enumerate(found[: risky[-1] + 1 if risky else 0]):
             shard = self._shard_of(array) if step.stage.name == SHARDING else None
             if shard is not None:
                 for part in shard.parts(data):
                     self.chunk(shard.inner, part)
-                return
-            step.check(data)
+                break
+            step.check(decoded)
             if at == risky[-1]:
-                return
+                break
             try:
-                data = step.stage.decode(data)
+                decoded = step.stage.decode(decoded)
             except Exception:  # Zarr meets the same and says it
-                return
+                break
+        return data
+
+    def _fits(self, found: list[Step], data: bytes) -> bool:
+        """Say whether no step can make too much, before any is taken."""
+        size, given = len(data), data if data else None
+        for step in found:
+            if step.stage.name == VALUES:
+                continue
+            made = most(step.stage.name, step.stage.settings, size, given)
+            if made is None or made > max(step.limit, self._unchecked):
+                return False
+            size, given = made, None
+        return True
 
     def part(self, array: ArrayMeta, data: bytes, start: int) -> None:
         """Check a part of a shard, which is one of its chunks, or the index at its start.
@@ -82,4 +120,4 @@ class Admission:
 
 
 def _is_risky(step: Step) -> bool:
-    return step.stage.name != VALUES and may_inflate(step.stage.name)
+    return step.stage.name != VALUES and not keeps_size(step.stage.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import DecodeError, LimitError
@@ -55,6 +55,37 @@ def chunks_along(places: range, step: int) -> tuple[int, Iterable[int]]:
         return place_count(places), (place // step for place in places)
     found = range(places[0] // step, places[-1] // step + 1)
     return place_count(found), found
+
+
+def inside(places: range, part: slice) -> tuple[slice, slice]:
+    """Return which of the places lie in a chunk, and where they are in it.
+
+    Parameters
+    ----------
+    places
+        Along one dimension of the array.
+    part
+        What the chunk covers of that dimension.
+    """
+    first = max(0, -((places.start - part.start) // places.step))
+    last = max(first, min(place_count(places), -((places.start - part.stop) // places.step)))
+    begin = places.start + first * places.step - part.start
+    end = begin + (last - first - 1) * places.step + 1
+    return slice(first, last), slice(begin, max(end, begin), places.step)
+
+
+def overlap(
+    array: ArrayMeta, places: Sequence[range], index: Index
+) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Return where the values of a chunk go in a part of an array, and which of the chunk they are.
+
+    Parameters
+    ----------
+    places
+        The part, along each dimension, ascending.
+    """
+    pairs = [inside(*each) for each in zip(places, region(array, index), strict=True)]
+    return tuple(into for into, _ in pairs), tuple(of for _, of in pairs)
 
 
 def is_small(array: ArrayMeta) -> bool:

@@ -75,7 +75,10 @@ def _asked(
         raise LimitError(
             "the memory of this codec cannot be limited on this system, so it is not run"
         )
-    head = {"metadata": dict(array.metadata), "stage": number, "limit": limit, "keep": keep}
+    head = {
+        "path": array.path, "metadata": dict(array.metadata),
+        "stage": number, "limit": limit, "keep": keep,
+    }  # fmt: skip
     try:
         with _children.lend() as child:
             said, decoded = child.ask(head, data, SECONDS)
@@ -122,7 +125,8 @@ def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
 def _decoded(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     said: dict[str, Any] = {"error": None, "made": 0, "dtype": None, "shape": None}
     try:
-        found = stages(read_array("", request["metadata"]))[request["stage"]].decode(data)
+        array = read_array(request["path"], request["metadata"])
+        found = stages(array)[request["stage"]].decode(data)
         said["made"] = found.nbytes if isinstance(found, np.ndarray) else len(found)
         if not request["keep"] or said["made"] > request["limit"]:
             return said, b""

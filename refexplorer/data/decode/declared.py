@@ -15,6 +15,7 @@ import numpy as np
 from refexplorer.errors import DecodeError
 
 Settings = Mapping[str, Any]
+# four bytes of versions and flags, then decoded size, block size and encoded size, four each
 _BLOSC_HEADER = 16
 _MSGPACK_RATIO = 64
 """The most that a byte of msgpack makes of Python objects: an empty list and its place."""

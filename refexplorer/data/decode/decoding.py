@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from refexplorer import memory
 from refexplorer.data.decode.chunk_arithmetic import POINTER, check_size
 from refexplorer.data.decode.confined import check_confined, decode_confined
-from refexplorer.data.decode.inflating import check_inflation, is_bounded, keeps_size
+from refexplorer.data.decode.inflating import (
+    ZLIB,
+    check_inflation,
+    inflated,
+    is_bounded,
+    keeps_size,
+)
 from refexplorer.data.decode.pipelines import VALUES, Stage, as_bytes, stages
 from refexplorer.errors import RefexplorerError
 
@@ -45,6 +51,10 @@ class Step:
             return self.stage.decode(data)
         if not is_bounded(self.stage.name):
             return decode_confined(self.array, self.number, data, self.limit)
+        if self.stage.name == ZLIB:  # to count first would inflate twice
+            found = inflated(as_bytes(data), self.limit)
+            if found is not None:
+                return found
         self.check(data)
         return self.stage.decode(data)
 

@@ -24,14 +24,21 @@ from refexplorer.data.decode.declared import (
     msgpack_items,
     zfp,
 )
-from refexplorer.errors import LimitError
+from refexplorer.errors import DecodeError, LimitError
 from refexplorer.markup import size_text
 
+ZLIB = "zlib"
+# zlib copies what it did not read at each call: fed whole, a chunk would be copied many times
 _FED = 2**16
 _PIECE = 2**20
+# xz -9 needs 65 MB to decode; a header may ask for 4 GB
 _LZMA_MEMORY = 2**28
 _DEFLATE_RATIO = 1032
 """The most that deflate can inflate a byte to (zlib's technical notes)."""
+_DEFLATED = frozenset({ZLIB, "gzip"})
+_DECLARING = frozenset({"zstd", "blosc", "lz4"})
+"""Those whose first bytes tell the decoded size."""
+# its texts become Python objects, each behind a pointer
 _POINTER = 8
 _SAME_SIZE = frozenset(
     {
@@ -72,9 +79,37 @@ def keeps_size(name: str) -> bool:
     return name in _SAME_SIZE
 
 
-def may_inflate(name: str) -> bool:
-    """Say whether the output of a codec may be far larger than its input, or is not known."""
-    return name in _MEASURES or not is_bounded(name)
+def most(name: str, settings: Settings, size: int, data: bytes | None) -> int | None:
+    """Return how many bytes a codec can make at most, as far as this is known at once.
+
+    Parameters
+    ----------
+    name, settings
+        A codec as numcodecs names it, and its configuration.
+    size, data
+        Of the encoded bytes, which may not be known themselves.
+
+    Returns
+    -------
+    int or None
+        None where something has to be decoded to know it.
+    """
+    if name in _DEFLATED:
+        return size * _DEFLATE_RATIO
+    if name not in _MEASURES:
+        return math.ceil(size * _ratio_of(name, settings)) if is_bounded(name) else None
+    if data is None or name not in _DECLARING:
+        return None
+    if name == "zstd":
+        try:
+            declared = zstandard.frame_content_size(data)
+        except zstandard.ZstdError:
+            return None
+        return declared if declared >= 0 else None
+    try:
+        return _MEASURES[name](data, settings, 0)
+    except (DecodeError, ValueError):  # it is said with the key
+        return None
 
 
 def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> None:
@@ -108,6 +143,23 @@ def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> N
             f"{name} inflates {size_text(len(data))} to {size_text(size)} or more, above the "
             f"limit of {size_text(limit)} at this step; it was stopped"
         )
+
+
+def inflated(data: bytes, limit: int) -> bytes | None:
+    """Decode a zlib stream that makes at most `limit` bytes, in one pass.
+
+    Returns
+    -------
+    bytes or None
+        None if it makes more or is broken: `check_inflation` and the codec say which.
+    """
+    stream = zlib.decompressobj()
+    try:
+        # one byte more tells a chunk that is too large from one that just fits
+        found = stream.decompress(data, limit + 1)
+    except zlib.error:
+        return None
+    return found if stream.eof and len(found) <= limit else None
 
 
 def _zlib(data: bytes, settings: Settings, limit: int) -> int:
@@ -147,6 +199,7 @@ def _bz2(data: bytes, settings: Settings, limit: int) -> int:
 
 def _lzma(data: bytes, settings: Settings, limit: int) -> int:
     form, filters = settings.get("format", lzma.FORMAT_XZ), settings.get("filters")
+    # liblzma takes no memory limit for raw streams
     memory = None if form == lzma.FORMAT_RAW else _LZMA_MEMORY
 
     def start() -> lzma.LZMADecompressor:
@@ -187,7 +240,7 @@ def _count(pieces: Iterator[int], limit: int) -> int:
 
 
 _MEASURES: dict[str, _Measure] = {
-    "zlib": _zlib,
+    ZLIB: _zlib,
     "gzip": _gzip,
     "bz2": _bz2,
     "lzma": _lzma,

@@ -21,6 +21,7 @@ ABSENT = 2**64 - 1
 """The offset, and the length, of an inner chunk that a shard does not have."""
 _ENTRY = 16
 """Bytes of an entry of the index: an offset and a length."""
+# CRC-32C
 _CHECKSUM = 4
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 from fsspec.asyn import get_loop
@@ -32,6 +32,11 @@ def stoppable(keep_on: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         _keep_on.reset(token)
+
+
+def goes_on() -> bool:
+    """Say whether what `stoppable` was told of here is still wanted."""
+    return _keep_on.get()()
 
 
 def wait_for(
@@ -68,6 +73,23 @@ def wait_for(
         return future.result()
     finally:
         future.cancel()
+
+
+def beside(work: Callable[[], None], name: str) -> None:
+    """Do something in a thread of its own; here and now where none can be started, as in a browser.
+
+    Parameters
+    ----------
+    work
+        Raises nothing; it has the context of the caller.
+    name
+        Of the thread.
+    """
+    context = copy_context()
+    try:
+        threading.Thread(target=context.run, args=[work], name=name, daemon=True).start()
+    except RuntimeError:
+        context.run(work)
 
 
 _interrupted = False

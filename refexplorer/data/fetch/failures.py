@@ -49,6 +49,12 @@ _CREDENTIALS = {
 _CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
 
 
+AS_S3 = (
+    "Whether the chunk was never written cannot be told: S3 says the same of a missing file where "
+    "listing is not allowed."
+)
+
+
 class Passing(FetchError):
     """A failure of the moment: the same request may succeed a little later.
 
@@ -63,6 +69,10 @@ class Passing(FetchError):
 
 class Denied(FetchError):
     """The store wants to know who asks."""
+
+
+class NotThere(FetchError):
+    """A web server has no such file, and says so (404)."""
 
 
 def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchError:
@@ -81,7 +91,10 @@ def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchErr
         failure = Passing(f"{words}{asks}")
         failure.wait = wait
         return failure
-    return (Denied if status in (401, 403) else FetchError)(words)
+    return _KINDS.get(status, FetchError)(words)
+
+
+_KINDS = {401: Denied, 403: Denied, 404: NotThere}
 
 
 def retry_after(said: str | None) -> float:

@@ -50,12 +50,15 @@ class FetchProgress:
 
 Advance = Callable[[FetchProgress], bool]
 """Called in the thread that waits, about ten times a second and at the end; False stops."""
+Arrived = Callable[[str, bytes | RefexplorerError], None]
+"""Called with a key and its bytes, or why there are none, in the thread that reads."""
 
 
 def fetch_many(
     targets: Targets,
     references: Mapping[str, Reference],
     advance: Advance = lambda progress: True,
+    arrived: Arrived | None = None,
 ) -> Fetched:
     """Return the bytes of several references, each by its key, or the error that names why not.
 
@@ -70,31 +73,39 @@ def fetch_many(
     advance
         Is told how far it is; if it returns False, open requests end and what has not come is
         left out of the result.
+    arrived
+        Is given each key as it comes; nothing is kept then, and the result is empty.
 
     Raises
     ------
     LimitError
         If they are known to have more than `Limits.fetch_bytes` in all.
     """
-    run = _FetchRun(targets, references, advance)
+    fetched: Fetched = {}
+    run = _FetchRun(targets, references, advance, arrived or fetched.__setitem__)
     try:
         run.read_local()
         run.read_remote()
         run.tell()
     except Stopped:
         pass
-    return dict(run.fetched)
+    return fetched
 
 
 class _FetchRun:
     """One call of `fetch_many`."""
 
     def __init__(
-        self, targets: Targets, references: Mapping[str, Reference], advance: Advance
+        self,
+        targets: Targets,
+        references: Mapping[str, Reference],
+        advance: Advance,
+        arrived: Arrived,
     ) -> None:
-        self.fetched: Fetched = {}
         self._targets = targets
         self._advance = advance
+        self._arrived = arrived
+        self._done = set[str]()
         self._count = len(references)
         self._bytes = 0
         self._told = 0.0
@@ -142,7 +153,7 @@ class _FetchRun:
                 return None
             wanted = self._targets.wanted(key, reference, place_of=self._place_of)
         except RefexplorerError as error:
-            self.fetched[key] = error
+            self._done_with(key, error)
             return None
         if wanted.start == wanted.end:
             self._keep(key, b"")
@@ -164,12 +175,11 @@ class _FetchRun:
         async def work() -> None:
             for request in requests:
                 try:
-                    self._finish(
-                        request,
-                        await self._targets.read(request.place, request.start, request.end),
-                    )
+                    data = await self._targets.read(request.place, request.start, request.end)
                 except Exception as error:  # each protocol has errors of its own
                     self._fail(request, error)
+                else:  # an error of who is given it is no failure of the target
+                    self._finish(request, data)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(CONCURRENCY, len(self._remote))):
@@ -178,7 +188,7 @@ class _FetchRun:
     def _goes_on(self) -> bool:
         self._told = monotonic()
         return self._advance(
-            FetchProgress(len(self.fetched), self._count, self._bytes, self._byte_count)
+            FetchProgress(len(self._done), self._count, self._bytes, self._byte_count)
         )
 
     def _finish(self, request: RangeRequest, data: Pieces) -> None:
@@ -186,7 +196,7 @@ class _FetchRun:
             try:
                 self._keep(part.key, complete(part, request.cut(data, part), data.size))
             except RefexplorerError as error:
-                self.fetched[part.key] = error
+                self._done_with(part.key, error)
 
     def _keep(self, key: str, data: bytes) -> None:
         if self._bytes + len(data) > self._targets.limit:
@@ -195,9 +205,13 @@ class _FetchRun:
                 "bytes in all (limits: fetch_bytes)."
             )
         self._bytes += len(data)
-        self.fetched[key] = data
+        self._done_with(key, data)
 
     def _fail(self, request: RangeRequest, error: Exception) -> None:
         for part in request.parts:
-            if part.key not in self.fetched:
-                self.fetched[part.key] = explained(part, error)
+            if part.key not in self._done:
+                self._done_with(part.key, explained(part, error))
+
+    def _done_with(self, key: str, found: bytes | RefexplorerError) -> None:
+        self._done.add(key)
+        self._arrived(key, found)

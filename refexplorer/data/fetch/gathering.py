@@ -42,6 +42,7 @@ class Gathering:
     def _send(self) -> None:
         """Send the requests for all that waits now."""
         waiting, self._waiting = self._waiting, {}
+        # by identity: two who want the same bytes are equal, and both are to be answered
         futures = {id(wanted): future for future, wanted in waiting.items() if not future.done()}
         for request in merged(wanted for wanted in waiting.values() if id(wanted) in futures):
             mine = [futures[id(part)] for part in request.parts]

@@ -46,6 +46,7 @@ REDIRECTS = 10
 Answer = TypeVar("Answer")
 Asked = ParamSpec("Asked")
 _REDIRECTED = frozenset({301, 302, 303, 307, 308})
+# 2^64 has 20 digits; a server could send any number of them, and `int` refuses above 4,300
 _DIGITS = 20
 _BUFFER = 2**20
 """Bytes that wait in memory before a server is told to pause."""
@@ -177,6 +178,7 @@ class HttpReader:
             client = _CLIENT | options.get("client_kwargs", {})
             client.setdefault("cookie_jar", aiohttp.DummyCookieJar())
             session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
+            # a function of the module: a bound method would keep this reader alive for good
             weakref.finalize(self, _close, session)
             request = {key: options[key] for key in options if key not in _FILESYSTEM}
             self._sessions[name] = session, request | {"allow_redirects": False}

@@ -12,18 +12,18 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import Options, StorageOptions
 from refexplorer.data.access.urls import Place, shown
 from refexplorer.data.fetch.facts import Facts
-from refexplorer.data.fetch.failures import cause
+from refexplorer.data.fetch.failures import Denied, NotThere, cause
 from refexplorer.data.fetch.gathering import Gathering
 from refexplorer.data.fetch.local import LocalReader
 from refexplorer.data.fetch.pieces import Pieces
 from refexplorer.data.fetch.ranges import Wanted
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import (
     AccessError,
     DecodeError,
     FetchError,
     LimitError,
     RefexplorerError,
+    cause_of,
 )
 from refexplorer.limits import Limits
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference
@@ -31,6 +31,7 @@ from refexplorer.spec.core.references import Base64, Inline, Range, Reference
 if TYPE_CHECKING:
     from refexplorer.data.fetch.http import HttpReader
     from refexplorer.data.fetch.remote import RemoteReader
+    from refexplorer.data.protocol import Opened
 
 
 class Targets:
@@ -54,6 +55,11 @@ class Targets:
         self.local = LocalReader()
         self._options = Options(storage_options or {}, policy.location)
         self._connect()
+
+    @property
+    def storage_options(self) -> StorageOptions:
+        """The options that it reads with."""
+        return self._options.given
 
     def _connect(self) -> None:
         """Start without connections."""
@@ -93,7 +99,8 @@ class Targets:
         try:
             data = self._read_now(wanted)
         except Exception as error:
-            raise explained(wanted, error) from error
+            said = explained(wanted, error)
+            raise said from cause_of(said, error)
         return complete(wanted, data.cut(), data.size)
 
     def wanted(
@@ -257,5 +264,6 @@ def explained(wanted: Wanted, error: Exception) -> RefexplorerError:
     """Return an error that names key, URL, range and cause."""
     if isinstance(error, AccessError):
         return error
-    kind = LimitError if isinstance(error, LimitError) else FetchError
+    kept = LimitError, NotThere, Denied
+    kind = next((each for each in kept if isinstance(error, each)), FetchError)
     return kind(f"{wanted}: {cause(error, wanted.place)}.")

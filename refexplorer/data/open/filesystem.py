@@ -20,19 +20,33 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.decode.codecs import METADATA_NAMES, refuse_unsafe
 from refexplorer.data.fetch.background import Stopped
-from refexplorer.data.fetch.failures import said_of
+from refexplorer.data.fetch.failures import AS_S3, Denied, NotThere, said_of
 from refexplorer.data.fetch.fetch_many import fetch_many
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.protocol import Opened
-from refexplorer.errors import DecodeError, FetchError, InternalError, RefexplorerError
+from refexplorer.errors import DecodeError, FetchError, InternalError, RefexplorerError, cause_of
 from refexplorer.refset.opened.lookup_check import require_lookup
 from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.references import Reference
+from refexplorer.spec.core.references import Reference, Url
 from refexplorer.spec.document.lint_rules import is_metadata
 
 
 class NoReference(FileNotFoundError):
     """The set has no reference for a key: the one error that Zarr may take for a fill value."""
+
+
+def of_unlisted(
+    refs: Opened, key: str, reference: Reference, error: RefexplorerError
+) -> RefexplorerError | NoReference:
+    """Return what an error means where nobody could list which chunks were written.
+
+    A file that the server has not is no reference then; all else stays a failure.
+    """
+    if not isinstance(reference, Url) or not refs.source.may_lack(reference.url):
+        return error
+    if isinstance(error, NotThere):
+        return NoReference(key)
+    return Denied(f"{error} {AS_S3}") if isinstance(error, Denied) else error
 
 
 class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
@@ -72,10 +86,15 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
 
     def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
         """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
-        reference = self._reference(key)
-        if (start or 0) < 0 or (end or 0) < 0:
-            return self.targets.fetch(key, reference)[start:end]
-        data = self.targets.fetch(key, reference, start or 0, end)
+        reference = self.reference(key)
+        is_from_end = (start or 0) < 0 or (end or 0) < 0
+        try:
+            if is_from_end:
+                return self.targets.fetch(key, reference)[start:end]
+            data = self.targets.fetch(key, reference, start or 0, end)
+        except RefexplorerError as error:
+            said = of_unlisted(self.references, key, reference, error)
+            raise said from cause_of(said, error)
         if key.rpartition("/")[2] in METADATA_NAMES:
             refuse_unsafe(key, data)
         return data
@@ -113,13 +132,25 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         found: dict[str, bytes | Exception] = {}
         for key in keys.values():
             try:
-                references[key] = self._reference(key)
+                references[key] = self.reference(key)
             except (NoReference, FetchError) as error:
                 found[key] = error
-        found |= fetch_many(self.targets, references)
+        for key, data in fetch_many(self.targets, references).items():
+            found[key] = data
+            if isinstance(data, RefexplorerError):
+                found[key] = of_unlisted(self.references, key, references[key], data)
         return {path: _safe(key, found[key]) for path, key in keys.items()}
 
-    def _reference(self, key: str) -> Reference:
+    def reference(self, key: str) -> Reference:
+        """Return the reference of a key.
+
+        Raises
+        ------
+        NoReference
+            If the set has no such key.
+        FetchError
+            If it was rejected.
+        """
         reference = self.references.get(key)
         if reference is not None:
             return reference
@@ -146,7 +177,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         """Describe a key or a folder; the size of a whole file is None, since it is not asked."""
         key = self._strip_protocol(path)
         if key in self.references:
-            return {"name": key, "type": "file", "size": self._reference(key).size}
+            return {"name": key, "type": "file", "size": self.reference(key).size}
         try:
             self.references.children(key, 0, 0)
         except KeyError:

@@ -2,78 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
+from refexplorer.data.access.policy import allowed_names
 from refexplorer.data.access.storage_options import Options
-from refexplorer.data.access.urls import parse, protocol_of, resolve
+from refexplorer.data.access.urls import parse, resolve
 from refexplorer.data.decode.codecs import names_v2, registering, registration
+from refexplorer.data.open.code_text import RawCode, Recipe, call_text, whole_code
+from refexplorer.data.open.fsspec_options import (
+    BeyondFsspec,
+    CodeContext,
+    fsspec_recipe,
+    opening_call,
+    place_of,
+    without_secrets,
+)
 from refexplorer.data.open.icechunk_code import opening_lines
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.documents import read_whole
-from refexplorer.formats.files.compression import GZIP, ZSTD
 from refexplorer.formats.parquet.store import why_lost
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
-from refexplorer.spec.dialects.survey import Survey
-from refexplorer.spec.dialects.verdicts import Outcome
 
 if TYPE_CHECKING:
-    from refexplorer.formats.source import Source
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
-
-_ASYNCHRONOUS = frozenset({"http", "https", "s3", "gs", "az", "abfs"})
-_SECRET = re.compile("key|secret|token|password|credential|auth", re.IGNORECASE)
-_WIDTH = 88
-_LOCAL = "local"
-_FORMS = ("V0", "V1", "parquet")
-"""What fsspec reads."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    """Python that stands in the code as it is, not as the text that `repr` makes of it."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-@dataclass
-class _Recipe:
-    """The parts of the code: imports, lines before the call, and options of the file system."""
-
-    imports: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    options: dict[str, Any] = field(default_factory=dict)
-
-
-class _Beyond(Exception):
-    """fsspec has no options for this set."""
-
-
-@dataclass(frozen=True, slots=True)
-class CodeContext:
-    """The facts that code for any key of a set needs, found once.
-
-    Attributes
-    ----------
-    urls
-        One target for each place that the set refers to.
-    storage_options
-        Options by protocol; secrets among them are left out of the code.
-    rendering
-        fsspec's options for the templates, as `rendering` returns them.
-    """
-
-    urls: Sequence[str | None]
-    storage_options: Mapping[str, Any]
-    rendering: Mapping[str, Any] | None
 
 
 def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[str] = ()) -> str:
@@ -92,19 +43,21 @@ def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[st
     """
     path = key or ""
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
+    if _is_missing_chunk(refs, path) or refs.left_out(path) is not None:
+        return _by_refexplorer(refs, path, is_bytes, allow)
     if not is_bytes and (opened := _by_icechunk(refs, path, known)) is not None:
         return opened
     try:
         _require_root(refs, path, is_bytes)
         _require_found(refs, path)
-        recipe = _recipe(refs, known, asynchronous=not is_bytes)
-    except (_Beyond, RefexplorerError):
+        recipe = fsspec_recipe(refs, known, asynchronous=not is_bytes)
+    except (BeyondFsspec, RefexplorerError):
         return _by_refexplorer(refs, path, is_bytes, allow)
     if is_bytes:
-        call = _call("fsspec.filesystem", ["reference"], recipe.options)
-        return _joined(recipe, ["fsspec"], [f"fs = {call}", f"data = fs.cat({path!r})"])
+        call = call_text("fsspec.filesystem", ["reference"], recipe.options)
+        return whole_code(recipe, ["fsspec"], [f"fs = {call}", f"data = fs.cat({path!r})"])
     _add_codecs(refs, path, recipe)
-    return _joined(recipe, *_opening(refs, path, recipe.options))
+    return whole_code(recipe, *_opening(refs, path, recipe.options))
 
 
 def _by_icechunk(refs: Opened, path: str, known: CodeContext) -> str | None:
@@ -113,29 +66,29 @@ def _by_icechunk(refs: Opened, path: str, known: CodeContext) -> str | None:
     if facts is None:
         return None
     place, options = parse(resolve(facts.place or "", None)), Options(known.storage_options, None)
-    lines = opening_lines(facts, options.of(place)[1], _public)
+    lines = opening_lines(facts, options.of(place)[1], without_secrets)
     if lines is None:
         return None
     given: dict[str, Any] = {"mode": "r"}
     if path in refs.arrays():
         given = {"path": path, **given} if path else given
-        last = _call("zarr.open_array", [_Raw("session.store")], given)
-        return _joined(_Recipe(lines=lines), ["icechunk", "zarr"], [f"array = {last}"])
+        last = call_text("zarr.open_array", [RawCode("session.store")], given)
+        return whole_code(Recipe(lines=lines), ["icechunk", "zarr"], [f"array = {last}"])
     given = {"group": path} if path else {}
     if _is_dataset(refs, path):
         given = {**given, "consolidated": False}
-        last = _call("xarray.open_zarr", [_Raw("session.store")], given)
-        return _joined(_Recipe(lines=lines), ["icechunk", "xarray"], [f"dataset = {last}"])
+        last = call_text("xarray.open_zarr", [RawCode("session.store")], given)
+        return whole_code(Recipe(lines=lines), ["icechunk", "xarray"], [f"dataset = {last}"])
     given = {"path": path, "mode": "r"} if path else {"mode": "r"}
-    last = _call("zarr.open_group", [_Raw("session.store")], given)
-    return _joined(_Recipe(lines=lines), ["icechunk", "zarr"], [f"group = {last}"])
+    last = call_text("zarr.open_group", [RawCode("session.store")], given)
+    return whole_code(Recipe(lines=lines), ["icechunk", "zarr"], [f"group = {last}"])
 
 
 def _require_root(refs: Opened, path: str, is_bytes: bool) -> None:
     """Refuse groups inside groups, which Zarr cannot list through fsspec's references."""
     arrays = refs.arrays()
     if not is_bytes and path not in arrays and (path or not _members(refs, "")):
-        raise _Beyond
+        raise BeyondFsspec
 
 
 def _require_found(refs: Opened, path: str) -> None:
@@ -143,7 +96,7 @@ def _require_found(refs: Opened, path: str) -> None:
     if refs.source.store is None:
         return
     if any(why_lost(array) is not None for array in _asked_for(refs, path)):
-        raise _Beyond
+        raise BeyondFsspec
 
 
 def _asked_for(refs: Opened, path: str) -> Iterator[ArrayMeta]:
@@ -153,7 +106,7 @@ def _asked_for(refs: Opened, path: str) -> Iterator[ArrayMeta]:
             yield array
 
 
-def _add_codecs(refs: Opened, path: str, recipe: _Recipe) -> None:
+def _add_codecs(refs: Opened, path: str, recipe: Recipe) -> None:
     """Register the codecs that numcodecs does not find by itself."""
     used = (name for array in _asked_for(refs, path) for name in names_v2(array.metadata))
     for module in sorted({found for name in used if (found := registering(name)) is not None}):
@@ -173,12 +126,14 @@ def _opening(refs: Opened, path: str, options: dict[str, Any]) -> tuple[list[str
         form = refs.array(path).zarr_format
         where = {"path": path} if path else {}
         given = {"mode": "r", "zarr_format": form, **where, **given}
-        return ["zarr"], [f"array = {_call('zarr.open_array', ['reference://'], given)}"]
+        return ["zarr"], [f"array = {call_text('zarr.open_array', ['reference://'], given)}"]
     if _is_dataset(refs, path):
         given = {"engine": "zarr", "consolidated": False, **given}
-        return ["xarray"], [f"dataset = {_call('xarray.open_dataset', ['reference://'], given)}"]
+        return ["xarray"], [
+            f"dataset = {call_text('xarray.open_dataset', ['reference://'], given)}"
+        ]
     given = {"mode": "r", **given}
-    return ["zarr"], [f"group = {_call('zarr.open_group', ['reference://'], given)}"]
+    return ["zarr"], [f"group = {call_text('zarr.open_group', ['reference://'], given)}"]
 
 
 def _is_dataset(refs: Opened, group: str) -> bool:
@@ -187,171 +142,15 @@ def _is_dataset(refs: Opened, group: str) -> bool:
     return bool(members) and all(refs.array(path).dimensions is not None for path in members)
 
 
-def _recipe(refs: Opened, known: CodeContext, asynchronous: bool) -> _Recipe:
-    recipe = _Recipe()
-    _add_document(refs.source, recipe, known)
-    if None in known.urls:
-        raise _Beyond  # the reader names the target, which only a person knows
-    places = [place_of(refs.source), refs.source.location, *known.urls]
-    if not all(_is_read_alike(place) for place in places if place):
-        raise _Beyond
-    _add_targets(refs, recipe, known, asynchronous)
-    return recipe
-
-
-def _is_read_alike(url: str) -> bool:
-    """Say whether fsspec takes a URL for the same place: case tells its protocols apart."""
-    protocol = protocol_of(url)
-    if protocol == "file":
-        from fsspec.implementations.local import LocalFileSystem
-
-        return str(Path(LocalFileSystem._strip_protocol(url)).resolve()) == parse(url).path
-    written, mark, _ = url.partition("://")
-    return not mark or (protocol is not None and written.islower())
-
-
-def _add_document(source: Source, recipe: _Recipe, known: CodeContext) -> None:
-    """Say which document to read, and how fsspec has to render it."""
-    place = place_of(source)
-    if place is None:
-        recipe.lines.append("# refs is the opened set, which came from a value and not from a file")
-        recipe.options["fo"] = _Raw("refs.to_v0()")
-        return
-    if source.part is not None or known.rendering is None or source.form not in _FORMS:
-        recipe.imports.append("refexplorer")
-        recipe.lines.append(f"refs = refexplorer.open_references({place!r})")
-        recipe.options["fo"] = _Raw("refs.to_v0()")
-        return
-    recipe.options["fo"] = place
-    target_options = dict(_compression(place))
-    if "://" in place:
-        own = Options(known.storage_options, source.location).of(parse(place))[1]
-        target_options |= _public(own)
-    if target_options:
-        recipe.options["target_options"] = target_options
-    recipe.options |= known.rendering
-
-
-def place_of(source: Source) -> str | None:
-    """Return the path or URL of a source; None if it was given as a value."""
-    if source.place is not None:
-        return source.place
-    part = "" if source.part is None else f"#{source.part}"
-    if source.store is not None:
-        filesystem, path = source.store
-        protocol = filesystem.protocol if isinstance(filesystem.protocol, str) else None
-        return path if protocol is None else str(filesystem.unstrip_protocol(path))
-    if source.location is None:
-        return None
-    if "://" in source.location:
-        return f"{source.location.rstrip('/')}/{source.name}{part}"
-    return str(Path(source.location) / source.name) + part
-
-
-def _compression(place: str) -> dict[str, str]:
-    """Say how a document is compressed, which fsspec wants to be told."""
-    start = b""
-    if "://" not in place and Path(place).is_file():
-        with Path(place).open("rb") as file:
-            start = file.read(len(ZSTD))
-    if start.startswith(GZIP) or ("://" in place and place.endswith(".gz")):
-        return {"compression": "gzip"}
-    if start == ZSTD or ("://" in place and place.endswith(".zst")):
-        return {"compression": "zstd"}
-    return {}
-
-
-def rendering(refs: Opened) -> dict[str, Any] | None:
-    """Return fsspec's options for the templates of a set; None if it makes other keys of them."""
-    source = refs.source
-    if source.form != "V1":
-        return {}
-    if source.is_large:
-        return {"simple_templates": False}
-    written, document = read_whole(source, None, refs.limits, Findings())
-    survey = Survey(document, written)
-    for reader, options in ((FsspecDefault(), {}), (FsspecJinja(), {"simple_templates": False})):
-        if reader.judge(survey).outcome is Outcome.SAME:
-            return options
-    return None
-
-
-def _add_targets(refs: Opened, recipe: _Recipe, known: CodeContext, asynchronous: bool) -> None:
-    """Say which file systems read the targets: nothing for local ones, else one or several."""
-    location, urls = refs.source.location, [url for url in known.urls if url]
-    relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]
-    plain = [url for url in urls if url not in relative and "://" not in url]
-    if relative and plain:
-        raise _Beyond
-    given = Options(known.storage_options, location)
-    protocols: dict[str, dict[str, Any]] = {}
-    for url in urls:
-        if (written := url.partition("://")[0]) != url:
-            options = given.of(parse(resolve(url, location)))[1]
-            if protocols.setdefault(written, options) != options:
-                raise _Beyond  # fsspec has one file system for a protocol
-    systems = {name: _system(name, options, asynchronous) for name, options in protocols.items()}
-    if len(protocols) == 1 and not relative and not plain:
-        ((name, options),) = protocols.items()
-        recipe.options["remote_protocol"] = name
-        if remote := _options(name, options, asynchronous):
-            recipe.options["remote_options"] = remote
-    elif systems or (relative and location is not None):
-        base = _folder(location, given, asynchronous) if relative and location else None
-        rest = base or (_system("file", {}, asynchronous) if plain else None)
-        recipe.options["fs"] = ({} if rest is None else {None: rest}) | systems
-        _add_imports(recipe)
-
-
-def _options(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> dict[str, Any]:
-    mode = {"asynchronous": True} if asynchronous and protocol in _ASYNCHRONOUS else {}
-    return _public(options) | mode
-
-
-def _system(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> Any:
-    """Return options for fsspec, or the expression for a file system that Zarr can await."""
-    if protocol in _ASYNCHRONOUS:
-        return _options(protocol, options, asynchronous)
-    made = _call("fsspec.filesystem", [protocol], _public(options))
-    wrapped = f"AsyncFileSystemWrapper({made}, asynchronous=True)"
-    return _Raw(wrapped if asynchronous else made)
-
-
-def _folder(location: str, given: Options, asynchronous: bool) -> _Raw:
-    """Return the expression for the folder of the reference file, which targets start from."""
-    protocol = protocol_of(location) or "file"
-    options = given.of(parse(resolve(location, None)))[1]
-    mode = ", asynchronous=True" if asynchronous else ""
-    inner = _call("fsspec.filesystem", [protocol], _options(protocol, options, asynchronous))
-    if protocol not in _ASYNCHRONOUS:  # fsspec before 2026.9 awaits what is inside, always
-        # said also where it is False: in a notebook, where a loop runs, the default is True
-        inner = f"AsyncFileSystemWrapper({inner}, asynchronous={asynchronous})"
-    return _Raw(f"DirFileSystem({location!r}, fs={inner}{mode})")
-
-
-def _add_imports(recipe: _Recipe) -> None:
-    text = repr(recipe.options["fs"])
-    for name, module in (("AsyncFileSystemWrapper", "asyn_wrapper"), ("DirFileSystem", "dirfs")):
-        if name in text:
-            recipe.imports.append(f"fsspec.implementations.{module}:{name}")
-    if "fsspec.filesystem" in text:
-        recipe.imports.append("fsspec")
-
-
-def _public(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out secrets: code is copied into notebooks that others read."""
-    return {
-        name: value
-        for name, value in options.items()
-        if not (_SECRET.search(name) and isinstance(value, str) and value != "anon")
-    }
-
-
 def _by_refexplorer(refs: Opened, path: str, is_bytes: bool, allow: Collection[str]) -> str:
     place = place_of(refs.source)
-    opened = [] if place is None else [f"refs = refexplorer.open_references({place!r})"]
-    granted = f"allow={sorted(allow)!r}" if allow else ""
-    if is_bytes:
+    opened = [] if place is None else [f"refs = {opening_call(refs.source, place)}"]
+    granted = f"allow={sorted(allowed_names(allow))!r}" if allow else ""
+    if refs.left_out(path) is not None:
+        last = f"diagnostic = refs.left_out({path!r})"
+    elif _is_missing_chunk(refs, path) and (chunk := refs.array_of(path)) is not None:
+        last = f"chunk = refs.chunk({', '.join(filter(None, [*map(repr, chunk), granted]))})"
+    elif is_bytes:
         last = f"data = refs.filesystem({granted}).cat({path!r})"
     elif path and path in refs.arrays():
         last = f"array = refs.to_zarr({granted})[{path!r}]"
@@ -364,29 +163,5 @@ def _by_refexplorer(refs: Opened, path: str, is_bytes: bool, allow: Collection[s
     return "\n".join([*head, *opened, last]) + "\n"
 
 
-def _joined(recipe: _Recipe, imports: list[str], lines: list[str]) -> str:
-    names = sorted({*recipe.imports, *imports})
-    plain = [f"import {name}" for name in names if ":" not in name]
-    parted = [name.split(":") for name in names if ":" in name]
-    head = plain + [f"from {module} import {name}" for module, name in parted]
-    return "\n".join([*head, "", *recipe.lines, *lines]) + "\n"
-
-
-def _call(function: str, positional: list[Any], named: Mapping[str, Any]) -> str:
-    """Write a call on one line, or an argument to a line where that is too long."""
-    arguments = [repr(value) for value in positional]
-    short = [f"{name}={value!r}" for name, value in named.items()]
-    line = f"{function}({', '.join([*arguments, *short])})"
-    if len(line) <= _WIDTH and "\n" not in line:
-        return line
-    spread = [f"{name}={_spread(value)}" for name, value in named.items()]
-    inside = "".join(f"    {part},\n" for part in [*arguments, *spread])
-    return f"{function}(\n{inside})"
-
-
-def _spread(value: Any) -> str:
-    """Write a dict with an entry to a line, inside the arguments of a call."""
-    if not isinstance(value, dict) or len(repr(value)) < _WIDTH // 2:
-        return repr(value)
-    inside = "".join(f"        {key!r}: {item!r},\n" for key, item in value.items())
-    return f"{{\n{inside}    }}"
+def _is_missing_chunk(refs: Opened, path: str) -> bool:
+    return path not in refs and path not in refs.arrays() and refs.array_of(path) is not None

@@ -12,10 +12,11 @@ from refexplorer.data.decode.chunk_arithmetic import check_size
 from refexplorer.data.decode.codecs import METADATA_NAMES, require_codecs
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.open.ahead import AskedTogether, asked_together
 from refexplorer.data.open.filesystem import ReferenceView
 from refexplorer.data.open.refusals import check_for_xarray, check_metadata, saying_refusals
 from refexplorer.data.protocol import Opened
-from refexplorer.errors import DecodeError, FetchError, LimitError
+from refexplorer.errors import DecodeError, FetchError, LimitError, RefexplorerError
 from refexplorer.spec.document.lint_rules import is_metadata
 
 if TYPE_CHECKING:
@@ -40,6 +41,18 @@ class DecodedView(ReferenceView):
         super().__init__(refs, targets)
         self._admission = Admission(refs.limits)
 
+    def at_once(self, key: str, ahead: AskedTogether) -> bytes | None:
+        """Return the bytes of a chunk that was read ahead, if nothing is left to be done."""
+        data = ahead.peek(key)
+        owner = None if data is None else self.references.array_of(key)
+        if data is None or owner is None:
+            return None
+        array = self.references.array(owner[0])
+        if not self._admission.is_free(array, data):
+            return None
+        ahead.take(key)
+        return data
+
     def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
         """Return the bytes of a key, or a slice of them, when they may be decoded.
 
@@ -51,30 +64,37 @@ class DecodedView(ReferenceView):
         LimitError
             If the bytes would inflate beyond the limit.
         """
-        data = super()._bytes(key, start, end)
+        ahead = asked_together.get()
+        data = None if ahead is None or start is not None or end is not None else ahead.take(key)
+        if isinstance(data, RefexplorerError):
+            raise data
+        if data is None:
+            data = super()._bytes(key, start, end)
         if is_metadata(key):
             if key.rpartition("/")[2] in METADATA_NAMES:
                 require_codecs(key, data)
             check_metadata(key, data)
         elif (owner := self.references.array_of(key)) is not None:
-            self._admit(key, self.references.array(owner[0]), data, start, end)
+            return self._admitted(key, self.references.array(owner[0]), data, start, end)
         return data
 
-    def _admit(
+    def _admitted(
         self, key: str, array: ArrayMeta, data: bytes, start: int | None, end: int | None
-    ) -> None:
+    ) -> bytes:
         check_size(array, self.references.limits)
         try:
             if start is None and end is None:
-                self._admission.chunk(array, data)
-            elif start is not None and start >= 0:
+                admitted: bytes = self._admission.chunk(array, data)
+                return admitted
+            if start is not None and start >= 0:
                 self._admission.part(array, data, start)
         except (LimitError, DecodeError) as error:
             said = str(error).rstrip(".")
             raise type(error)(f"{key} could not be decoded: {said}.") from None
+        return data
 
 
-def store(view: ReferenceView) -> FsspecStore:
+def store(view: DecodedView) -> FsspecStore:
     """Wrap the file system as a read-only Zarr store."""
     from refexplorer.data.open.zarr_store import reference_store
 

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextvars import copy_context
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
-from zarr.storage import FsspecStore
+from zarr.storage import FsspecStore, StorePath
 
-from refexplorer.data.open.filesystem import NoReference, ReferenceView
+from refexplorer.data.open.ahead import AskedTogether, asked_together
+from refexplorer.data.open.filesystem import NoReference, naming_bugs
+from refexplorer.data.open.loop_here import ensure_loop
 from refexplorer.data.open.reader_threads import ReaderThreads
 from refexplorer.errors import RefexplorerError
+
+if TYPE_CHECKING:
+    from zarr.abc.store import ByteRequest
+    from zarr.core.buffer import Buffer, BufferPrototype
+
+    from refexplorer.data.open.filesystem import ReferenceView
+    from refexplorer.data.open.stores import DecodedView
 
 _THREADS = 64
 """More than Zarr's ``async.concurrency``, which is 10, and which people raise for far servers."""
@@ -22,6 +31,47 @@ _THREADS = 64
 
 class ReferenceStore(FsspecStore):
     """`FsspecStore` for references: its groups are listed, and its errors come as they are."""
+
+    async def get(
+        self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
+    ) -> Buffer | None:
+        """Return the bytes of a key, those of a chunk together with others that are waited for."""
+        with naming_bugs(key):
+            together = self._together(key)
+            if together is not None:
+                together.begin(key)
+                # half of the time that Zarr needs for a small chunk goes from thread to thread
+                if byte_range is None and (data := self._view.at_once(key, together)) is not None:
+                    return prototype.buffer.from_bytes(data)
+        token = asked_together.set(together)
+        try:
+            return await super().get(key, prototype, byte_range)
+        finally:
+            asked_together.reset(token)
+
+    @property
+    def _view(self) -> DecodedView:
+        view: DecodedView = self.fs.sync_fs
+        return view
+
+    def _together(self, key: str) -> AskedTogether | None:
+        """Return what is read together with a chunk."""
+        known: dict[str, AskedTogether] = self.__dict__.setdefault("_asked", {})
+        asked = known.pop(key, None)
+        if asked is not None and asked.is_here:
+            return asked
+        if self._view.references.array_of(key) is None:
+            return None
+        waiting = {key, *_waited_for(self)}
+        found = AskedTogether(self._view, waiting)
+        # of a selection that was given up nobody will ask any more
+        for other in [other for other in known if other not in waiting]:
+            del known[other]
+        known.update(dict.fromkeys(waiting - {key} - known.keys(), found))
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: held for name, held in self.__dict__.items() if name != "_asked"}
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
         """Yield the names right below a path; Zarr's own gives whole paths here."""
@@ -67,8 +117,34 @@ class _ThreadedView(AsyncFileSystemWrapper):  # type: ignore[misc]
         return await asyncio.get_running_loop().run_in_executor(_readers(), read)
 
 
-def reference_store(view: ReferenceView) -> FsspecStore:
+def _waited_for(store: FsspecStore) -> Iterator[str]:
+    """Yield the keys of a store that Zarr will ask for when earlier ones are here.
+
+    It asks for ten at a time, too few to merge ranges, and hands no list of the others to the
+    store. Each of them has a task, though, that waits with the path of its chunk (3.1:
+    ``zarr.core.common.concurrent_map``). Where a Zarr does otherwise, nothing is read ahead.
+    """
+    for task in asyncio.all_tasks():
+        frame = getattr(task.get_coro(), "cr_frame", None)
+        item = None if frame is None else frame.f_locals.get("item")
+        for path in _paths(item[0]) if isinstance(item, tuple) and item else ():
+            if path.store is store:
+                yield path.path
+
+
+def _paths(part: object) -> Iterator[StorePath]:
+    """Yield the paths in what a task of Zarr was given: one, or a batch of descriptions."""
+    if isinstance(part, StorePath):
+        yield part
+    elif isinstance(part, tuple):
+        for each in part:
+            if isinstance(each, tuple) and each and isinstance(each[0], StorePath):
+                yield each[0]
+
+
+def reference_store(view: DecodedView) -> FsspecStore:
     """Return the store of a set: of all errors one alone makes a fill value."""
+    ensure_loop()
     return ReferenceStore(
         _ThreadedView(view), read_only=True, path="", allowed_exceptions=(NoReference,)
     )

@@ -1,64 +1,38 @@
-"""Chunks as values, and what became of each."""
+"""Chunks of an array as they come: their ranges merged, fetched together, decoded in threads."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from queue import Empty, Full, Queue
+from typing import TYPE_CHECKING
 
-from refexplorer.data.decode.chunk_arithmetic import Index, check_size, region
+from refexplorer.data.decode.chunk_arithmetic import Index
+from refexplorer.data.fetch.background import POLL
+from refexplorer.data.fetch.fetch_many import Advance, FetchProgress, fetch_many
 from refexplorer.data.fetch.target_reader import Targets, held
-from refexplorer.data.open.refusals import check_array, sentence_of
-from refexplorer.data.open.stores import DecodedView, store
+from refexplorer.data.open.filesystem import NoReference, naming_bugs, of_unlisted
+from refexplorer.data.open.refusals import check_array
 from refexplorer.data.protocol import Opened
+from refexplorer.data.read.array_decoder import ArrayDecoder
+from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.errors import AccessError, DecodeError, RefexplorerError
-from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.spec.core.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
-    import numpy as np
-    import zarr
-
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
-
-class ChunkState(StrEnum):
-    """The state of a chunk after reading it."""
-
-    FETCHED = "fetched"
-    FILL = "fill"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The values of a chunk or an array, and their state.
-
-    Attributes
-    ----------
-    index
-        The chunk; None for a whole array.
-    values
-        As Zarr decodes them, cut to the shape of the array; None if all failed.
-    state
-        Of a whole array: fetched if any chunk was, else failed if any did.
-    message
-        Why (the first) chunk failed.
-    states
-        What became of each chunk.
-    fill
-        The fill value of the array, as Zarr decodes it.
-    """
-
-    index: Index | None
-    values: np.ndarray[Any, Any] | None
-    state: ChunkState
-    message: str | None = None
-    states: dict[Index, ChunkState] = field(default_factory=dict)
-    fill: object = None
-
-    def count(self, state: ChunkState) -> int:
-        """Return how many chunks are in a state."""
-        return sum(found is state for found in self.states.values())
+DECODERS = 2
+"""Threads that decode: codecs let others run, and more would not help the two cores that most
+machines of visitors and Binder have."""
+_BATCH_BYTES = 2**26
+"""Encoded bytes that are fetched before those before them are decoded."""
+_UNKNOWN = 2**20
+"""What a whole file counts for, whose size is not known."""
+_WAITING = 16
+"""Decoded chunks that wait for who reads them."""
 
 
 def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Reading:
@@ -79,19 +53,28 @@ def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Readi
     AccessError
         If the target may not be read yet.
     """
-    array = _array(refs, path)
+    array = array_at(refs, path)
     if not array.contains(index):
         raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")
     try:
-        return _decoded(refs, array, index, targets)
+        (found,) = read_chunks(ArrayDecoder(refs, array, targets), [index])
     except AccessError:
         raise
     except RefexplorerError as error:
-        return Reading(index, None, ChunkState.FAILED, str(error), {index: ChunkState.FAILED})
+        return failed(index, error)
+    return found
 
 
-def _array(refs: Opened, path: str) -> ArrayMeta:
-    """Return the metadata of an array; say what is wrong where there is some that is none."""
+def array_at(refs: Opened, path: str) -> ArrayMeta:
+    """Return the metadata of an array; say what is wrong where there is some that is none.
+
+    Raises
+    ------
+    KeyError
+        If there is no such array.
+    DecodeError
+        If its metadata cannot be used.
+    """
     if path not in refs.arrays():
         for name in (".zarray", "zarr.json"):
             key = f"{path}/{name}".lstrip("/")
@@ -101,42 +84,191 @@ def _array(refs: Opened, path: str) -> ArrayMeta:
     return refs.array(path)
 
 
-def _decoded(refs: Opened, array: ArrayMeta, index: Index, targets: Targets) -> Reading:
-    import numpy as np
+def read_chunks(
+    decoder: ArrayDecoder,
+    indices: Sequence[Index],
+    advance: Advance = lambda progress: True,
+) -> Iterator[Reading]:
+    """Yield chunks in the order in which they come, each with its state.
 
-    check_size(array, refs.limits)
-    opened = _open(refs, array, targets)
-    key = array.chunk_key(index)
-    state = ChunkState.FETCHED if key in refs else ChunkState.FILL
+    Parameters
+    ----------
+    decoder
+        Of the array; ranges that touch, or nearly, share a request to its targets.
+    indices
+        In the grid of chunks.
+    advance
+        Is told how far fetching is, about ten times a second, in the thread that asks for the next
+        chunk; if it returns False, open requests end and nothing more comes.
+
+    Raises
+    ------
+    AccessError
+        If a target may not be read yet.
+    """
+    wanted: dict[str, tuple[Index, Reference]] = {}
+    for index in indices:
+        key = decoder.array.chunk_key(index)
+        try:
+            with naming_bugs(key):
+                wanted[key] = index, decoder.view.reference(key)
+        except NoReference:
+            yield _filled(decoder, index)
+        except RefexplorerError as error:
+            yield failed(index, error)
+    if wanted:
+        yield from _ChunkStream(decoder, wanted, advance).readings()
+
+
+def _filled(decoder: ArrayDecoder, index: Index) -> Reading:
     try:
-        values = np.asarray(opened[region(array, index)])
-    except RefexplorerError:
-        raise
-    except Exception as error:
-        raise DecodeError(f"{key} could not be decoded: {sentence_of(error)}") from error
-    return Reading(index, values, state, None, {index: state}, opened.fill_value)
+        values = decoder.fill(index)
+    except RefexplorerError as error:
+        return failed(index, error)
+    state = ChunkState.FILL
+    return Reading(index, values, state, None, {index: state}, decoder.fill_value)
 
 
-def _open(refs: Opened, array: ArrayMeta, targets: Targets) -> zarr.Array[Any]:
-    import zarr
+def failed(index: Index, error: RefexplorerError) -> Reading:
+    """Return what stands for a chunk that could not be read."""
+    state = ChunkState.FAILED
+    return Reading(index, None, state, str(error), {index: state})
 
-    where = store(DecodedView(refs, targets))
-    try:
-        return zarr.open_array(
-            where, path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
+
+class _ChunkStream:
+    """One call of `read_chunks`: a thread fetches, some decode, one is given what they made."""
+
+    def __init__(
+        self,
+        decoder: ArrayDecoder,
+        wanted: Mapping[str, tuple[Index, Reference]],
+        advance: Advance,
+    ) -> None:
+        self._decoder = decoder
+        self._targets = decoder.targets
+        self._wanted = wanted
+        self._advance = advance
+        self._made: Queue[Reading | BaseException] = Queue(_WAITING)
+        self._stop = threading.Event()
+        self._pool = ThreadPoolExecutor(DECODERS, "refexplorer-decode")
+        self._progress: FetchProgress | None = None
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield what is made, until all is or it is stopped."""
+        context = copy_context()
+        thread = threading.Thread(
+            target=context.run, args=[self._fetch], name="refexplorer-fetch", daemon=True
         )
-    except RefexplorerError:
-        raise
-    except Exception as error:
-        raise DecodeError(
-            f"Zarr cannot open {array.path or 'the root array'}: {sentence_of(error)}"
-        ) from error
+        try:
+            thread.start()
+        except RuntimeError:  # no thread can be started, as in a browser
+            yield from self._readings_here()
+            return
+        left = len(self._wanted)
+        try:
+            while left:
+                if self._progress is not None and not self._advance(self._progress):
+                    return
+                try:
+                    found = self._made.get(timeout=POLL)
+                except Empty:
+                    continue
+                if isinstance(found, BaseException):
+                    raise found
+                left -= 1
+                yield found
+        finally:
+            self._stop.set()
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
+    def _readings_here(self) -> Iterator[Reading]:
+        """Yield them one after the other, without threads."""
+        for batch in self._batches():
+            came: list[tuple[str, bytes | RefexplorerError]] = []
+            fetch_many(
+                self._targets, batch, self._advance, lambda *each, into=came: into.append(each)
+            )
+            for key, data in came:
+                found = self._found(key, data)
+                if isinstance(found, BaseException):
+                    raise found
+                yield found
+            if len(came) < len(batch):  # it was stopped
+                return
 
-def overall(states: dict[Index, ChunkState]) -> ChunkState:
-    """Return the state of a whole: fetched if any chunk was, else failed if any did."""
-    found = set(states.values())
-    return next(
-        (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),
-        ChunkState.FILL,
-    )
+    def _fetch(self) -> None:
+        try:
+            for batch in self._batches():
+                decoding: list[Future[None]] = []
+
+                def arrived(
+                    key: str, data: bytes | RefexplorerError, into: list[Future[None]] = decoding
+                ) -> None:
+                    if self._stop.is_set():
+                        return
+                    try:
+                        into.append(self._pool.submit(self._decode, key, data))
+                    except RuntimeError:  # the program is at its end: no thread takes more work
+                        self._decode(key, data)
+
+                fetch_many(self._targets, batch, self._fetching, arrived)
+                wait(decoding)
+                if self._stop.is_set():
+                    return
+        except BaseException as error:  # it is for who waits
+            if not self._stop.is_set():
+                self._put(error)
+
+    def _batches(self) -> Iterator[dict[str, Reference]]:
+        """Yield what is fetched at a time, so that the bytes that wait stay few."""
+        most = min(_BATCH_BYTES, self._targets.limit)
+        batch: dict[str, Reference] = {}
+        size = 0
+        for key, (_, reference) in self._wanted.items():
+            more = _UNKNOWN if reference.size is None else reference.size
+            if batch and size + more > most:
+                yield batch
+                batch, size = {}, 0
+            batch[key] = reference
+            size += more
+        yield batch
+
+    def _fetching(self, progress: FetchProgress) -> bool:
+        self._progress = progress
+        return not self._stop.is_set()
+
+    def _decode(self, key: str, data: bytes | RefexplorerError) -> None:
+        self._put(self._found(key, data))
+
+    def _found(self, key: str, data: bytes | RefexplorerError) -> Reading | BaseException:
+        index, reference = self._wanted[key]
+        if isinstance(data, AccessError):
+            return data
+        if not isinstance(data, RefexplorerError):
+            return self._decoded(index, data)
+        error = of_unlisted(self._decoder.view.references, key, reference, data)
+        return (
+            _filled(self._decoder, index)
+            if isinstance(error, NoReference)
+            else failed(index, error)
+        )
+
+    def _decoded(self, index: Index, data: bytes) -> Reading | BaseException:
+        try:
+            values = self._decoder.decode(index, data)
+        except AccessError as error:
+            return error
+        except RefexplorerError as error:
+            return failed(index, error)
+        except BaseException as error:  # it is for who waits
+            return error
+        state = ChunkState.FETCHED
+        return Reading(index, values, state, None, {index: state}, self._decoder.fill_value)
+
+    def _put(self, found: Reading | BaseException) -> None:
+        while not self._stop.is_set():
+            try:
+                self._made.put(found, timeout=POLL)
+            except Full:
+                continue
+            return

@@ -17,8 +17,9 @@ from refexplorer.data.decode.pipelines import VALUES
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.fetch_many import Advance, fetch_many
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.open.filesystem import NoReference, of_unlisted
 from refexplorer.data.protocol import Opened
-from refexplorer.data.read.chunk_reader import ChunkState
+from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import AccessError, FetchError, RefexplorerError
 from refexplorer.markup import escape, size_text
 
@@ -186,7 +187,14 @@ def _climbed(
     advance: Advance,
 ) -> Ladder:
     steps_taken = _Climb()
-    values = steps_taken.all(refs, array, reference, lambda: _raw(key, reference, targets, advance))
+    try:
+        values = steps_taken.all(
+            refs, array, reference, lambda: _raw(refs, key, reference, targets, advance)
+        )
+    except NoReference:
+        said = "no such file (404): it was never written, and reads as the fill value"
+        rungs = (*steps_taken.rungs, Rung("raw bytes", None, 0.0, b"", said))
+        return Ladder(key, path, index, ChunkState.FILL, rungs, None)
     state = ChunkState.FAILED if steps_taken.failed else ChunkState.FETCHED
     return Ladder(key, path, index, state, tuple(steps_taken.rungs), values)
 
@@ -245,7 +253,7 @@ class _Climb:
         started = clock()
         try:
             data = run()
-        except AccessError:
+        except (AccessError, NoReference):
             raise
         except Exception as error:  # a codec raises what it likes
             self._add(name, clock() - started, b"", said(error))
@@ -259,11 +267,13 @@ class _Climb:
         self.rungs.append(Rung(name, size, seconds, _head(data), _form(data), message))
 
 
-def _raw(key: str, reference: Reference, targets: Targets, advance: Advance) -> bytes:
+def _raw(refs: Opened, key: str, reference: Reference, targets: Targets, advance: Advance) -> bytes:
     found = fetch_many(targets, {key: reference}, advance).get(key)
     if isinstance(found, bytes):
         return found
-    raise found or FetchError(f"{key} was not read: the read was stopped.")
+    if found is None:
+        raise FetchError(f"{key} was not read: the read was stopped.")
+    raise of_unlisted(refs, key, reference, found)
 
 
 def _head(data: Any) -> bytes:

@@ -13,9 +13,10 @@ from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.data.decode.sharding import ABSENT, ShardCodec, shard_layout
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.open.filesystem import NoReference, of_unlisted
 from refexplorer.data.protocol import Opened
-from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.ladder import Ladder, climb
+from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
 from refexplorer.markup import counted, escape, size_text
 from refexplorer.spec.core.references import Base64, Range, Reference, Url
@@ -114,7 +115,10 @@ class Shard:
     def __str__(self) -> str:
         head = f"{escape(self.key)}: {counted(self.count, 'inner chunk')} of {list(self.chunks)}"
         if self.state is ChunkState.FILL:
-            return f"{head}; there is no reference, so that all read as the fill value"
+            why = (
+                "there is no reference" if self.reference is None else "it was never written (404)"
+            )
+            return f"{head}; {why}, so that all read as the fill value"
         if self.offsets is None or self.lengths is None:
             return f"{head}; the index was not read: {self.message}"
         places = np.argwhere(self.offsets >= 0).tolist()
@@ -168,7 +172,10 @@ def read_shard(refs: Opened, path: str, index: Index, targets: Targets) -> Shard
         offsets, lengths = map(_signed, layout.read(data))
     except AccessError:
         raise
-    except RefexplorerError as error:
+    except RefexplorerError as raised:
+        error = raised if reference is None else of_unlisted(refs, key, reference, raised)
+        if isinstance(error, NoReference):
+            return Shard(path, index, key, ChunkState.FILL, grid, chunks, reference, None)
         failed = ChunkState.FAILED
         return Shard(path, index, key, failed, grid, chunks, reference, size, message=str(error))
     return Shard(

@@ -13,7 +13,8 @@ import numpy as np
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.protocol import Opened
 from refexplorer.data.read.cf_values import decode_as_xarray, decoding_attributes
-from refexplorer.data.read.chunk_reader import ChunkState, Reading, read_chunk
+from refexplorer.data.read.chunk_reader import read_chunk
+from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.errors import DecodeError
 from refexplorer.markup import escape
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
@@ -182,7 +183,8 @@ class _Explained:
         if reading.state is ChunkState.FILL:
             self._say("raw value", f"Zarr fills the chunk with {fill}, the fill value.")
             self._say_shown(shown)
-            said = f"no reference for the chunk, so Zarr shows the fill value {fill}"
+            lacking = "no reference for" if self.reference is None else "the server has no file of"
+            said = f"{lacking} the chunk, so Zarr shows the fill value {fill}"
             return self._result(ValueCause.NO_REFERENCE, f"{said}{_and(shown)}", raw, shown)
         self._say("raw value", f"The chunk holds {_written(raw)} ({self.array.dtype}).")
         return self._of_value(raw, shown, masks)

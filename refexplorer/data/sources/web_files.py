@@ -17,20 +17,21 @@ from refexplorer.data.fetch.http import HttpReader
 from refexplorer.data.fetch.remote import RemoteReader
 from refexplorer.data.sources.guarded_files import GuardedFiles
 from refexplorer.errors import AccessError, LimitError, SourceError
-from refexplorer.formats.forms.finding import read_path, read_source
-from refexplorer.formats.forms.other_files import PROBE, refuse_other, refuse_zarr
+from refexplorer.formats.finding.source_finding import read_path, read_source
+from refexplorer.formats.finding.url_finding import DOCUMENTS
+from refexplorer.formats.forms.other_files import PROBE, kind_of, refuse_other, refuse_zarr
+from refexplorer.formats.forms.zarr_web import WEB_MARKS
 from refexplorer.formats.icechunk.storage import MARKS
 
 if TYPE_CHECKING:
     from refexplorer.data.access.urls import Place
     from refexplorer.data.fetch.pieces import Pieces
     from refexplorer.formats.files.compression import Progress
-    from refexplorer.formats.forms.finding import Locate
+    from refexplorer.formats.forms.form import Locate
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
 
 Answer = TypeVar("Answer")
-_DOCUMENTS = (".json", ".gz", ".zst", ".zstd")
 
 
 def read_guarded(
@@ -57,9 +58,9 @@ def read_guarded(
         If it cannot be.
     """
     files = GuardedFiles(policy)
-    if protocol_of(source) in (None, "file"):
-        return read_path(source, limits, files, progress)
     locate = _guarded(policy, limits.document_bytes)
+    if protocol_of(source) in (None, "file"):
+        return read_path(source, limits, files, progress, locate)
     return read_source(source, None, limits, locate, files=files, progress=progress)
 
 
@@ -95,7 +96,7 @@ def typed(options: StorageOptions, limit: int) -> Locate:
         policy = _TypedPolicy(url)
         place = policy.place(url)
         files = _HttpFiles(policy, Options(options, url), limit)
-        if not place.path.endswith(_DOCUMENTS) and files.has(f"{url.rstrip('/')}/.zmetadata"):
+        if not place.path.endswith(DOCUMENTS) and files.has(f"{url.rstrip('/')}/.zmetadata"):
             given = Options(options, url).of(place)[1]
             return filesystem(place.protocol, **given), url
         return files, place.url
@@ -143,6 +144,8 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._policy = policy
         self._reader = HttpReader(policy, options, documents=True)
         self._limit = limit
+        self._sizes: dict[str, int] = {}
+        self._told: dict[str, bytes] = {}
 
     def has(self, path: str) -> bool:
         """Ask whether there is a file."""
@@ -154,11 +157,21 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Describe a file without asking for its size: reading it finds out whether it is there."""
-        return {"name": path, "type": "file", "size": None}
+        """Describe a file without asking for its size: reading it finds out whether it is there.
+
+        That of a data file is known, since its first bytes were read.
+        """
+        return {"name": path, "type": "file", "size": self._sizes.get(path)}
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **_: object
+    ) -> bytes:
+        """Return a byte range."""
+        place, start = self._policy.place(path), start or 0
+        return self._asked(place, self._reader.read(place, start, end, self._limit)).cut()
 
     def exists(self, path: str, **_: object) -> bool:
-        """Find no parquet store: its files would have to be listed. Icechunk lists nothing.
+        """Find no parquet store: its files would have to be listed. Icechunk and Zarr list nothing.
 
         Raises
         ------
@@ -170,22 +183,44 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
                 f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
                 "server; open a copy on disk or in a bucket."
             )
-        return path.endswith(tuple(f"/{name}" for name in MARKS)) and self.has(path)
+        names = (*MARKS, *WEB_MARKS)
+        return path.endswith(tuple(f"/{name}" for name in names)) and self.has(path)
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
-        place = self._policy.place(path)
-        if not place.path.endswith(_DOCUMENTS):
+        place, begun = self._policy.place(path), b""
+        if path in self._told:
+            return io.BytesIO(self._told.pop(path))
+        if not place.path.endswith(DOCUMENTS):
             head = self._probe(place)
+            if kind_of(head.cut(0, PROBE)) is not None:
+                self._note_size(place)
+                return io.BytesIO(head.cut(0, PROBE))
             if head.size is not None and head.size <= PROBE:
                 return io.BytesIO(head.cut())
+            if head.size is not None:
+                begun = head.cut()  # which is not read once more
         try:
-            data = self._asked(place, self._reader.read(place, 0, None, self._limit))
+            most = self._limit - len(begun)
+            data = self._asked(place, self._reader.read(place, len(begun), None, most))
         except LimitError:
             raise LimitError(
                 f"{shown(path)} has more than {self._limit:,} bytes; `Limits.document_bytes` "
                 "raises the limit."
             ) from None
-        return io.BytesIO(data.cut())
+        whole = begun + data.cut()
+        if not place.path.endswith(DOCUMENTS):
+            self._told[path] = whole  # it is opened once to find out what it is, and then read
+        return io.BytesIO(whole)
+
+    def _note_size(self, place: Place) -> None:
+        """Ask for the size of a data file, and whether parts of it can be read at all."""
+        facts = self._asked(place, self._reader.facts(place))
+        if not facts.ranges or facts.size is None:
+            raise SourceError(
+                f"{shown(place.url)} is a data file on a server that sends no byte ranges, so "
+                "that no chunk of it could be read by itself; download it and open the copy."
+            )
+        self._sizes[place.url] = facts.size
 
     def _probe(self, place: Place) -> Pieces:
         """Return the first bytes, unless they show a file of data, which may be large."""
@@ -193,7 +228,8 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         name = url.rpartition("/")[2]
         try:
             head = self._asked(place, self._reader.read(place, 0, PROBE, self._limit))
-            refuse_other(name, head.cut(0, PROBE))
+            if kind_of(head.cut(0, PROBE)) is None:
+                refuse_other(name, head.cut(0, PROBE))
         except SourceError:
             refuse_zarr(name, lambda key: self.has(f"{url}/{key}"))
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -15,6 +15,8 @@ HELD = "held"
 STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)
 """The states of references."""
 
+WHOLE = -1
+"""The length of a reference to a whole file."""
 NAMED_KEYS = 10
 """Keys that a finding of one file names."""
 NAMED_LACKING = 1_000
@@ -40,6 +42,18 @@ AXIS = pa.struct(
     }
 )
 """A coordinate: its first and last value, the least and the largest step, how many values."""
+REMADE = pa.struct(
+    {
+        "said": pa.list_(pa.struct({"cause": pa.string(), "value": pa.string()})),
+        "chunks": pa.list_(pa.int64()),
+        "offsets": pa.list_(pa.int64()),
+        "lengths": pa.list_(pa.int64()),
+        "absent": pa.list_(pa.int64()),
+        "stray": pa.list_(pa.int64()),
+        "reason": pa.string(),
+    }
+)
+"""See `Remade`."""
 RESULTS = pa.schema(
     {
         "number": pa.int64(),
@@ -53,6 +67,7 @@ RESULTS = pa.schema(
         "differs": pa.int64(),
         "uncompared": pa.int64(),
         "failed": pa.int64(),
+        "different": pa.list_(pa.int64()),
         "message": pa.string(),
         "start": pa.list_(pa.int64()),
         "shape": pa.list_(pa.int64()),
@@ -66,12 +81,14 @@ RESULTS = pa.schema(
         "largest_at": pa.string(),
         "false_nan": pa.int64(),
         "grant": pa.string(),
+        "remade": REMADE,
     }
 )
-"""``start`` is where the file's array starts in the set's, ``shape`` its shape in the dimensions
-of the set's; ``lacking`` the first chunks that no reference of the part is of; ``unchecked`` what
-of the metadata was not compared; ``values`` those that were compared, with the largest difference
-and how many are NaN through the set only."""
+"""``different`` are the numbers of the chunks that differ; ``start`` is where the file's array
+starts in the set's, ``shape`` its shape in the dimensions of the set's; ``lacking`` the first
+chunks that no reference of the part is of; ``unchecked`` what of the metadata was not compared;
+``values`` those that were compared, with the largest difference and how many are NaN through the
+set only; ``remade`` what a repair takes from the file, if that was asked for."""
 
 
 @dataclass
@@ -84,6 +101,52 @@ class Finding:
     message: str | None = None
     count: int = 1
     keys: list[str] = field(default_factory=list)
+
+
+class Said(NamedTuple):
+    """What a file says of a field that differs.
+
+    Attributes
+    ----------
+    cause
+        The field, as in `refexplorer.data.verify.causes`.
+    value
+        JSON; null removes an attribute.
+    """
+
+    cause: str
+    value: str
+
+
+@dataclass
+class Remade:
+    """What a set should have of a file, where what it has of one array is wrong.
+
+    Attributes
+    ----------
+    said
+        Metadata of the file.
+    chunks, offsets, lengths
+        References of chunks, by their numbers; `WHOLE` is the length of a whole file.
+    absent
+        Chunks that the file fills by their place, and never wrote.
+    stray
+        Chunks that refer to the file and are not where it belongs.
+    reason
+        Why references cannot be made.
+    """
+
+    said: list[Said] = field(default_factory=list)
+    chunks: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    absent: list[int] = field(default_factory=list)
+    stray: list[int] = field(default_factory=list)
+    reason: str | None = None
+
+    def as_row(self) -> dict[str, Any]:
+        """Return it as `REMADE` has it."""
+        return vars(self) | {"said": [each._asdict() for each in self.said]}
 
 
 @dataclass
@@ -101,6 +164,7 @@ class Record:
     differs: int = 0
     uncompared: int = 0
     failed: int = 0
+    different: list[int] = field(default_factory=list)
     message: str | None = None
     start: list[int] | None = None
     shape: list[int] | None = None
@@ -114,6 +178,7 @@ class Record:
     largest_at: str | None = None
     false_nan: int = 0
     grant: str | None = None
+    remade: Remade | None = None
 
 
 def table(records: Sequence[Record]) -> pa.Table:
@@ -122,6 +187,8 @@ def table(records: Sequence[Record]) -> pa.Table:
     def column(name: str) -> list[Any]:
         if name == "findings":
             return [[vars(found) for found in each.findings] for each in records]
+        if name == "remade":
+            return [each.remade and each.remade.as_row() for each in records]
         return [getattr(each, name) for each in records]
 
     arrays = []

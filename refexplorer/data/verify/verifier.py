@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,33 +10,43 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.urls import protocol_of
 from refexplorer.data.audit.plan.audit_parts import Part
 from refexplorer.data.audit.report.word_columns import coded
-from refexplorer.data.fetch.background import Stopped
+from refexplorer.data.check.asking import UNWRITTEN, ask
+from refexplorer.data.check.recorded_check import difference
+from refexplorer.data.fetch.background import Stopped, wait_for
+from refexplorer.data.fetch.failures import NotThere
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.verify.causes import CAUSES
 from refexplorer.data.verify.compare.file_compared import FileComparison
 from refexplorer.data.verify.compare.grouping import FileReferences
 from refexplorer.data.verify.compare.held_values import HeldValues
+from refexplorer.data.verify.compare.messages.messages_compared import FORM as GRIB
+from refexplorer.data.verify.compare.messages.messages_compared import MessageComparison
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.compare.values_compared import compare_values
 from refexplorer.data.verify.native.native_file import NativeFile, NotComparableError
 from refexplorer.data.verify.native.opening import open_native
 from refexplorer.data.verify.results import (
+    DIFFERS,
     FAILED,
     FORBIDDEN,
     HELD,
     STATES,
     UNCOMPARED,
+    WHOLE,
+    Finding,
     Record,
     table,
 )
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import RANGE
 from refexplorer.spec.core.catalogue import Severity
 
-_FAILED = STATES.index(FAILED)
+_FAILED, _DIFFERS = STATES.index(FAILED), STATES.index(DIFFERS)
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,16 @@ class Verifier:
         All arrays of the set, by path.
     held
         The values that the set holds itself.
+    bare
+        The arrays that have no reference at all.
+    remake
+        Say of what is wrong how it should be.
+    served
+        As `AccessPolicy` has it.
+    recorded
+        The versions that targets had when their references were written.
+    unlisted
+        What the URLs of chunks begin with that may never have been written.
     """
 
     location: str | None
@@ -65,6 +85,11 @@ class Verifier:
     storage_options: Mapping[str, Any] = field(repr=False)
     arrays: Mapping[str, SetArray]
     held: HeldValues
+    bare: frozenset[str] = frozenset()
+    remake: bool = False
+    served: bool = False
+    recorded: Recorded = field(default_factory=dict)
+    unlisted: str | None = None
 
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Compare the references of a part with the files that they lead to.
@@ -79,7 +104,7 @@ class Verifier:
         Stopped
             If `keep_on` returned False.
         """
-        policy = AccessPolicy(self.location, self.allow)
+        policy = AccessPolicy(self.location, self.allow, served=self.served)
         targets = Targets(policy, self.storage_options, self.limits)
         rows = _PartRows(part.rows())
         numbers = rows.columns["number"]
@@ -88,8 +113,31 @@ class Verifier:
         for start, stop in zip(bounds, [*bounds[1:], len(numbers)], strict=True):
             if not keep_on():
                 raise Stopped
-            records += self._of_target(targets, rows.of(start, stop))
+            found = list(self._of_target(targets, rows.of(start, stop)))
+            self._note_version(targets, found)
+            records += found
         return table(records)
+
+    def _note_version(self, targets: Targets, records: Sequence[Record]) -> None:
+        """Compare what the store says of a target with what was recorded of it."""
+        read = [each for each in records if each.state not in (FAILED, FORBIDDEN)]
+        url = read[0].target if read else None
+        versions = self.recorded.get(url or "")
+        if url is None or not versions:
+            return
+        answer = wait_for(ask(targets, url))
+        same, said = None, None
+        if answer.facts is not None:
+            same, said = difference(versions, answer.facts, protocol_of(url) == "gs")
+        for each in read:
+            if same is None:
+                each.unchecked.append("the versions that Icechunk recorded")
+            elif said is not None and each.references and each.array is not None:
+                what = f"{url.rpartition('/')[2]}: {said.partition(': ')[2].rstrip('.')}"
+                # of several versions of one file it is not known which references have which
+                count = each.references if len(versions) == 1 else 0
+                each.findings.append(Finding("changed", message=what, count=count))
+                each.state = DIFFERS
 
     def _of_target(self, targets: Targets, rows: _OfTarget) -> Iterator[Record]:
         number, url = rows.number, rows.url
@@ -101,6 +149,14 @@ class Verifier:
         else:
             try:
                 file = open_native(targets, url)
+            except NotThere as error:
+                is_unwritten = self.unlisted is not None and url.startswith(self.unlisted)
+                yield from (
+                    _uncompared(rows, UNCOMPARED, UNWRITTEN)
+                    if is_unwritten
+                    else _unopened(rows, error)
+                )
+                return
             except Exception as error:  # the libraries of the formats raise what they like
                 yield from _unopened(rows, error)
                 return
@@ -117,7 +173,11 @@ class Verifier:
         """Return the rows of a file that is open; all or none."""
         of_array = {path: places for path, places in rows.arrays if path is not None}
         references = {path: rows.references(places) for path, places in of_array.items()}
-        comparison = FileComparison(file, self.arrays, self.held, base, references)
+        comparison: FileComparison | MessageComparison
+        given = file, self.arrays, self.held, base, references, self.remake
+        comparison = (
+            MessageComparison(*given) if file.form == GRIB else FileComparison(*given, self.bare)
+        )
         chosen = rows.column("chosen")
         found = []
         for record, states in comparison.compare():
@@ -132,6 +192,9 @@ class Verifier:
                     states, np.flatnonzero(chosen[places]),
                 )  # fmt: skip
             _count(record, states)
+            if record.differs:
+                numbers = references[record.array].numbers[states == _DIFFERS]
+                record.different = numbers[numbers >= 0].tolist()
             found.append(record)
         text = "These keys are chunks of no array."
         found += (each for each in _uncompared(rows, UNCOMPARED, text) if each.array is None)
@@ -158,7 +221,7 @@ class _OfTarget:
         return FileReferences(
             self.column("chunk")[places],
             np.where(whole, 0, self.column("offset")[places]),
-            np.where(whole, -1, self.column("length")[places]),
+            np.where(whole, WHOLE, self.column("length")[places]),
         )
 
     def taken(self, places: np.ndarray) -> pa.Table:

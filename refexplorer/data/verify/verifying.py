@@ -41,15 +41,21 @@ from refexplorer.data.verify.report.verification import (
 from refexplorer.data.verify.results import DIFFERS, FAILED, FORBIDDEN, SAME, UNCOMPARED
 from refexplorer.data.verify.verifier import Verifier
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.diagnostics import Findings
 
 FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""
+VERIFY_SIZES = PlanSizes(
+    asking_cost=FILE_COST, sorted_rows=2**17, batch_rows=2**10, interval_batches=2**6
+)
+"""Reading files takes far longer than sorting, so a seventh of what an audit holds is enough."""
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
-_FORM = 1
+# another number here makes results of older versions start anew, since they hold other columns
+_FORM = 3
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,8 @@ class VerifyManner:
     ----------
     values
         Chunks of each array whose values are compared: ``"none"``, ``"sample"`` (ten), ``"all"``.
+    remake
+        Say of what is wrong how it should be, which `repair` asks for.
     scheduler, workers, results, resume, watch, sizes
         As `refexplorer.data.audit.auditing.Manner` has them.
     """
@@ -70,7 +78,8 @@ class VerifyManner:
     results: str | os.PathLike[str] | None = None
     resume: bool = False
     watch: AuditWatch = lambda progress: True
-    sizes: PlanSizes = field(default_factory=lambda: PlanSizes(asking_cost=FILE_COST))
+    sizes: PlanSizes = field(default_factory=lambda: VERIFY_SIZES)
+    remake: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,12 @@ class VerifyTerms:
         As `refexplorer.data.verify.verifier.Verifier` has them.
     base
         What pointers of keys start with.
+    served
+        As `AccessPolicy` has it.
+    recorded
+        The versions that targets had when their references were written.
+    unlisted
+        What the URLs of chunks begin with that may never have been written.
     """
 
     location: str | None
@@ -90,6 +105,9 @@ class VerifyTerms:
     limits: Limits
     storage_options: Mapping[str, Any]
     base: str
+    served: bool = False
+    recorded: Recorded = field(default_factory=dict)
+    unlisted: str | None = None
 
 
 def verify(
@@ -129,9 +147,6 @@ def verify(
     ours = [SetArray(meta) for meta in metas]
     held = HeldValues(terms.limits)
     arrays = {each.meta.path: each for each in ours}
-    verifier = Verifier(
-        terms.location, tuple(terms.allow), terms.limits, terms.storage_options, arrays, held
-    )
     store = ResultStore(manner.results, manner.resume, encoding=PARQUET)
     sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes)
     work = Work(store, sorter, manner.watch, manner.sizes)
@@ -145,7 +160,20 @@ def verify(
 
         work.gather(opened, look)
         lent.read(opened, terms, held)
-        store.manner = _fingerprint(ours, held, manner)
+        store.manner = _fingerprint(ours, held, manner, terms.recorded)
+        verifier = Verifier(
+            terms.location,
+            tuple(terms.allow),
+            terms.limits,
+            terms.storage_options,
+            arrays,
+            held,
+            lent.bare,
+            manner.remake,
+            terms.served,
+            terms.recorded,
+            terms.unlisted,
+        )
         with crew_of(verifier.verify, manner.scheduler, manner.workers, ClusterTerms()) as crew:
             work.do(crew, metas)
     except Stopped:
@@ -153,12 +181,13 @@ def verify(
     finally:
         store.clear()
     tally = VerifyTally(arrays, held, opened.holds, lambda each: opened.arrays.present(each.meta),
-                  terms.base)  # fmt: skip
+                  sorter.urls, terms.base)  # fmt: skip
     for results in store.tables():
         tally.add(results)
     found = tally.finish()
     left = rejected_count(opened, findings) + sorter.rejected
-    return Verification(source, found, _counts(tally, work, sorter.count, left, stopped), store)
+    counts = _counts(tally, work, sorter.count, left, stopped)
+    return Verification(source, found, counts, store, tally.held_different)
 
 
 class _Lent:
@@ -180,10 +209,19 @@ class _Lent:
             : len(self._counts)
         ]
 
+    @property
+    def bare(self) -> frozenset[str]:
+        """The arrays without a reference."""
+        counts = self._counts[1:].tolist()
+        pairs = zip(self._arrays, counts, strict=True)
+        return frozenset(ours.meta.path for ours, count in pairs if not count)
+
     def read(self, opened: OpenedSet, terms: VerifyTerms, held: HeldValues) -> None:
         """Read them through the set, where they are few chunks of several files' coordinates."""
         targets = Targets(
-            AccessPolicy(terms.location, tuple(terms.allow)), terms.storage_options, terms.limits
+            AccessPolicy(terms.location, tuple(terms.allow), served=terms.served),
+            terms.storage_options,
+            terms.limits,
         )
         for place, ours in enumerate(self._arrays):
             meta, count = ours.meta, int(self._counts[place + 1])
@@ -208,10 +246,17 @@ class _Lent:
                 held.reasons.pop(meta.path, None)
 
 
-def _fingerprint(arrays: list[SetArray], held: HeldValues, manner: VerifyManner) -> str:
+def _fingerprint(
+    arrays: list[SetArray], held: HeldValues, manner: VerifyManner, recorded: Recorded
+) -> str:
     """Return what results depend on besides their part."""
     said = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]
-    digest = blake2b(json.dumps([_FORM, manner.values, said], default=str).encode(), digest_size=16)
+    digest = blake2b(
+        json.dumps([_FORM, manner.values, manner.remake, said], default=str).encode(),
+        digest_size=16,
+    )
+    for url in sorted(recorded):
+        digest.update(repr((url, sorted(map(repr, recorded[url])))).encode())
     for path, each in held.arrays.items():
         digest.update(path.encode())
         digest.update(repr(each.values.tolist()).encode())

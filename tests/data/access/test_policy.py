@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from refexplorer.data.access.policy import AccessPolicy
+import refexplorer as rx
+from refexplorer.data.access.policy import AccessPolicy, allowed_names
 from refexplorer.data.access.urls import is_private
 from refexplorer.errors import AccessError
 
@@ -190,3 +191,24 @@ def test_addresses_of_the_internet_and_named_ones() -> None:
     policy.check_address("http", "host.example", "93.184.216.34")
     policy.check_address("http", "host.example", "10.0.0.7")
     policy.check_address("http", "localhost", "127.0.0.1")
+
+
+def test_a_path_is_granted_as_its_text(folder: Path, tmp_path: Path) -> None:
+    by_path = AccessPolicy(str(folder), [tmp_path])
+    assert by_path.granted == (str(tmp_path),)
+    assert by_path.check(str(tmp_path / "secret")) == str(tmp_path / "secret")
+    assert allowed_names(tmp_path) == allowed_names([tmp_path]) == (str(tmp_path),)
+    assert allowed_names("s3://bucket") == ("s3://bucket",)
+
+
+def test_what_is_no_name_is_refused_in_one_sentence() -> None:
+    with pytest.raises(AccessError, match=r"folders, such as .* not 7\.$"):
+        AccessPolicy(None, [7])  # type: ignore[list-item]
+
+
+def test_an_audit_takes_one_name_by_itself_as_reading_does(folder: Path, tmp_path: Path) -> None:
+    """Its letters were taken for names, so that nothing was allowed."""
+    refs = rx.open_references({"a": [str(tmp_path / "secret"), 0, 1]})
+    for allow in (str(tmp_path), tmp_path, [tmp_path]):
+        found = refs.audit(decode="none", allow=allow)  # type: ignore[arg-type]
+        assert found.targets()["state"].to_pylist() == ["good"]

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zarr
 
 import refexplorer as rx
-from refexplorer.data.advice.connections import FSSPEC, OURS
+from refexplorer.data.advice.connections import FSSPEC, OURS, PLACES
+from refexplorer.data.advice.document_rules import large_manifest
 from refexplorer.data.advice.reads import Reads
 from refexplorer.data.advice.selections import part_of, tasks_of
 from refexplorer.data.fetch.ranges import Wanted, merged
@@ -61,7 +63,8 @@ def test_kerchunk_inlines_them_as_the_finding_says(tmp_path: Path) -> None:
         (tmp_path / path.strip("/")).write_bytes(body)
     refs = rx.open_references(costly.refs)
     (finding,) = found(refs.advise(), "inline-coordinates")
-    function, _, arguments = finding.remedy.partition(";")[0].partition("(")
+    assert finding.remedy.startswith("refexplorer convert dict out.json --inline-coordinates;")
+    function, _, arguments = finding.remedy.split("; ")[1].partition("(")
     assert function == "kerchunk.utils.inline_array"
     inlined = eval(f"kerchunk.inline_array({arguments}", {"kerchunk": kerchunk, "refs": refs})
     cost = rx.open_references(dict(inlined)).advise().opening[0]
@@ -72,10 +75,11 @@ def test_uncompressed_chunks_can_be_divided_as_kerchunk_does() -> None:
     kerchunk = pytest.importorskip("kerchunk.utils")
     refs = made([8, 6], [4, 6], {f"x/{n}.0": [URL, 96 * n, 96] for n in range(2)})
     (finding,) = found(refs.advise(), "subchunk")
-    assert (finding.access, finding.bytes, finding.bytes_after) == ("one map", 96, 24)
+    assert (finding.access, finding.bytes, finding.bytes_after) == ("one slice", 96, 24)
     assert "kerchunk.utils.subchunk(refs.to_v0(), 'x', 4)" in finding.remedy
+    assert finding.remedy.startswith("refexplorer convert dict out.json --subchunk x=4;")
     divided = rx.open_references(kerchunk.subchunk(refs.to_v0(), "x", 4))
-    cost = next(each for each in divided.advise().accesses if each.name == "one map")
+    cost = next(each for each in divided.advise().accesses if each.name == "one slice")
     assert (reader(cost, "zarr").requests, reader(cost, "zarr").bytes) == (1, 24)
 
 
@@ -144,7 +148,7 @@ def test_a_part_of_a_shard_is_not_known() -> None:
     keys = {f"x/c/{n}/0": [URL, 100 * n, 100] for n in range(2)}
     refs = rx.open_references({"x/zarr.json": json.dumps(metadata)} | keys)
     costs = {each.name: each for each in refs.advise().accesses}
-    assert reader(costs["one map"], "zarr").requests is None
+    assert reader(costs["one slice"], "zarr").requests is None
     assert reader(costs["all of it"], "zarr").requests == 2
 
 
@@ -171,12 +175,12 @@ def generated(length: str = "40") -> rx.ReferenceSet:
 
 
 def test_a_gen_of_a_million_million_keys_is_told_by_arithmetic() -> None:
-    costs = {each.name: each for each in generated().advise().accesses}
-    for name, count in (("one map", 10**6), ("one time series", 10**6), ("all of it", 10**12)):
-        zarr = reader(costs[name], "zarr")
+    costs = generated().advise().accesses
+    for cost, count in zip(costs, (10**6, 10**6, 10**12), strict=True):
+        zarr = reader(cost, "zarr")
         assert (zarr.requests, zarr.bytes) == (count, 40 * count)
-        assert reader(costs[name], "refexplorer").requests is None
-        assert costs[name].unknown
+        assert reader(cost, "refexplorer").requests is None
+        assert cost.unknown
     varying = generated(length="{{t + 1}}").advise().accesses[-1]
     assert reader(varying, "zarr").requests is None
 
@@ -271,10 +275,96 @@ def test_a_large_document_is_said_to_be_better_as_parquet() -> None:
     advice = made([110_000, 1], [1, 1], keys).advise()
     (finding,) = found(advice, "json-to-parquet")
     assert "refexplorer convert" in finding.remedy
-    assert "--record-size 100000" in finding.remedy  # a time series takes all of them
+    assert "--record-size auto" in finding.remedy
+    assert "a record size of 100,000" in finding.message  # a time series takes all of them
     assert finding.seconds_gained is None
     (finding,) = found(advice, "repeated-urls")
     assert "infer" in finding.remedy
+
+
+def test_small_chunks_are_found_with_what_larger_ones_gain() -> None:
+    apart = {f"x/{n}.0": [f"s3://b/{n}", 0, 400] for n in range(500)}
+    advice = made([500, 100], [1, 100], apart).advise()
+    (finding,) = found(advice, "small-chunks")
+    assert (finding.requests, finding.requests_after, finding.bytes_after) == (500, 1, 200_000)
+    assert finding.seconds_gained == pytest.approx(49 * 0.03, rel=0.01)  # of 50 waits for ten
+    assert not found(made([500, 10**7], [1, 10**7], apart).advise(), "large-chunks")
+    large = {key: [each[0], 0, 2**23] for key, each in apart.items()}
+    assert not found(made([500, 2**21], [1, 2**21], large).advise(), "small-chunks")
+
+
+def test_chunks_of_which_little_is_used_are_found() -> None:
+    compressed = {"compressor": {"id": "zlib", "level": 1}}
+    keys = {f"x/0.{n}": [f"s3://b/{n}", 0, 10**8] for n in range(4)}
+    advice = made([1_000, 400_000], [1_000, 100_000], keys, **compressed).advise()
+    several = found(advice, "large-chunks")
+    assert {each.access for each in several} == {"one slice", "one time series"}
+    (finding,) = [each for each in several if each.access == "one slice"]
+    assert (finding.bytes, finding.bytes_after) == (4 * 10**8, 400_000)
+    assert "0.10% are used" in finding.message
+    assert "Writing a copy takes about" in finding.message
+    plain = {key: [each[0], 0, 4 * 10**8] for key, each in keys.items()}
+    divided = made([1_000, 400_000], [1_000, 100_000], plain).advise()
+    assert not [each for each in found(divided, "large-chunks") if each.access == "one slice"]
+    assert found(divided, "subchunk")
+
+
+def test_groups_that_are_opened_one_by_one_are_found(tmp_path: Path) -> None:
+    array = made([3], [3], {}).v0["x/.zarray"]
+    names = ("a", "b", "c")
+    keys = {f"{name}/x/.zarray": array for name in names}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({".zgroup": '{"zarr_format": 2}'} | keys))
+    size = path.stat().st_size
+    (finding,) = found(rx.open_references(path).advise(), "groups-apart")
+    assert (finding.requests, finding.requests_after) == (3, 1)
+    assert (finding.bytes, finding.bytes_after) == (3 * size, size)
+    path.write_text(json.dumps({"a/x/.zarray": array}))
+    assert not found(rx.open_references(path).advise(), "groups-apart")
+
+
+@pytest.mark.parametrize(
+    ("other", "is_found"), [("https://h.example/f", True), ("https://i.example/f", False)]
+)
+def test_a_web_server_that_is_asked_very_often_is_found(other: str, is_found: bool) -> None:
+    keys = {f"x/{n}": ["https://h.example/f", 10**6 * n, 4] for n in range(1_000)}
+    advice = made([1_000], [1], keys | {"x/0": [other, 0, 4]}).advise()
+    assert bool(found(advice, "one-host")) == is_found
+    store = {key: ["s3://b/f", *each[1:]] for key, each in keys.items()}
+    assert not found(made([1_000], [1], store).advise(), "one-host")
+
+
+def test_a_large_manifest_is_found(tmp_path: Path) -> None:
+    icechunk: Any = pytest.importorskip("icechunk")
+    (finding,) = large_manifest([(10**6, 50), (10**8, 10**6)], PLACES["object-store"])
+    assert (finding.bytes, finding.bytes_after) == (10**8, 10**7)
+    assert finding.seconds_gained == pytest.approx(0.9 * 10**8 / 90e6)
+    assert not [*large_manifest([(10**8, 10**4), (10**5, 10**6)], PLACES["object-store"])]
+    made = icechunk.Repository.create(icechunk.local_filesystem_storage(str(tmp_path / "repo")))
+    session = made.writable_session("main")
+    zarr.group(store=session.store).create_array("x", shape=(100,), chunks=(1,), dtype="i4")[:] = 1
+    session.commit("first")
+    refs = rx.open_references(tmp_path / "repo")
+    assert refs.source.repository is not None
+    ((size, count),) = refs.source.repository.manifests or ()
+    (file,) = (tmp_path / "repo" / "manifests").iterdir()
+    assert (size, count) == (file.stat().st_size, 100)
+    assert not found(refs.advise(), "large-manifest")
+
+
+def test_what_a_copy_takes_and_gains_is_told() -> None:
+    compressed = {"compressor": {"id": "zlib", "level": 1}}
+    keys = {f"x/{n}.0": [f"s3://b/{n}", 0, 10**6] for n in range(100)}
+    advice = made([100, 500_000], [1, 500_000], keys, **compressed).advise()
+    (bound,) = [each for each in advice.bounds if each.access == "one time series"]
+    whole = next(each for each in advice.accesses if each.name == "all of it")
+    assert bound.copy_bytes == 2 * 10**8
+    assert bound.copy_seconds is not None
+    assert bound.copy_seconds > (reader(whole, "zarr").seconds or 0)
+    assert bound.seconds_gained is not None
+    assert 0 < bound.seconds_gained < (reader(whole, "zarr").seconds or 0)
+    times = -(-bound.copy_seconds // bound.seconds_gained)
+    assert f"worth it from {times:.0f} such access" in str(bound)
 
 
 def test_what_cannot_be_asked_is_refused() -> None:
@@ -296,3 +386,31 @@ def test_the_text_says_what_is_assumed_and_who_reads() -> None:
     assert "(assumed)" in text
     assert "x, as given ([0:2, :])" in text
     assert "async.concurrency" in text
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "coordinate", "names"),
+    [
+        (["time", "y", "x_"], {}, ["one map", "one time series"]),
+        (["time", "station"], {}, ["one slice", "one time series"]),
+        (["step", "y", "x_"], {"units": "hours since 2000-01-01"}, ["one map", "one time series"]),
+        (["step", "y", "x_"], {"units": "hours"}, ["one slice", "along the first dimension"]),
+        (["y", "time"], {}, ["one slice", "along the first dimension"]),
+        (["time"], {}, []),
+        ([], {}, []),
+    ],
+)
+def test_accesses_are_named_by_what_the_first_dimension_is(
+    dimensions: list[str], coordinate: dict[str, str], names: list[str]
+) -> None:
+    def array(path: str, *names: str, **attributes: str) -> dict[str, str]:
+        metadata = {"zarr_format": 2, "shape": [2] * len(names), "chunks": [1] * len(names),
+                    "dtype": "<i4", "compressor": None, "filters": None, "order": "C",
+                    "fill_value": 0}  # fmt: skip
+        described = json.dumps({"_ARRAY_DIMENSIONS": names} | attributes)
+        return {f"{path}/.zarray": json.dumps(metadata), f"{path}/.zattrs": described}
+
+    refs = {".zgroup": '{"zarr_format": 2}', **array("g/x", *dimensions)}
+    refs |= array("g/step", "step", **coordinate) if coordinate else {}
+    costs = rx.open_references(refs).advise().accesses
+    assert [each.name for each in costs if each.path == "g/x"] == [*names, "all of it"]

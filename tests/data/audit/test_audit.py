@@ -264,6 +264,13 @@ def test_a_chunk_that_would_eat_the_machine_is_told(tmp_path: Path) -> None:
     assert "inflates" in row["message"]
 
 
+def test_a_codec_that_is_missing_is_told_with_the_name_of_the_array() -> None:
+    metadata = ARRAY | {"compressor": {"id": "nonsense"}}
+    refs = rx.open_references({"a/x/.zarray": json.dumps(metadata), "a/x/0": "data"})
+    (row,) = rows(refs.audit()).values()
+    assert "a/x requires the codec nonsense, which no installed package" in row["message"]
+
+
 def test_keys_that_errors_leave_out_are_told(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(bytes(40))
     refs = rx.open_references({"bad": ["u", 1], "good": [f"{tmp_path}/f", 0, 1]})

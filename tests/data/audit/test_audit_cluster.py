@@ -35,6 +35,8 @@ pytestmark = pytest.mark.server
 POLLS = 1200
 """How often a watch is asked before a test gives up waiting: about a minute."""
 SOON = ClusterTerms(connect_seconds=1)
+GIVES_UP = ClusterTerms(connect_seconds=3)
+"""So long Dask looks for a scheduler that went away, too."""
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +213,14 @@ def test_a_scheduler_that_goes_away_leaves_what_is_finished(
             return next(asked, None) is not None
 
         with pytest.raises(RefexplorerError, match=f"The scheduler at {address} does not answer"):
-            audit_in_parts(refs, allow=[server.url], scheduler=address, results=folder, watch=watch)
+            audit_in_parts(
+                refs,
+                allow=[server.url],
+                scheduler=address,
+                results=folder,
+                watch=watch,
+                terms=GIVES_UP,
+            )
     assert "Traceback" not in capfd.readouterr().err
     server.requests.clear()
     assert audit_in_parts(refs, allow=[server.url], results=folder, resume=True).good

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.read.chunk_reader import ChunkState, Reading
+from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.limits import Limits
 
 

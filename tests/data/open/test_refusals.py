@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.read.chunk_reader import ChunkState
+from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import DecodeError
 
 pytestmark = pytest.mark.filterwarnings("ignore::refexplorer.errors.LeftOutWarning")
@@ -34,13 +34,14 @@ UNREADABLE: list[tuple[str, Any, str]] = [
     ("chunks", [0], "Chunks cannot have a length of 0."),
     ("chunks", [2, 2], "The chunk shape has 2 dimensions, but the array has 1."),
 ]
+# of the sentences of Zarr what its versions 3.1 to 3.4 have in common
 REFUSED: list[tuple[str, Any, str]] = [
     ("dtype", GONE, "The field `dtype` is missing."),
     ("dtype", "<q9", "No Zarr data type found that matches"),
-    ("order", "K", "Expected one of ('C', 'F'), got K instead."),
+    ("order", "K", "'C', 'F'"),
     ("order", GONE, "The field `order` is missing."),
     ("zarr_format", GONE, "The field `zarr_format` is missing."),
-    ("zarr_format", 4, "Expected 2. Got 4."),
+    ("zarr_format", 4, "ot 4."),
     ("fill_value", "abc", "Expected an integer."),
     ("compressor", "zlib", "Invalid compressor."),
     ("compressor", {"id": "zlib", "nope": 4}, "unexpected keyword argument 'nope'"),

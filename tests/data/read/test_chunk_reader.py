@@ -10,8 +10,9 @@ import pytest
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.read.chunk_reader import ChunkState, Reading, read_chunk
+from refexplorer.data.read.chunk_reader import read_chunk
 from refexplorer.data.read.estimates import estimate_selection
+from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.errors import AccessError, DecodeError
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer

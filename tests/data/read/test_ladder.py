@@ -7,6 +7,8 @@ import json
 import lzma
 import struct
 import zlib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +23,13 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Transpos
 
 import refexplorer as rx
 from refexplorer.data.decode.inflating import check_inflation
-from refexplorer.data.read.chunk_reader import ChunkState
 from refexplorer.data.read.ladder import Ladder
+from refexplorer.data.read.readings import ChunkState
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, raw_set
 
-ZEROS = bytes(64 * 2**20)
+ZEROS = bytes(2**25)
 
 
 def streamed(data: bytes) -> bytes:
@@ -38,16 +40,16 @@ def streamed(data: bytes) -> bytes:
     return out.getvalue()
 
 
-BOMBS: dict[str, tuple[dict[str, Any], bytes]] = {
-    "zlib": ({"id": "zlib"}, zlib.compress(ZEROS)),
-    "gzip": ({"id": "gzip"}, gzip.compress(ZEROS)),
-    "gzip of many members": ({"id": "gzip"}, gzip.compress(ZEROS[: 2**18]) * 300),
-    "bz2": ({"id": "bz2"}, bz2.compress(ZEROS)),
-    "lzma": ({"id": "lzma"}, lzma.compress(ZEROS)),
-    "zstd": ({"id": "zstd"}, zstandard.compress(ZEROS)),
-    "zstd without a size": ({"id": "zstd"}, streamed(ZEROS)),
-    "blosc": ({"id": "blosc"}, numcodecs.Blosc().encode(ZEROS)),
-    "lz4": ({"id": "lz4"}, numcodecs.LZ4().encode(ZEROS)),
+BOMBS: dict[str, tuple[dict[str, Any], Callable[[bytes], bytes]]] = {
+    "zlib": ({"id": "zlib"}, zlib.compress),
+    "gzip": ({"id": "gzip"}, gzip.compress),
+    "gzip of many members": ({"id": "gzip"}, lambda data: gzip.compress(data[: 2**18]) * 300),
+    "bz2": ({"id": "bz2"}, bz2.compress),
+    "lzma": ({"id": "lzma"}, partial(lzma.compress, preset=0)),
+    "zstd": ({"id": "zstd"}, zstandard.compress),
+    "zstd without a size": ({"id": "zstd"}, streamed),
+    "blosc": ({"id": "blosc"}, numcodecs.Blosc().encode),
+    "lz4": ({"id": "lz4"}, numcodecs.LZ4().encode),
 }
 
 
@@ -134,10 +136,10 @@ def test_a_target_that_fails_is_a_step_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_stopped_in_the_ladder_and_in_zarr(tmp_path: Path, name: str) -> None:
-    compressor, data = BOMBS[name]
+    compressor, packed = BOMBS[name]
+    data = packed(ZEROS)
     found = climb(tmp_path, data, compressor=compressor)
     assert "it was stopped" in (found.message or "")
-    (tmp_path / "f").write_bytes(data * 1)
     small = Limits(chunk_bytes=2**24)
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], compressor=compressor), limits=small)
     group: Any = refs.to_zarr(allow=[str(tmp_path)])
@@ -156,6 +158,24 @@ def test_a_bomb_within_a_bomb_is_stopped_too(tmp_path: Path) -> None:
     group: Any = refs.to_zarr(allow=[str(tmp_path)])
     with pytest.raises(rx.LimitError, match="zlib inflates"):
         group["x"][:2]
+
+
+def test_filters_that_widen_again_and_again_are_stopped_too(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(bytes(4097))
+    packed = {"dtype": "|b1", "filters": [{"id": "packbits"}] * 5}
+    refs = rx.open_references(raw_set([f"{tmp_path}/f"], **packed))
+    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    with pytest.raises(rx.LimitError, match="x/0 could not be decoded: packbits inflates"):
+        opened["x"][:2]
+
+
+@pytest.mark.parametrize("name", ["zlib", "gzip", "bz2"])
+def test_a_chunk_of_some_bytes_too_many_is_refused_by_zarr(tmp_path: Path, name: str) -> None:
+    (tmp_path / "f").write_bytes(numcodecs.get_codec({"id": name}).encode(bytes(10**5)))
+    refs = rx.open_references(raw_set([f"{tmp_path}/f"], compressor={"id": name}))
+    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    with pytest.raises(ValueError, match="cannot reshape array of size 50000"):
+        opened["x"][:2]
 
 
 @pytest.mark.parametrize("location", ["start", "end"])

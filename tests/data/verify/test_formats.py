@@ -11,32 +11,10 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.data.verify.report.verification import Verification
+from tests.helpers.file_sets import SHAPES, netcdf3_set, tiff_set, zarr_set
 from tests.helpers.verifying import codes
 
 tifffile = pytest.importorskip("tifffile")
-
-SHAPES: dict[str, Any] = {
-    "strips": ((100, 120), {"rowsperstrip": 25}),
-    "tiles": ((128, 128), {"tile": (32, 32)}),
-    "deflated": ((128, 128), {"tile": (32, 32), "compression": "zlib"}),
-    "predicted": ((128, 128), {"tile": (32, 32), "compression": "zlib", "predictor": True}),
-    "colours": ((64, 64, 3), {"tile": (32, 32), "photometric": "rgb"}),
-    "pages": ((5, 64, 64), {"tile": (32, 32), "photometric": "minisblack"}),
-    "volume": ((5, 64, 64), {"photometric": "minisblack"}),
-    "big-endian": ((64, 64), {"tile": (32, 32), "byteorder": ">"}),
-}
-
-
-def tiff_set(folder: Path, name: str) -> dict[str, Any]:
-    """Return what tifffile writes of a file of one of `SHAPES`."""
-    shape, options = SHAPES[name]
-    values = np.random.default_rng(0).integers(1, 200, shape, "u2" if len(shape) == 2 else "u1")
-    path, source = folder / f"{name}.tif", folder / f"{name}.json"
-    tifffile.imwrite(path, values, **options)
-    with tifffile.imread(path, aszarr=True) as store:
-        store.write_fsspec(source, url=f"file://{folder}", version=0)
-    found: dict[str, Any] = json.loads(source.read_text())
-    return found
 
 
 def verified(document: dict[str, Any], folder: Path) -> Verification:
@@ -77,36 +55,6 @@ def test_zeros_of_a_tiff_are_masked_by_the_fill_value(tmp_path: Path) -> None:
     assert (found.counts.false_nan, found.good) == (1, True)
 
 
-def netcdf3(path: Path, number: int) -> Path:
-    """Write a file with record variables, and one that is in one block."""
-    scipy_io = pytest.importorskip("scipy.io")
-    with scipy_io.netcdf_file(path, "w") as file:
-        file.createDimension("time", None)
-        file.createDimension("x", 5)
-        for name, kind, dimensions, values in (
-            ("time", "i4", ("time",), np.arange(4) + 4 * number + 1),
-            ("v", "i2", ("time", "x"), np.arange(20).reshape(4, 5) + 1),
-            ("w", "f8", ("time", "x"), np.arange(20).reshape(4, 5) + 1.5),
-            ("s", "f8", ("x",), np.arange(5) + 1.5),
-        ):
-            file.createVariable(name, kind, dimensions)[:] = values
-        file.variables["time"].units = "days since 2000-01-01"
-        file.variables["v"].scale_factor = 0.5
-    return path
-
-
-def netcdf3_set(folder: Path, inline: int = 0) -> dict[str, Any]:
-    """Return what kerchunk makes of three files."""
-    kerchunk = pytest.importorskip("kerchunk.netCDF3")
-    combine = pytest.importorskip("kerchunk.combine")
-    paths = [netcdf3(folder / f"{number}.nc", number) for number in range(3)]
-    found: dict[str, Any] = combine.MultiZarrToZarr(
-        [kerchunk.NetCDF3ToZarr(str(path), inline_threshold=inline).translate() for path in paths],
-        concat_dims=["time"], identical_dims=["s"], inline_threshold=inline,
-    ).translate()  # fmt: skip
-    return found
-
-
 @pytest.mark.parametrize("inline", [0, 30])
 def test_netcdf3_of_kerchunk(tmp_path: Path, inline: int) -> None:
     found = verified(netcdf3_set(tmp_path, inline), tmp_path)
@@ -130,21 +78,7 @@ def test_mistakes_in_a_set_of_netcdf3(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_chunks_of_zarr_as_targets(tmp_path: Path, version: Literal[2, 3]) -> None:
-    import zarr
-
-    group = zarr.open_group(tmp_path / "z", mode="w", zarr_format=version)
-    array = group.create_array("a", shape=(6, 6), chunks=(3, 3), dtype="i4")
-    array[:] = np.arange(36).reshape(6, 6) + 1
-    folder = tmp_path / "z" / "a"
-    refs: dict[str, Any] = {
-        f"a/{path.relative_to(folder).as_posix()}": [str(path)]
-        for path in folder.rglob("*")
-        if path.is_file() and path.name not in (".zarray", ".zattrs", "zarr.json")
-    }
-    assert len(refs) == 4
-    keys = sorted(refs)
-    metadata = "zarr.json" if version == 3 else ".zarray"
-    refs[f"a/{metadata}"] = (folder / metadata).read_text()
+    refs, keys = zarr_set(tmp_path, version)
     found = verified(refs, tmp_path)
     assert (found.findings, found.good) == ((), True)
     refs[keys[0]], refs[keys[1]] = refs[keys[1]], refs[keys[0]]
@@ -153,3 +87,26 @@ def test_chunks_of_zarr_as_targets(tmp_path: Path, version: Literal[2, 3]) -> No
     (mine,) = [each for each in found.findings if each.code == "misplaced"]
     assert set(mine.keys) == set(keys[:2])
     assert found.counts.of("differs") == 2
+
+
+@pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3")
+def test_values_of_zarr_v3_with_codecs_of_numcodecs(tmp_path: Path) -> None:
+    """VirtualiZarr writes them for the filters of HDF5."""
+    import h5py
+
+    path, values = tmp_path / "a.h5", np.arange(1, 13, dtype="<i4")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=values, chunks=(12,), compression="gzip", shuffle=True)
+        chunk = file["x"].id.get_chunk_info(0)
+    names = {"shuffle": {"elementsize": 4}, "zlib": {"level": 4}}
+    array = {
+        "zarr_format": 3, "node_type": "array", "shape": [12], "data_type": "int32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [12]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]
+        + [{"name": f"numcodecs.{name}", "configuration": each} for name, each in names.items()],
+        "fill_value": 0, "attributes": {}, "dimension_names": ["t"],
+    }  # fmt: skip
+    refs = {"x/zarr.json": json.dumps(array), "x/c/0": [str(path), chunk.byte_offset, chunk.size]}
+    found = verified(refs, tmp_path)
+    assert (found.good, found.counts.values) == (True, 12), str(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests.helpers.verifying import (
     Changed,
     codes,
     joined,
+    joined_by_hand,
     verified,
     write_files,
     write_netcdf,
@@ -104,21 +104,6 @@ def test_a_chunk_of_a_file_with_one_chunk_is_dropped(
     assert [Path(url).name for url in mine.files] == ["o_0001.nc"]
 
 
-def test_the_chunks_of_two_files_are_swapped(files: list[Path], held: dict[str, Any]) -> None:
-    """Each file is moved as a whole, which only its times tell."""
-
-    def change(mine: Changed) -> None:
-        for key in [key for key in mine.refs if key.startswith(("foo/0", "foo/1"))]:
-            row, rest = key.removeprefix("foo/").split(".", 1)
-            swap(key, f"foo/{int(row) + 4}.{rest}")(mine)
-        swap("bar/0.0.0", "bar/2.0.0")(mine)
-
-    found = verified(changed(held, change), files[0].parent)
-    assert found.findings
-    named = {Path(url).name for each in found.findings for url in each.files}
-    assert named == {"o_0000.nc", "o_0002.nc"}
-
-
 def metadata(key: str, **changes: Any) -> Callable[[Changed], None]:
     return lambda mine: mine.metadata(key, **changes)
 
@@ -200,20 +185,7 @@ def test_an_odd_file_of_an_array_that_the_set_holds(tmp_path: Path) -> None:
 
 
 def _forced(files: list[Path]) -> dict[str, Any]:
-    """Join files by hand, the metadata from the first one."""
-    singles = [translated(path)["refs"] for path in files]
-    refs = copy.deepcopy(singles[0])
-    for number, other in enumerate(singles):
-        for key, ref in other.items():
-            name, _, index = key.rpartition("/")
-            if name in ("foo", "bar", "time") and not index.startswith("."):
-                first, *rest = index.split(".")
-                step = 2 if name == "foo" else 1
-                refs[f"{name}/{'.'.join([str(int(first) + step * number), *rest])}"] = ref
-    mine = Changed({"version": 1, "refs": refs})
-    for name, shape in (("foo", [8, 16]), ("bar", [8, 16]), ("time", [])):
-        mine.metadata(f"{name}/.zarray", shape=[STEPS * len(files), *shape])
-    return mine.document
+    return joined_by_hand([translated(path)["refs"] for path in files])
 
 
 def test_values_are_compared(tmp_path: Path) -> None:

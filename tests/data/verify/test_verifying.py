@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,6 +116,39 @@ def test_metadata_come_over_http_and_values_only_if_wanted(
     assert list(found.counts.failures) == [f"{server.url}/{files[1].name}"]
 
 
+HOLDING = """
+import sys, threading
+import refexplorer as rx
+from h5py._objects import phil
+
+refs, url = rx.open_references(sys.argv[1]), sys.argv[2]
+held, done = threading.Event(), threading.Event()
+
+def hold():
+    with phil:
+        held.set()
+        done.wait()
+
+threading.Thread(target=hold).start()
+held.wait()
+print(refs.verify(allow=[url], values="sample").good)
+done.set()
+"""
+
+
+@pytest.mark.child
+def test_verify_never_waits_for_the_lock_of_h5py(
+    server: RangeServer, files: list[Path], tmp_path: Path
+) -> None:
+    """Who held it while a server answers could stand still with who collects garbage of h5py."""
+    document = json.dumps(joined(files[:1])).replace(str(files[0]), f"{server.url}/f")
+    server.files["/f"] = files[0].read_bytes()
+    (tmp_path / "set.json").write_text(document)
+    command = [sys.executable, "-c", HOLDING, str(tmp_path / "set.json"), server.url]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ran.stdout == "True\n", ran.stderr
+
+
 def test_the_result(files: list[Path], document: dict[str, Any], tmp_path: Path) -> None:
     found = verified(document, files[0].parent)
     assert str(found).startswith("dict: differs from its files\n")
@@ -162,3 +197,17 @@ def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -
     assert "the same as its files" in page
     assert "What differs" not in page
     assert "Files that are not the same" not in page
+
+
+def test_a_set_that_refers_to_no_file_is_good() -> None:
+    """Nothing is left that could be compared, which is another thing than files of no format."""
+    array = {
+        "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "compressor": None,
+        "filters": None, "order": "C", "fill_value": None,
+    }  # fmt: skip
+    refs: dict[str, Any] = {"x/.zarray": json.dumps(array), "x/0": "base64:AQAAAAIAAAA="}
+    found = rx.open_references(refs).verify()
+    assert (found.good, found.has_errors, found.findings) == (True, False, ())
+    assert found.verdict == "refers to no file: it holds all of its values itself"
+    refs["x/0"] = [None, 0, 8]
+    assert not rx.open_references(refs).verify().good

@@ -23,6 +23,7 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 DECODING_COST = 100
 """As so many references counts a chunk to be decoded."""
+# another number here makes results of older versions start anew, since they hold other columns
 _FORM = 2
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.data.audit.plan.states import STATES
-from refexplorer.data.audit.report.report_page import bar, number, report_page, titled
+from refexplorer.data.report_page import bar, number, report_page, titled
 from refexplorer.markup import code, items, shown
 
 if TYPE_CHECKING:

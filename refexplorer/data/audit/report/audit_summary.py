@@ -167,10 +167,19 @@ class AuditSummary:
         return self.audited == self.references and not wrong
 
     @property
+    def has_errors(self) -> bool:
+        """Whether something is wrong; what may not be read yet, or was not finished, is not."""
+        forbidden = self.targets.get(TargetState.FORBIDDEN, 0)
+        wrong = self.problem_count - forbidden + self.partly + self.left_out
+        return wrong + self.lost.unreadable + self.outdated_count > 0
+
+    @property
     def verdict(self) -> str:
         """The result, and the checks that led to it."""
-        if not self.good:
+        if self.has_errors:
             return "not as it should be"
+        if not self.good:
+            return "not all of it was checked"
         return (
             f"{self._checked}, but record files are missing" if self.lost.missing else self._checked
         )
@@ -219,7 +228,7 @@ class AuditSummary:
                 f"recorded: {self.outdated_count:,} changed since references were written."
             )
         if self.left_out:
-            yield f"{counted(self.left_out, 'key')} rejected by errors; see `diagnostics`."
+            yield f"{counted(self.left_out, 'key')} rejected by errors: diagnostics say which."
         yield from self.lost.sentences()
         size = "An unknown number of bytes" if self.bytes is None else size_text(self.bytes)
         yield f"{size} referenced, {size_text(self.decoded_bytes)} of values decoded."

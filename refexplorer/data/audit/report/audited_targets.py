@@ -14,7 +14,7 @@ from refexplorer.formats.buffers.arrow import number_column
 TARGET_COLUMNS = ("number", "target", "state", "message", "target_size", "etag", "modified")
 """The columns of results that are read."""
 
-_NONE = pa.schema(
+_ROWS = pa.schema(
     {
         "number": pa.int64(),
         "target": pa.string(),
@@ -25,7 +25,7 @@ _NONE = pa.schema(
         "worst": pa.int64(),
         "references": pa.int64(),
     }
-).empty_table()
+)
 
 
 def target_table(parts: Iterable[pa.Table]) -> pa.Table:
@@ -43,7 +43,7 @@ def target_table(parts: Iterable[pa.Table]) -> pa.Table:
         ``references``, ``target_size``, ``etag``, ``modified``, and ``message`` of the first
         reference that is in the worst state.
     """
-    rows = pa.concat_tables([_NONE, *map(_of_part, parts)]).combine_chunks()
+    rows = pa.concat_tables([_ROWS.empty_table(), *map(_of_part, parts)]).combine_chunks()
     order = np.lexsort((-rows["worst"].to_numpy(), rows["number"].to_numpy()))
     starts = _starts(rows["number"].to_numpy()[order])  # one of very many rows has several parts
     sums = np.append(0, np.cumsum(rows["references"].to_numpy()[order]))
@@ -64,10 +64,10 @@ def _of_part(results: pa.Table) -> pa.Table:
     starts = _starts(numbers[order])
     first = order[starts]
     found = results.take(number_column(rows[first]))
-    columns = {name: found[name] for name in _NONE.column_names if name in found.column_names}
+    columns = {name: found[name] for name in _ROWS.names if name in found.column_names}
     columns["worst"] = pa.array(states[first])
     columns["references"] = pa.array(np.diff(np.append(starts, len(rows))))
-    return pa.table(columns).select(_NONE.column_names).cast(_NONE.schema)
+    return pa.table(columns).select(_ROWS.names).cast(_ROWS)
 
 
 def _starts(numbers: np.ndarray) -> np.ndarray:

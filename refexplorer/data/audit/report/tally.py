@@ -11,11 +11,11 @@ import pyarrow as pa
 from refexplorer.data.audit.plan.overlaps import OVERLAPS
 from refexplorer.data.audit.plan.states import (
     CHANGED,
-    DECODED,
     STATES,
     TARGET_STATE_OF,
     TARGET_STATES,
     UNREACHABLE,
+    UNWRITTEN,
 )
 from refexplorer.data.audit.report.audit_summary import ArrayAudit, AuditProblem
 from refexplorer.data.audit.report.word_columns import coded, places_of
@@ -144,7 +144,7 @@ class Tally:
 
     def _note_problems(self, results: pa.Table, states: np.ndarray) -> None:
         """Take what is wrong in the same way with references to one target as one problem."""
-        rows = np.flatnonzero(states > DECODED)
+        rows = np.flatnonzero(states > UNWRITTEN)
         if not len(rows):
             return
         marks = results["number"].to_numpy()[rows] * len(STATES) + states[rows]

@@ -64,12 +64,15 @@ class Auditor:
         What reading and decoding may cost.
     storage_options
         For fsspec; never shown and never written.
+    unlisted
+        What the URLs of chunks begin with that may never have been written.
     """
 
     location: str | None
     allow: tuple[str, ...]
     limits: Limits
     storage_options: Mapping[str, Any] = field(repr=False)
+    unlisted: str | None = None
 
     def audit(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Ask the targets of a part, compare the ranges with them, decode what was chosen.
@@ -98,7 +101,7 @@ class Auditor:
             (urls[place], partial(answers.__setitem__, place))
             for place in np.flatnonzero(numbers >= 0).tolist()
         ]
-        wait_for(ask_all(targets, asked), keep_on)
+        wait_for(ask_all(targets, asked, unlisted=self.unlisted), keep_on)
         found = _Answered(rows, codes, answers)
         chosen = np.flatnonzero(rows["chosen"].to_numpy() & (found.states == GOOD))
         wanted = rows.take(pa.array(chosen))

@@ -24,6 +24,7 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 BATCH_BYTES = 2**26
 """Encoded bytes that are held at a time; a whole file, of unknown size, comes by itself."""
 BATCH_CHUNKS = 256
+# 128 bits, so that no two of millions of chunks meet by chance
 _DIGEST = 16
 
 

@@ -12,6 +12,7 @@ from refexplorer.data.verify.native.native_file import (
     NativeFile,
     NotComparableError,
 )
+from refexplorer.data.verify.results import WHOLE
 
 NOWHERE = -1
 
@@ -89,14 +90,27 @@ class FileChunks:
         self._owners = np.concatenate([none, *owners])[order]
         self._rows = np.concatenate([none, *rows])[order]
 
-    def find(self, offsets: np.ndarray) -> FoundChunks:
-        """Return the chunks that have the byte at some offsets, shape ``(n,)`` int64."""
+    def find(self, offsets: np.ndarray, lengths: np.ndarray) -> FoundChunks:
+        """Return the chunks that have the first bytes of some ranges.
+
+        Where a shard begins its first inner chunk may begin, too: it is the one of that length.
+
+        Parameters
+        ----------
+        offsets, lengths
+            Of the ranges, `WHOLE` for that of a whole file, shape ``(n,)`` int64.
+        """
         if not len(self._starts):
             nowhere = np.full(len(offsets), NOWHERE)
             return FoundChunks(nowhere, nowhere, np.zeros(len(offsets), np.int64))
         at = np.searchsorted(self._starts, offsets, "right") - 1
         held = np.maximum(at, 0)
         exact = self._starts[held] == offsets
+        first = np.minimum(np.searchsorted(self._starts, offsets), len(self._starts) - 1)
+        sizes = self._ends - self._starts
+        is_first = exact & (sizes[held] != lengths)
+        is_first &= (lengths == WHOLE) | (lengths == sizes[first])
+        held = np.where(is_first, first, held)
         has = (at >= 0) & (exact | (offsets < self._ends[held]))
         return FoundChunks(
             np.where(has, self._owners[held], NOWHERE),

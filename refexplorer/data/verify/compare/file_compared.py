@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
 from refexplorer.data.verify.causes import CAUSES
+from refexplorer.data.verify.compare.certain_origins import CertainOrigins
 from refexplorer.data.verify.compare.cf import is_time, times, unpacked
 from refexplorer.data.verify.compare.file_chunks import NOWHERE
 from refexplorer.data.verify.compare.grouping import (
@@ -30,9 +31,15 @@ from refexplorer.data.verify.compare.metadata_compared import (
 )
 from refexplorer.data.verify.compare.origins import Origins
 from refexplorer.data.verify.compare.placing import aligned, expected, is_cut, set_indices
+from refexplorer.data.verify.compare.remaking import remade
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.native.native_file import NativeArray, NativeFile, NotComparableError
-from refexplorer.data.verify.results import NAMED_LACKING, Finding, Record
+from refexplorer.data.verify.results import NAMED_LACKING, Finding, Record, Remade
+
+_NONE = np.empty(0, np.int8)
+ZARR = "Zarr"
+_OF_CHUNKS = frozenset({"byte-order", "filters", "order"})
+"""Metadata that says nothing where no chunk is."""
 
 
 class FileComparison:
@@ -50,6 +57,10 @@ class FileComparison:
         What every row of the result begins with.
     references
         Those that lead to the file, by the path of their array.
+    remake
+        Say of what is wrong how it should be.
+    bare
+        The arrays that have no reference to any file.
     """
 
     def __init__(
@@ -59,8 +70,10 @@ class FileComparison:
         held: HeldValues,
         record: Record,
         references: Mapping[str, FileReferences],
+        remake: bool = False,
+        bare: Collection[str] = (),
     ) -> None:
-        self._record = record
+        self._record, self._bare = record, bare
         self._references = references
         self._matched = matched = MatchedFile(file, arrays, held)
         self._groups: dict[str, list[NativeReferences]] = {}
@@ -71,21 +84,28 @@ class FileComparison:
             if groups:
                 matched.names[path] = groups[-1].native.name
         self._origins = Origins(matched, [each for some in self._groups.values() for each in some])
+        self._certain: CertainOrigins | None = None
+        if remake:
+            self._certain = CertainOrigins(matched, self._origins, references, self._groups)
 
     def compare(self) -> Iterator[tuple[Record, np.ndarray]]:
         """Yield the row of each array with the states of its references."""
         matched = self._matched
         for path in self._references:
-            yield self._of_references(path), self._states[path]
+            record = self._of_references(path)
+            self._remake(path, record)
+            yield record, self._states[path]
         for path in matched.arrays:
+            other: Record | None = None
             if path in matched.held.arrays:
-                record = self._of_held(path)
+                other = self._of_held(path)
             elif path not in self._references:
-                record = self._of_unreferenced(path)
-            else:
-                continue
-            if record is not None:
-                yield record, np.empty(0, np.int8)
+                other = self._of_filled(path) if path in self._bare else None
+                other = self._of_unreferenced(path) or other
+                if other is not None:
+                    self._remake(path, other)
+            if other is not None:
+                yield other, np.empty(0, np.int8)
 
     def region(self, path: str, number: int) -> tuple[NativeArray, tuple[slice, ...]] | None:
         """Return the array of the file, and the part of it that a chunk of the set has."""
@@ -103,6 +123,23 @@ class FileComparison:
         )
         return (native, found) if all(0 <= s.start < s.stop for s in found) else None
 
+    def _remake(self, path: str, record: Record) -> None:
+        """Note how references and metadata should be, where something is wrong of them."""
+        if self._certain is None:
+            return
+        groups = self._groups.get(path, [])
+        is_wrong = bool(record.findings or record.lacking)
+        is_wrong |= bool((self._states.get(path, _NONE) != SAME).any())
+        is_wrong |= any(self._certain.is_moved(each) for each in groups)
+        if not is_wrong:
+            return
+        if len(groups) > 1:
+            record.remade = Remade(reason="several of its arrays are joined in one of the set")
+            return
+        native = groups[0].native if groups else self._matched.native(path)
+        found = self._references.get(path)
+        record.remade = remade(self._matched, self._certain, path, native, found, record.findings)
+
     def _new(self, path: str, native: NativeArray | None) -> Record:
         base, form = self._record, self._matched.filed.form
         return Record(base.number, base.target, path, None if native is None else native.name, form)
@@ -118,6 +155,8 @@ class FileComparison:
             states[:] = UNCOMPARED
             return record
         record.findings += self._of_others(path)
+        if groups and self._is_of_another(path, groups[0].native.name):
+            states[:] = DIFFERS
         for group in groups:
             record.findings += group.findings
             if group.is_placed:
@@ -133,7 +172,7 @@ class FileComparison:
     def _of_others(self, path: str) -> Iterator[Finding]:
         """Yield references that lead to no chunk of the file, or to another array."""
         ours, found, filed = self._matched.arrays[path], self._references[path], self._matched.filed
-        at, groups = filed.find(found.offsets), self._groups[path]
+        at, groups = filed.find(found.offsets, found.lengths), self._groups[path]
         keys = key_of(ours, found.numbers)
         inside = found.numbers >= 0
         lost = np.flatnonzero(inside & (at.owners == NOWHERE))
@@ -141,6 +180,11 @@ class FileComparison:
             row = int(lost[0])
             message = f"{keys(row)} at byte {int(found.offsets[row]):,} is in no chunk of the file"
             yield Finding("offset", None, None, message, len(lost), first_keys(keys, lost))
+        if groups and self._is_of_another(path, groups[0].native.name):
+            name = groups[0].native.name
+            message = f"{keys(0)} is a chunk of `{name}`, not of `{path}`"
+            yield Finding("other-array", None, None, message, len(found.numbers),
+                          first_keys(keys, np.arange(len(found.numbers))))  # fmt: skip
         mine = {group.place for group in groups}
         expected_name = groups[0].native.name if groups else path
         if (named := filed.places.get(path)) is not None:
@@ -150,6 +194,14 @@ class FileComparison:
             other = filed.arrays[place].name
             message = f"{keys(int(rows[0]))} is a chunk of `{other}`, not of `{expected_name}`"
             yield Finding("other-array", None, None, message, len(rows), first_keys(keys, rows))
+
+    def _is_of_another(self, path: str, name: str) -> bool:
+        """Say whether a file of Zarr, which is a chunk, is one of another array of the set."""
+        if self._matched.filed.form != ZARR:
+            return False
+        mine, theirs = (each.rpartition("/")[2] for each in (path, name))
+        beside = f"{path.rpartition('/')[0]}/{theirs}".lstrip("/")
+        return mine != theirs and beside in self._matched.arrays
 
     def _place(self, group: NativeReferences, record: Record) -> None:
         """Compare places, and note chunks without a reference and metadata that differs."""
@@ -188,7 +240,7 @@ class FileComparison:
         """Note chunks of the file that no reference of the part is of."""
         known = self._matched.filed.chunks[group.place]
         assert known is not None
-        wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut)
+        wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut).numbers
         lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
         record.lacking += lacking[: NAMED_LACKING - len(record.lacking)].tolist()
         record.lacking_count += len(lacking)
@@ -207,10 +259,24 @@ class FileComparison:
             return None
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)
-        lacking = np.unique(expected(filed, lie, origin, ours, cut))
+        lacking = np.unique(expected(filed, lie, origin, ours, cut).numbers)
         record.lacking = lacking[:NAMED_LACKING].tolist()
         record.lacking_count = len(lacking)
         return record if len(lacking) else None
+
+    def _of_filled(self, path: str) -> Record | None:
+        """Return the row of an array that reads as its fill value everywhere, if that differs."""
+        ours, native = self._matched.arrays[path], self._matched.native(path)
+        lie = None if native is None or native.is_dimension else aligned(ours, native)
+        if native is None or lie is None:
+            return None
+        record = self._new(path, native)
+        record.findings += [
+            Finding(each.cause, each.ours, each.theirs)
+            for each in metadata_differences(ours, native, lie, True)
+            if each.cause not in _OF_CHUNKS
+        ]
+        return record if record.findings else None
 
     def _of_held(self, path: str) -> Record | None:
         """Return the row of an array whose values the set holds."""

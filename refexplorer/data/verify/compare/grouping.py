@@ -127,7 +127,7 @@ def grouped(
         The state of each reference, as far as its range tells, shape ``(n,)`` int8.
     """
     states = np.full(len(found.numbers), DIFFERS, np.int8)
-    at = filed.find(found.offsets)
+    at = filed.find(found.offsets, found.lengths)
     usable = (at.owners != NOWHERE) & (found.numbers >= 0)
     places, counts = np.unique(at.owners[usable], return_counts=True)
     order = places[np.argsort(-counts, kind="stable")].tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,18 @@ from refexplorer.data.verify.native.native_file import NativeArray, NativeFilter
 
 _LOSSLESS = {"level", "clevel", "blocksize", "acc", "typesize", "checksum", "format", "preset"}
 """Settings of codecs that the decoder does not need."""
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "shuffle": {"elementsize": 4},
+    "lzf": {"header": True},
+    "szip": {"header": True},
+}
+"""What codecs of numcodecs and imagecodecs take for a setting that is not there."""
+_EXPLICIT = {"szip"}
+"""Codecs that decode nothing without all of their settings."""
 _PACKING = {"scale_factor": 1.0, "add_offset": 0.0}
 """Attributes whose absence means a number."""
+PACKING_FIELDS = (*_PACKING, "_FillValue", "missing_value", "_Unsigned", "units", "calendar")
+"""Attributes that are compared."""
 _NO_NAME = "phony_dim_"
 """What h5netcdf and kerchunk call a dimension that has no name."""
 
@@ -54,6 +64,8 @@ def metadata_differences(
     mine, filed = ours.filters, native.filters
     if mine is not None and filed is not None and not _same_filters(mine, filed):
         yield Differing("filters", _names(mine), _names(filed))
+    if ours.order not in (None, native.order):
+        yield Differing("order", said(ours.order), said(native.order))
     if not _is_same_fill(ours, native):
         yield Differing("fill_value", said(ours.fill_value), said(native.fill_value))
     yield from _of_attributes(ours, native)
@@ -74,11 +86,31 @@ def _of_type(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
     one, other = ours.dtype, native.dtype
     if one is None or "O" in (one.kind, other.kind) or one == other:
         return
+    if one.names is not None and other.names is not None:
+        if not _same_fields(one, other):
+            is_turned = _same_fields(one.newbyteorder("="), other.newbyteorder("="))
+            cause = "byte-order" if is_turned else "dtype"
+            yield Differing(cause, said(_fields(one)), said(_fields(other)))
+        return
     is_boolean = "b" in (one.kind, other.kind)  # in HDF5 an enumeration of one byte
     if one.newbyteorder("=") == other.newbyteorder("="):
         yield Differing("byte-order", one.str, other.str)
     elif one.itemsize != other.itemsize or not (is_boolean or {one.kind, other.kind} <= set("VS")):
         yield Differing("dtype", one.str, other.str)
+
+
+def _same_fields(ours: np.dtype[Any], theirs: np.dtype[Any]) -> bool:
+    """Compare the fields of records; the set may have further ones for the bytes between them."""
+    one: Mapping[str, Any] = ours.fields or {}
+    other: Mapping[str, Any] = theirs.fields or {}
+    return ours.itemsize == theirs.itemsize and all(
+        name in one and one[name][:2] == other[name][:2] for name in other
+    )
+
+
+def _fields(dtype: np.dtype[Any]) -> str:
+    fields: Mapping[str, Any] = dtype.fields or {}
+    return ", ".join(f"{name} {fields[name][0].str}" for name in dtype.names or ())
 
 
 def _same_filters(ours: tuple[NativeFilter, ...], theirs: tuple[NativeFilter, ...]) -> bool:
@@ -89,9 +121,23 @@ def _same_filters(ours: tuple[NativeFilter, ...], theirs: tuple[NativeFilter, ..
     for mine, filed in zip(one, other, strict=True):
         if plain_name(mine.name) != plain_name(filed.name):
             return False
-        for name in set(filed.settings) & set(mine.settings) - _LOSSLESS:
-            if filed.settings[name] != mine.settings[name]:
-                return False
+        if not _same_settings(plain_name(mine.name), mine.settings, filed.settings):
+            return False
+    return True
+
+
+def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Compare settings; one that only one side has is what the codec takes without it."""
+    idle = _DEFAULTS.get(codec, {})
+    for name in {*ours, *theirs} - _LOSSLESS:
+        if name in ours and name in theirs:
+            is_same = ours[name] == theirs[name]
+        elif name in idle:
+            is_same = ours.get(name, idle[name]) == theirs.get(name, idle[name])
+        else:
+            is_same = codec not in _EXPLICIT
+        if not is_same:
+            return False
     return True
 
 
@@ -101,8 +147,11 @@ def _is_idle(found: NativeFilter) -> bool:
 
 def _names(filters: tuple[NativeFilter, ...]) -> str:
     def one(found: NativeFilter) -> str:
-        size = found.settings.get("elementsize")
-        return plain_name(found.name) + ("" if size is None else f" of {size} bytes")
+        size, name = found.settings.get("elementsize"), plain_name(found.name)
+        others = sorted(found.settings.keys() - _LOSSLESS - {"elementsize", "id"})
+        inside = ", ".join(f"{each} {found.settings[each]}" for each in others)
+        name += "" if size is None else f" of {size} bytes"
+        return f"{name} ({inside})" if inside else name
 
     return ", ".join(map(one, filters)) or "none"
 
@@ -141,7 +190,19 @@ def packing_differences(ours: SetArray, native: NativeArray) -> Iterator[Differi
         one, other = ours.attribute(name), theirs(name)
         if not _close(idle if one is None else one, idle if other is None else other):
             yield Differing(name, said(one), said(other))
+    if ours.dtype is not None and {ours.dtype.kind, native.dtype.kind} <= set("iu"):
+        mine = _is_unsigned(ours.attribute("_Unsigned"), ours.dtype)
+        if mine != _is_unsigned(theirs("_Unsigned"), native.dtype):
+            yield Differing(
+                "_Unsigned", said(ours.attribute("_Unsigned")), said(theirs("_Unsigned"))
+            )
     yield from _of_missing(ours, native)
+
+
+def _is_unsigned(attribute: Any, dtype: np.dtype[Any]) -> bool:
+    """Say whether integers are read as unsigned ones, as xarray does by netCDF's attribute."""
+    text = "" if attribute is None else str(attribute).lower()
+    return text == "true" if text in ("true", "false") else dtype.kind == "u"
 
 
 def _of_attributes(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
@@ -163,7 +224,8 @@ def _of_missing(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
     """
     one, other = ours.attribute("_FillValue"), native.attributes.get("_FillValue")
     kept = ours.missing if one is None and other is not None else one
-    if not same_value(kept, other, ours.dtype) and not (_is_nan(kept) and other is None):
+    is_idle = {_is_nan(each) or each is None for each in (kept, other)} == {True}
+    if not is_idle and not same_value(kept, other, ours.dtype):
         yield Differing("_FillValue", said(kept), said(other))
     one, other = ours.attribute("missing_value"), native.attributes.get("missing_value")
     if not same_value(_plain(one), _plain(other), ours.dtype):

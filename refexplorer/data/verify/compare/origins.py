@@ -39,7 +39,7 @@ class Origins:
 
     def of(self, ours: SetArray, lie: Alignment) -> np.ndarray | None:
         """Return where a file's array begins in the set's; None if no dimension tells."""
-        known = {axis: self._starts.get(dim) for axis, dim in _dimensions(ours)}
+        known = {axis: self._starts.get(dim) for axis, dim in dimensions_of(ours)}
         found = []
         for axis, (whole, length) in enumerate(zip(ours.meta.shape, lie.shape, strict=True)):
             start = 0 if whole == length else known.get(axis)
@@ -51,7 +51,7 @@ class Origins:
     def agreed(self, group: NativeReferences) -> np.ndarray:
         """Return where the array of a group should begin: as the others say, else as it says."""
         found = group.origin.copy()
-        for axis, dimension in _dimensions(group.ours):
+        for axis, dimension in dimensions_of(group.ours):
             found[axis] = self._starts.get(dimension, found[axis])
         return found
 
@@ -66,7 +66,7 @@ class Origins:
         for group in groups:
             if not group.is_placed:
                 continue
-            for axis, dimension in _dimensions(group.ours):
+            for axis, dimension in dimensions_of(group.ours):
                 start = int(group.origin[axis])
                 votes.setdefault(dimension, Counter())[start] += 1
                 if group.ours.name == dimension[1] and len(group.origin) == 1:
@@ -84,25 +84,41 @@ class Origins:
     def _found_by_values(self, known: Mapping[SetDimension, int]) -> dict[SetDimension, int]:
         """Return where the file begins along dimensions that no reference tells, by coordinates."""
         found: dict[SetDimension, int] = {}
-        matched = self._matched
-        for path, held in matched.held.arrays.items():
-            ours, native = matched.arrays[path], matched.native(path)
-            dimension = path.rpartition("/")[0], ours.name, held.values.size
-            if ours.meta.dimensions != (ours.name,) or dimension in known or native is None:
+        for path, held in self._matched.held.arrays.items():
+            dimension = path.rpartition("/")[0], path.rpartition("/")[2], held.values.size
+            if dimension in known or not self.knows_values(dimension):
                 continue
-            filed = matched.whole(native) if len(native.shape) == 1 else None
-            if filed is None or not 0 < filed.size < held.values.size:
-                continue
-            first = np.full(held.values.shape, filed[0])
-            try:
-                same = ~compared(ours, held.values, native, first, marked(ours, native)).differs
-            except NotComparableError:
-                continue
-            starts = np.flatnonzero(same)[:_CANDIDATES].tolist()
-            starts = [start for start in starts if self._holds(dimension, start)]
-            if len(starts) == 1:
-                found[dimension] = starts[0]
+            start = self.start_by_values(dimension)
+            if start is not None:
+                found[dimension] = start
         return found
+
+    def knows_values(self, dimension: SetDimension) -> bool:
+        """Say whether the set holds a coordinate of which the file has a part."""
+        path = prefix(dimension[0]) + dimension[1]
+        held, native = self._matched.held.arrays.get(path), self._matched.native(path)
+        if held is None or native is None or len(native.shape) != 1:
+            return False
+        is_own = self._matched.arrays[path].meta.dimensions == (dimension[1],)
+        filed = self._matched.whole(native) if is_own else None
+        return filed is not None and 0 < filed.size < held.values.size
+
+    def start_by_values(self, dimension: SetDimension) -> int | None:
+        """Return the only place where the coordinate that the set holds has the file's values."""
+        path = prefix(dimension[0]) + dimension[1]
+        matched = self._matched
+        ours, native, held = matched.arrays[path], matched.native(path), matched.held.arrays[path]
+        filed = None if native is None else matched.whole(native)
+        if native is None or filed is None:
+            return None
+        first = np.full(held.values.shape, filed[0])
+        try:
+            same = ~compared(ours, held.values, native, first, marked(ours, native)).differs
+        except NotComparableError:
+            return None
+        starts = np.flatnonzero(same)[:_CANDIDATES].tolist()
+        starts = [start for start in starts if self._holds(dimension, start)]
+        return starts[0] if len(starts) == 1 else None
 
     def _holds(self, dimension: SetDimension, start: int) -> bool:
         """Say whether the coordinate that the set holds begins there as in the file."""
@@ -122,7 +138,8 @@ class Origins:
             return False
 
 
-def _dimensions(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:
+def dimensions_of(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:
+    """Yield the axes of an array that have names, and the dimension that each of them is."""
     folder = ours.meta.path.rpartition("/")[0]
     for axis, name in enumerate(ours.meta.dimensions or ()):
         if name:

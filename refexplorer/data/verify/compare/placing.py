@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -123,10 +124,31 @@ def origin_of(moves: np.ndarray, lie: Alignment, whole: Lengths) -> np.ndarray:
     return found
 
 
+class ExpectedChunks(NamedTuple):
+    """The chunks that the set should have of a file, n of them.
+
+    Attributes
+    ----------
+    numbers
+        In the grid of the set's array, shape ``(n,)``.
+    rows
+        The chunks of the file, or those that have the pieces, shape ``(n,)``.
+    inside
+        Bytes from the start of each chunk to that of the piece, shape ``(n,)``.
+    """
+
+    numbers: np.ndarray
+    rows: np.ndarray
+    inside: np.ndarray
+
+
+_NONE = ExpectedChunks(*(np.empty(0, np.int64) for _ in range(3)))
+
+
 def expected(
     chunks: NativeChunks, lie: Alignment, origin: np.ndarray, ours: SetArray, cut: bool
-) -> np.ndarray:
-    """Return the numbers of the chunks that the set should have of a file, those in its grid.
+) -> ExpectedChunks:
+    """Return the chunks that the set should have of a file, those in its grid.
 
     Parameters
     ----------
@@ -139,23 +161,28 @@ def expected(
     """
     meta = ours.meta
     starts = lie.spread(chunks.indices) * np.array(lie.chunks, np.int64)
+    rows, inside = np.arange(len(starts)), np.zeros(len(starts), np.int64)
     size = np.array(meta.chunks, np.int64)
     if cut:
         steps = [range(0, w, p) for w, p in zip(lie.chunks, meta.chunks, strict=True)]
         if prod(map(len, steps)) * len(starts) > MOST_PIECES:
-            return np.empty(0, np.int64)
-        inside = np.array(list(product(*steps)), np.int64).reshape(-1, len(size))
-        starts = (starts[:, None, :] + inside[None]).reshape(-1, len(size))
-        starts = starts[(starts < np.array(lie.shape, np.int64)).all(axis=1)]
+            return _NONE
+        within = np.array(list(product(*steps)), np.int64).reshape(-1, len(size))
+        starts = (starts[:, None, :] + within[None]).reshape(-1, len(size))
+        elements = np.ravel_multi_index(tuple(within.T), lie.chunks)
+        inside = np.tile(elements * (ours.meta.itemsize or 0), len(rows))
+        rows = np.repeat(rows, len(within))
+        filled = (starts < np.array(lie.shape, np.int64)).all(axis=1)
+        starts, rows, inside = starts[filled], rows[filled], inside[filled]
     else:
         size = np.array(lie.chunks, np.int64)
+    if not meta.grid:
+        return ExpectedChunks(np.zeros(len(starts), np.int64), rows, inside)
     places, rest = np.divmod(starts + origin, size)
     grid = np.array(meta.narrow_grid, np.int64)
     good = ((rest == 0) & (places >= 0) & (places < grid)).all(axis=1)
-    if not meta.grid:
-        return np.zeros(len(starts), np.int64)
     numbers: np.ndarray = np.ravel_multi_index(tuple(places[good].T), meta.narrow_grid)
-    return numbers
+    return ExpectedChunks(numbers, rows[good], inside[good])
 
 
 def set_indices(ours: SetArray, numbers: np.ndarray) -> np.ndarray:

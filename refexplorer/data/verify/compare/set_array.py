@@ -52,6 +52,13 @@ class SetArray:
         return _filters_v3(self.meta) if self.meta.zarr_format == 3 else _filters_v2(self.meta)
 
     @property
+    def order(self) -> str | None:
+        """How the values of a chunk follow each other, C or F; None if both are the same."""
+        if sum(size > 1 for size in self.meta.chunks) < 2:
+            return None
+        return str(self.meta.metadata.get("order", "C"))
+
+    @property
     def is_text(self) -> bool:
         """Whether its elements are objects, such as texts of varying length."""
         return self.dtype is None or self.dtype.kind in "OSUV"

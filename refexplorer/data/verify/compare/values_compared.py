@@ -15,6 +15,7 @@ from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.verify.compare.file_compared import FileComparison
 from refexplorer.data.verify.compare.grouping import DIFFERS, FAILED, SAME
 from refexplorer.data.verify.compare.held_values import compared, marked
+from refexplorer.data.verify.compare.messages.messages_compared import MessageComparison
 from refexplorer.data.verify.compare.metadata_compared import said as text_of
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.native.native_file import NativeArray, NativeFile, NotComparableError
@@ -30,7 +31,7 @@ FETCHED_CHUNKS = 64
 
 
 def compare_values(
-    comparison: FileComparison,
+    comparison: FileComparison | MessageComparison,
     file: NativeFile,
     targets: Targets,
     ours: SetArray,
@@ -164,8 +165,12 @@ class _ValueTally:
 
 def _missing_codec(ours: SetArray) -> str | None:
     """Return the name of a codec that is not installed."""
+    form = ours.meta.zarr_format
+    # of Zarr v3 a stage has the name that numcodecs knows, without the start that Zarr wants
+    starts = ("", "numcodecs.") if form == 3 else ("",)
     names = (stage.name for stage in stages(ours.meta) if stage.name != VALUES)
-    return next((name for name in names if not is_installed(name, ours.meta.zarr_format)), None)
+    missing = (n for n in names if not any(is_installed(start + n, form) for start in starts))
+    return next(missing, None)
 
 
 def _reference(row: dict[str, Any]) -> Reference:

@@ -4,7 +4,9 @@ Libraries of file formats are made for files that one trusts: bytes of a strange
 crash, loop, or take all memory. Here that ends the child, and is the reason why the file is not
 compared. `python -m refexplorer.data.verify.native.confined_file` is the child. It opens local
 files by the path that was checked, and asks for the bytes of all others, so it has no access to the
-network. What remains: the child may do what its user may, and on Windows its memory is not limited.
+network. h5py holds its lock while bytes are asked for; the child has no other thread that could
+wait for it, and this process does not take it. What remains: the child may do what its user may,
+and on Windows its memory is not limited.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ READERS = {
     "HDF5": ("hdf5", "Hdf5File"),
     "TIFF": ("tiff", "TiffFile"),
     "FITS": ("fits", "FitsFile"),
+    "GRIB": ("grib", "GribFile"),
 }
 """Modules of this package that read a format, and their classes."""
 _BLOCKS = 64
@@ -116,15 +119,17 @@ class ConfinedFile:
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values with the library of the format, neither masked nor scaled."""
-        array = self.array(name)
+        array = self.array(name.partition("/")[0] if self.form == "GRIB" else name)
         slices = [each.indices(n) for each, n in zip(selection, array.shape, strict=True)]
+        asked = name if self.form == "GRIB" else array.name
         size = math.prod(len(range(*each)) for each in slices) * array.dtype.itemsize
         if size > self._targets.limit:
             raise NotComparableError(
                 f"The values would take {size_text(size)}, more than the limit of "
                 f"{size_text(self._targets.limit)} (limits: fetch_bytes)."
             )
-        return values_of(*self._ask({"do": "values", "name": array.name, "selection": slices}))
+        self._file.begin_values()
+        return values_of(*self._ask({"do": "values", "name": asked, "selection": slices}))
 
     def close(self) -> None:
         """Close the file."""

@@ -20,6 +20,7 @@ from refexplorer.data.verify.native.native_file import (
     NativeChunks,
     NotComparableError,
 )
+from refexplorer.formats.making.fits import undefined_value
 from refexplorer.markup import escape
 
 EXTENSIONS = 10_000
@@ -103,11 +104,16 @@ class FitsFile:
             raise NotComparableError(
                 f"astropy cannot read {escape(name)}: {_said(error)}."
             ) from error
-        scaled = "BSCALE" in header or "BZERO" in header
+        scaled = _is_scaled(part)
         attributes = {
             key: value if isinstance(value, str | bool | int | float) else str(value)
             for key, value in header.items()
         }
+        missing = None if isinstance(part, fits.BinTableHDU) else undefined_value(header)
+        if missing is not None:
+            attributes["_FillValue"] = missing
+        if scaled:
+            dtype = np.dtype("<f8")
         filters = None if scaled else ()
         return NativeArray(name, shape, shape, dtype, filters, None, None, attributes)
 
@@ -115,7 +121,8 @@ class FitsFile:
         """Return the one block of an image or a table; errors as of `array`."""
         array = self.array(name)
         offset = self._parts[array.name].fileinfo()["datLoc"]
-        size = math.prod(array.shape) * array.dtype.itemsize
+        part = self._parts[array.name]
+        size = math.prod(array.shape) * _values(array.name, part)[0].itemsize
         count = 1 if size else 0
         return NativeChunks(
             np.zeros((count, len(array.shape)), np.int64),
@@ -124,12 +131,16 @@ class FitsFile:
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values, not scaled; errors as of `array`."""
+        """Read values, those of images scaled; errors as of `array`."""
         array = self.array(name)
         part = self._parts[array.name]
         try:
             if not isinstance(part, fits.BinTableHDU):
-                return np.asarray(part.section[selection]).astype(array.dtype, copy=False)
+                image = np.asarray(part.section[selection])
+                if _is_scaled(part):
+                    scale, zero = part.header.get("BSCALE", 1), part.header.get("BZERO", 0)
+                    image = image / (1 / float(scale)) + float(zero)  # as numcodecs computes it
+                return image.astype(array.dtype, copy=False)
             start, stop, step = selection[0].indices(array.shape[0])
             self._bytes.seek(part.fileinfo()["datLoc"] + start * array.dtype.itemsize)
             data = self._bytes.read(max(stop - start, 0) * array.dtype.itemsize)
@@ -142,6 +153,12 @@ class FitsFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _is_scaled(part: Any) -> bool:
+    """Say whether an extension is an image whose numbers stand for others."""
+    is_image = part.is_image and not isinstance(part, fits.BinTableHDU)
+    return is_image and ("BSCALE" in part.header or "BZERO" in part.header)
 
 
 def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:

@@ -17,20 +17,24 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t
 
+from refexplorer.data.verify.native.hdf5_metadata import (
+    attribute_value,
+    dtype_of,
+    fill_value_of,
+    filters_of,
+    plain,
+)
 from refexplorer.data.verify.native.native_file import (
     NativeArray,
     NativeChunks,
-    NativeFilter,
     NotComparableError,
 )
-from refexplorer.markup import counted, escape, size_text
+from refexplorer.markup import escape
 
 OBJECTS = 100_000
 """Links of a file that are followed."""
 ATTRIBUTES = 10_000
 """Attributes of a dataset that are read."""
-ATTRIBUTE_BYTES = 2**20
-"""Of one attribute; texts of varying length take more than is counted here."""
 _STRUCTURE = frozenset(
     {
         "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid",
@@ -39,22 +43,6 @@ _STRUCTURE = frozenset(
 )  # fmt: skip
 """Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
-_NAMES = {
-    h5py.h5z.FILTER_DEFLATE: "zlib",
-    h5py.h5z.FILTER_SHUFFLE: "shuffle",
-    h5py.h5z.FILTER_FLETCHER32: "fletcher32",
-    h5py.h5z.FILTER_SZIP: "imagecodecs_szip",
-    h5py.h5z.FILTER_NBIT: "nbit",
-    h5py.h5z.FILTER_SCALEOFFSET: "scaleoffset",
-    307: "bz2",
-    32000: "imagecodecs_lzf",
-    32001: "blosc",
-    32004: "imagecodecs_lz4h5",
-    32008: "bitshuffle",
-    32015: "zstd",
-    32026: "imagecodecs_blosc2",
-}
-_SZIP = ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline")
 _INT64 = 2**63 - 1
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
 """What h5py raises of a broken file; it has no error of its own."""
@@ -190,7 +178,7 @@ class Hdf5File:
     def _described(self, path: str, dataset: h5d.DatasetID) -> NativeArray:
         plist = dataset.get_create_plist()
         _require_own_values(path, plist)
-        dtype = _dtype(path, dataset.get_type())
+        dtype = dtype_of(path, dataset.get_type())
         space = dataset.get_space()
         if space.get_simple_extent_type() == h5s.NULL:
             raise NotComparableError(f"{escape(path)} is empty: it has no values.")
@@ -202,8 +190,8 @@ class Hdf5File:
             shape,
             plist.get_chunk() if chunked else shape,
             dtype,
-            tuple(_filters(plist)),
-            _fill(plist, dtype),
+            tuple(filters_of(plist)),
+            fill_value_of(plist, dtype),
             self._dimensions(path, len(shape), structure),
             attributes,
             unread,
@@ -223,9 +211,9 @@ class Hdf5File:
                 continue
             try:
                 if name in _STRUCTURE:
-                    structure[name] = _value(attribute)
+                    structure[name] = attribute_value(attribute)
                 else:
-                    attributes[name] = plain(_value(attribute))
+                    attributes[name] = plain(attribute_value(attribute))
             except _ERRORS as error:
                 unread[name] = f"HDF5 cannot read it: {_said(error)}."
             except NotComparableError as error:
@@ -265,7 +253,7 @@ class Hdf5File:
         """Yield the dimensions of a netCDF file by number."""
         for path, dataset in self._datasets.items():
             if isinstance(dataset, h5d.DatasetID) and h5a.exists(dataset, b"_Netcdf4Dimid"):
-                number = np.ravel(_value(h5a.open(dataset, b"_Netcdf4Dimid")))
+                number = np.ravel(attribute_value(h5a.open(dataset, b"_Netcdf4Dimid")))
                 yield int(number[0]), posixpath.basename(path)
 
     def _led_to(self, reference: h5r.Reference) -> str | None:
@@ -377,44 +365,6 @@ def _int64(numbers: array[int]) -> np.ndarray:
     return found.astype(np.int64)
 
 
-def plain(value: Any) -> Any:
-    """Return an attribute as numbers, texts and lists of these; what has one value is no list."""
-    if isinstance(value, np.ndarray):
-        return plain(value.flat[0]) if value.size == 1 else [plain(each) for each in value]
-    if isinstance(value, np.void):
-        return [plain(each) for each in value.item()]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, complex):
-        return [value.real, value.imag]
-    if isinstance(value, str | bool | int | float):
-        return value
-    raise NotComparableError(f"It is of a type without a plain form, {type(value).__name__}.")
-
-
-def _value(attribute: h5a.AttrID) -> Any:
-    """Read an attribute."""
-    space = attribute.get_space()
-    if space.get_simple_extent_type() == h5s.NULL:
-        return ""
-    if (size := attribute.get_storage_size()) > ATTRIBUTE_BYTES:
-        raise NotComparableError(
-            f"It has {size_text(size)}, more than the {size_text(ATTRIBUTE_BYTES)} that are read."
-        )
-    dtype = attribute.dtype
-    if dtype.subdtype is not None:
-        base, inner = dtype.subdtype
-        value = np.zeros(attribute.shape + inner, base)
-        kind = h5t.py_create(base, logical=True)
-        attribute.read(value, mtype=h5t.array_create(kind, inner))
-        return value
-    value = np.zeros(attribute.shape, dtype)
-    attribute.read(value)
-    return value
-
-
 def _require_own_values(path: str, plist: h5p.PropDCID) -> None:
     """Refuse what would open other files as soon as its shape or its values are asked for."""
     if plist.get_layout() == h5d.VIRTUAL:
@@ -425,55 +375,8 @@ def _require_own_values(path: str, plist: h5p.PropDCID) -> None:
         raise NotComparableError(f"The values of {escape(path)} are in other files.")
 
 
-def _dtype(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
-    """Return the type of the values as they lie in the file."""
-    try:
-        dtype: np.dtype[Any] = kind.dtype
-    except TypeError:  # an integer of three bytes
-        dtype = np.dtype("V0")
-    # NumPy is given a wider or a whole number where the file has, say, 12 bits of two bytes.
-    is_same = kind.get_size() == dtype.itemsize or dtype.hasobject
-    if kind.get_class() in (h5t.INTEGER, h5t.FLOAT):
-        is_same = is_same and kind.equal(h5t.py_create(dtype))
-    if not is_same:
-        raise NotComparableError(
-            f"The values of {escape(path)} are of {counted(kind.get_size(), 'byte')} that NumPy "
-            "has no type for."
-        )
-    return np.lib.format.drop_metadata(dtype)
-
-
 def _is_text(kind: h5t.TypeID) -> bool:
     return isinstance(kind, h5t.TypeStringID) and kind.is_variable_str()
-
-
-def _filters(plist: h5p.PropDCID) -> Iterator[NativeFilter]:
-    for number in range(plist.get_nfilters()):
-        code, _, numbers, _ = plist.get_filter(number)
-        name = _NAMES.get(code, f"hdf5-{code}")
-        settings: dict[str, Any] = {}
-        if name == "shuffle" and numbers:
-            settings = {"elementsize": numbers[0]}
-        elif name == "imagecodecs_szip":
-            settings = dict(zip(_SZIP, numbers, strict=False))
-        elif name == "imagecodecs_lzf":
-            settings = {"header": False}
-        elif name in ("scaleoffset", "nbit", "bitshuffle") or name.startswith("hdf5-"):
-            settings = {"parameters": list(numbers)}
-        yield NativeFilter(name, settings)
-
-
-def _fill(plist: h5p.PropDCID, dtype: np.dtype[Any]) -> Any:
-    """Return the fill value: zero by default, None where HDF5 is told to have none."""
-    defined = plist.fill_value_defined()
-    if defined == h5d.FILL_VALUE_UNDEFINED:
-        return None
-    value = np.zeros((), dtype)
-    if dtype.hasobject:
-        return None
-    if defined == h5d.FILL_VALUE_USER_DEFINED:
-        plist.get_fill_value(value)
-    return value.item()
 
 
 def _first(value: Any) -> bytes:

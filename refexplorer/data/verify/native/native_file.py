@@ -77,6 +77,8 @@ class NativeArray:
         Attributes that are there and could not be read, with the reason; not in `attributes`.
     is_dimension
         Whether it stands for a netCDF dimension without values.
+    order
+        How the values of a chunk follow each other: ``"C"`` or ``"F"``.
     """
 
     name: str
@@ -89,6 +91,7 @@ class NativeArray:
     attributes: Mapping[str, Any]
     unread: Mapping[str, str] = field(default_factory=dict)
     is_dimension: bool = False
+    order: str = "C"
 
 
 class NativeFile(Protocol):

@@ -124,6 +124,7 @@ class NetCdf3File:
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `chunks`."""
+        self._file.begin_values()
         variable, chunks = self._variables[name], self.chunks(name)
         array = variable.array
         if variable.has_records:

@@ -31,7 +31,9 @@ _STARTS = {
     b"CDF\x02": "NetCDF3",
     b"CDF\x05": "NetCDF3",
 }
-_PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile", "FITS": "astropy"}
+_PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile", "FITS": "astropy", "GRIB": "eccodes"}
+_OTHERS = ("FITS", "GRIB")
+"""Formats whose packages the extra does not bring."""
 
 
 def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> NativeFile:
@@ -49,8 +51,8 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Na
     url
         The target, as in the set.
     most
-        Bytes that may be read of it over the network; None if the whole file may, which reading
-        values takes.
+        Bytes that may be read of it over the network for its metadata, and beside the limit of
+        what is decoded for the values of each question; None if the whole file may.
 
     Raises
     ------
@@ -77,18 +79,14 @@ def _opened(targets: Targets, file: TargetFile) -> NativeFile:
         if chunk is not None:
             return chunk
         raise NotComparableError(
-            "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, FITS, "
-            "and chunks of Zarr arrays."
+            "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "
+            "FITS, and chunks of Zarr arrays."
         )
     if form == "NetCDF3":
         return NetCdf3File(file)
-    package = _PACKAGES.get(form)
-    if package is None:
-        raise NotComparableError(
-            f"{form} files are not compared; `refexplorer audit` tells whether ranges are there."
-        )
+    package = _PACKAGES[form]
     if not _is_installed(package):
-        wanted = package if form == "FITS" else '"refexplorer[verify]"'
+        wanted = package if form in _OTHERS else '"refexplorer[verify]"'
         raise NotComparableError(
             f"{form} files are read with {package}, which is not installed: `pip install {wanted}`."
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.access.urls import shown
 from refexplorer.data.fetch.target_reader import Targets, explained
 from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.errors import cause_of
 from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Range, Url
 
@@ -66,6 +67,8 @@ class TargetFile(io.RawIOBase):
         self._targets, self._most = targets, most
         self._position = self._ahead = self._count = 0
         self._blocks: dict[int, bytes] = {}
+        self._metadata: frozenset[int] | None = None
+        self._spent = 0
         self._open = ExitStack()
         wanted = targets.wanted(_KEY, Url(url))
         self.place = wanted.place
@@ -77,7 +80,8 @@ class TargetFile(io.RawIOBase):
             else:
                 size = self._begin()
         except Exception as error:  # each protocol has errors of its own
-            raise explained(wanted, error) from error
+            said = explained(wanted, error)
+            raise said from cause_of(said, error)
         if size is None:
             raise NotComparableError("The server does not tell the size of the file.")
         self.size = size
@@ -109,13 +113,24 @@ class TargetFile(io.RawIOBase):
             with self._targets.local.opened(self.place):
                 pass
         except Exception as error:
-            raise explained(self._targets.wanted(_KEY, Url(self.url)), error) from error
+            said = explained(self._targets.wanted(_KEY, Url(self.url)), error)
+            raise said from cause_of(said, error)
 
     def close(self) -> None:
         """Close the file, and forget its blocks."""
         self._open.close()
         self._blocks.clear()
         super().close()
+
+    def begin_values(self) -> None:
+        """Forget values that were read before: the limit is for the values of each question.
+
+        Blocks of metadata stay, since libraries read them again.
+        """
+        if self._metadata is None:
+            self._metadata = frozenset(self._blocks)
+        self._blocks = {number: self._blocks[number] for number in sorted(self._metadata)}
+        self._spent = 0
 
     def readable(self) -> bool:
         """Whether it can be read, as always."""
@@ -173,7 +188,8 @@ class TargetFile(io.RawIOBase):
             return self._local.read(start, end, self._targets.limit)
         except Exception as error:
             wanted = self._targets.wanted(_KEY, Range(self.url, start, end - start))
-            raise explained(wanted, error) from error
+            said = explained(wanted, error)
+            raise said from cause_of(said, error)
 
     def _fetch(self, first: int, last: int) -> None:
         """Read blocks, and more of them where the last request ended."""
@@ -191,14 +207,23 @@ class TargetFile(io.RawIOBase):
 
     def _keep(self, first: int, data: bytes) -> None:
         self.byte_count += len(data)
+        self._spent += len(data)
         for at in range(0, len(data), BLOCK):
             self._blocks[first + at // BLOCK] = data[at : at + BLOCK]
         self._count = -(-len(data) // BLOCK)
         self._ahead = first + self._count
 
     def _admit(self, count: int) -> None:
-        if self._most is None or self.byte_count + count <= self._most:
+        if self._most is None or self._spent + count <= self._most:
             return
+        if self._metadata is not None:
+            if self._spent + count <= self._most + self._targets.limit:
+                return
+            raise NotComparableError(
+                f"The values of one chunk take more than "
+                f"{size_text(self._most + self._targets.limit)} of {shown(self.url)} over the "
+                "network; a copy on this machine can be compared."
+            )
         if not self._has_ranges:
             raise NotComparableError(
                 "The server does not support byte ranges, so that the whole file of "

@@ -44,6 +44,7 @@ _PART = re.compile(r"c|(c\.)?\d+(\.\d+)*")
 _LEVELS = frozenset({"level", "clevel", "cname", "blocksize", "shuffle", "preset", "acceleration"})
 """Settings by which a codec compresses; what decodes finds them in the bytes."""
 _SELF_DESCRIBING = frozenset({"blosc", "zlib", "gzip", "zstd", "lz4", "bz2"})
+# how the index of a shard says that it has no such inner chunk
 _ABSENT = 2**64 - 1
 _FOLDERS = 10_000
 """Folders whose metadata are kept, since a set has many chunks of an array."""
@@ -282,6 +283,7 @@ def _native(array: ArrayMeta) -> NativeArray:
         fill.item() if isinstance(fill, np.generic) else fill,
         array.dimensions,
         dict(array.attributes),
+        order=str(written.get("order", "C")),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -44,29 +45,38 @@ class OddSteps:
 
 @dataclass
 class FileAxis:
-    """A coordinate of several files, a stretch each.
+    """A coordinate of several files, a stretch each; numbers by the eight bytes.
 
     Attributes
     ----------
-    starts, counts, firsts, lasts, least, most
-        Of each file: where it starts, how many values it has, the first and last of them, the least
-        and largest step.
+    numbers, starts, counts, firsts, lasts, least, most
+        Of each file: its number, where it starts, how many values it has, the first and last of
+        them, the least and largest step.
     """
 
-    starts: list[int] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
-    firsts: list[float] = field(default_factory=list)
-    lasts: list[float] = field(default_factory=list)
-    least: list[float] = field(default_factory=list)
-    most: list[float] = field(default_factory=list)
+    numbers: array[int] = field(default_factory=lambda: array("q"))
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    counts: array[int] = field(default_factory=lambda: array("q"))
+    firsts: array[float] = field(default_factory=lambda: array("d"))
+    lasts: array[float] = field(default_factory=lambda: array("d"))
+    least: array[float] = field(default_factory=lambda: array("d"))
+    most: array[float] = field(default_factory=lambda: array("d"))
 
-    def add(self, start: int, axis: dict[str, float | int]) -> None:
+    def add(self, number: int, start: int, axis: dict[str, float | int]) -> None:
         """Take in a file."""
+        self.numbers.append(number)
         self.starts.append(start)
         self.counts.append(int(axis["count"]))
         for name, column in (("first", self.firsts), ("last", self.lasts),
                              ("least", self.least), ("most", self.most)):  # fmt: skip
             column.append(float(axis[name]))
+
+    def files_at(self, index: int) -> list[int]:
+        """Return the numbers of the files that have an element, or start after it."""
+        starts, counts = np.array(self.starts), np.array(self.counts)
+        has = (starts <= index) & (index < starts + counts) | (starts == index + 1)
+        found: list[int] = np.array(self.numbers)[has].tolist()
+        return found
 
 
 def of_held(ours: SetArray, held: HeldArray) -> Iterator[OddSteps]:

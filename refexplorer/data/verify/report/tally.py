@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.data.verify.causes import CAUSES
+from refexplorer.data.verify.compare.file_compared import ZARR
 from refexplorer.data.verify.compare.held_values import HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.report.coordinates import FileAxis, OddSteps, of_files, of_held
@@ -30,7 +31,7 @@ from refexplorer.spec.core.diagnostics import pointer
 
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
-"""Of each array; beyond it they are counted together."""
+"""Beyond it they are counted together."""
 _ORDER = {code: place for place, code in enumerate(CAUSES)}
 _SAME, _DIFFERS, _UNCOMPARED, _FAILED = range(len(STATES))
 
@@ -58,7 +59,6 @@ class _Joined:
     last: int | None = None
     stops: np.ndarray | None = None
     axis: FileAxis = field(default_factory=FileAxis)
-    axis_urls: list[str] = field(default_factory=list)
 
 
 class VerifyTally:
@@ -72,6 +72,8 @@ class VerifyTally:
         Says whether the set has a reference for a key.
     present
         How many chunks of an array have a reference; None if that is not known.
+    urls
+        The targets, as results number them.
     base
         What pointers of keys start with.
     """
@@ -82,6 +84,7 @@ class VerifyTally:
         held: HeldValues,
         has: Callable[[str], bool],
         present: Callable[[SetArray], int | None],
+        urls: Sequence[str | None],
         base: str,
     ) -> None:
         self.targets: Counter[str] = Counter()
@@ -91,9 +94,10 @@ class VerifyTally:
         self.failures: dict[str, str] = {}
         self.grants: dict[str, None] = {}
         self.values = self.false_nan = 0
+        self.held_different: dict[str, np.ndarray] = {}
         self.largest: tuple[float, str] | None = None
         self._arrays, self._held, self._has, self._base = arrays, held, has, base
-        self._present = present
+        self._present, self._urls = present, urls
         self._states: dict[str | None, np.ndarray] = {}
         self._groups: dict[CauseKey, _Grouped] = {}
         self._joined: dict[str, _Joined] = {path: _Joined() for path in arrays}
@@ -167,6 +171,8 @@ class VerifyTally:
         for found in row["findings"] or ():
             self._note(path, row, found)
         self._lack(path, row)
+        if row["form"] == ZARR and not self._is_whole(path):  # each chunk is a file of its own
+            self.unchecked[path, "whether the store has more chunks"] += 1
         self.values += row["values"]
         self.false_nan += row["false_nan"]
         if row["largest"] is not None and (not self.largest or row["largest"] > self.largest[0]):
@@ -217,8 +223,7 @@ class VerifyTally:
         stops = start + shape
         joined.stops = stops if joined.stops is None else np.maximum(joined.stops, stops)
         if is_new and row["axis"] is not None:
-            joined.axis.add(int(start[0]), row["axis"])
-            joined.axis_urls.append(row["target"])
+            joined.axis.add(row["number"], int(start[0]), row["axis"])
         if path in self._covered and row["state"] != UNCOMPARED:
             region = tuple(slice(int(a), int(b)) for a, b in zip(start, stops, strict=True))
             state = 2 if row["state"] == DIFFERS else 1
@@ -285,6 +290,7 @@ class VerifyTally:
             counts = self._states.setdefault(path, np.zeros(len(STATES), np.int64))
             counts[_SAME] += np.count_nonzero(found == 1)
             counts[_DIFFERS] += np.count_nonzero(found == 2)
+            self.held_different[path] = np.flatnonzero(held.known & (states == 2))
             if left := int(np.count_nonzero(found == 0)):
                 counts[_UNCOMPARED] += left
                 why = "No file that was compared has these values under this name."
@@ -313,14 +319,8 @@ class VerifyTally:
                     yield self._of_coordinate(ours, odd, ())
             elif (axis := self._joined[path].axis).starts:
                 for odd in of_files(ours, axis):
-                    urls = [
-                        url
-                        for start, count, url in zip(
-                            axis.starts, axis.counts, self._joined[path].axis_urls, strict=True
-                        )
-                        if start <= odd.index < start + count or start == odd.index + 1
-                    ]
-                    yield self._of_coordinate(ours, odd, urls[:NAMED_FILES])
+                    numbers = axis.files_at(odd.index)[:NAMED_FILES]
+                    yield self._of_coordinate(ours, odd, [self._urls[n] for n in numbers])
 
     def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> VerifyFinding:
         meta = ours.meta
@@ -358,6 +358,7 @@ class VerifyTally:
 
 
 _OF_ZARRAY = {
-    "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "filters", "fill_value",
+    "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
+    "fill_value",
 }  # fmt: skip
 """What stands in ``.zarray``; the rest in ``.zattrs``."""

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from refexplorer.data.audit.plan.record_files import LostFiles
@@ -135,13 +137,19 @@ class Verification:
     """
 
     def __init__(
-        self, source: str, findings: tuple[VerifyFinding, ...], counts: Counts, store: ResultStore
+        self,
+        source: str,
+        findings: tuple[VerifyFinding, ...],
+        counts: Counts,
+        store: ResultStore,
+        held_different: Mapping[str, np.ndarray],
     ) -> None:
         self.source = source
         self.findings = findings
         self.counts = counts
         self.folder = store.folder
         self._store = store
+        self._held_different = held_different
 
     @property
     def good(self) -> bool:
@@ -149,8 +157,15 @@ class Verification:
 
         Warnings, such as gaps in time, are as the files have them. What cannot be compared is
         neither right nor wrong: see `not_compared`. Files that may not be read yet are not good.
+        A set that refers to no file, since it holds all values itself, is good.
         """
-        return bool(self.counts.of(SAME)) and not (self.has_errors or self._is_partial)
+        is_compared = bool(self.counts.of(SAME)) or not self._has_files
+        return is_compared and not (self.has_errors or self._is_partial)
+
+    @property
+    def _has_files(self) -> bool:
+        """Whether any reference leads to a file."""
+        return any(self.counts.targets.values())
 
     @property
     def has_errors(self) -> bool:
@@ -185,6 +200,8 @@ class Verification:
             return "not all files could be read"
         if counts.unfinished or counts.stopped:
             return "not finished"
+        if not self._has_files and not self.has_errors:
+            return "refers to no file: it holds all of its values itself"
         if not counts.of(SAME):
             return "nothing was compared"
         if counts.targets.get(FORBIDDEN):
@@ -197,6 +214,14 @@ class Verification:
     def summary(self) -> tuple[str, ...]:
         """The counts as sentences."""
         return tuple(self._sentences())
+
+    def differing(self, array: str) -> np.ndarray:
+        """Return the numbers of all chunks of an array that differ, ascending, shape ``(n,)``."""
+        found = [self._held_different.get(array, np.empty(0, np.int64))]
+        for part in self._store.tables(["array", "different"]):
+            chosen = part.filter(pc.equal(part["array"], array))["different"]
+            found += [pc.list_flatten(chosen).to_numpy()]
+        return np.unique(np.concatenate(found).astype(np.int64))
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the results a part at a time, a row for each file and array."""
@@ -289,7 +314,7 @@ class Verification:
         parts = [f"{n:,} {words.get(state, state)}" for state, n in states.items() if n]
         yield f"{counted(counts.references, 'reference')}: {', '.join(parts) or 'none compared'}."
         if counts.left_out:
-            yield f"{counted(counts.left_out, 'key')} rejected by errors; see `diagnostics`."
+            yield f"{counted(counts.left_out, 'key')} rejected by errors: diagnostics say which."
         yield from counts.lost.sentences()
         if counts.of(SAME) + counts.of(DIFFERS):
             yield self._values_sentence()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.audit.report.report_page import bar, number, report_page, titled
+from refexplorer.data.report_page import bar, number, report_page, titled
 from refexplorer.data.verify.report.finding import VerifyFinding
 from refexplorer.data.verify.results import DIFFERS, FAILED, FORBIDDEN, SAME, UNCOMPARED
 from refexplorer.markup import code, counted, items, shown

@@ -15,6 +15,7 @@ from refexplorer.data.verify.native.opening import open_native
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
+pytestmark = pytest.mark.child
 fits: Any = pytest.importorskip("astropy.io.fits")
 IMAGE = np.arange(40 * 30, dtype=">i2").reshape(40, 30)
 CUBE = np.arange(2 * 3 * 4, dtype=">f4").reshape(2, 3, 4)
@@ -39,7 +40,6 @@ def written() -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.child
 def test_data_are_where_the_table_says(server: RangeServer) -> None:
     body = written()
     server.files["/f"] = body

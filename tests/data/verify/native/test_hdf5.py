@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from refexplorer.data.verify.native import hdf5
-from refexplorer.data.verify.native.hdf5 import ATTRIBUTE_BYTES, Hdf5File
+from refexplorer.data.verify.native.hdf5 import Hdf5File
+from refexplorer.data.verify.native.hdf5_metadata import ATTRIBUTE_BYTES
 from refexplorer.data.verify.native.native_file import NotComparableError
 from tests.helpers.file_codecs import decoded
 

@@ -1,0 +1,247 @@
+"""A part of an array, all of whose ranges are planned before the first is read."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.data.decode.chunk_arithmetic import Index, chunks_along, overlap, place_count
+from refexplorer.data.fetch.fetch_many import Advance
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.protocol import Opened
+from refexplorer.data.read.array_decoder import ArrayDecoder, ArrayValues
+from refexplorer.data.read.chunk_reader import array_at, read_chunks
+from refexplorer.data.read.estimates import ESTIMATED_CHUNKS, places_along
+from refexplorer.data.read.readings import ChunkState, Reading, overall
+from refexplorer.errors import DecodeError, LimitError, RefexplorerError
+from refexplorer.markup import counted, size_text
+
+if TYPE_CHECKING:
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+SelectionPart = int | slice | EllipsisType
+"""Of one dimension an index or a slice; ``...`` stands for all that are not named."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayReading:
+    """The values of a part of an array, and what became of each chunk that it touches.
+
+    Attributes
+    ----------
+    values
+        As Zarr decodes them; a chunk without a reference is the fill value, one that failed is
+        zeros. `numpy.asarray` of the whole gives them, too.
+    states
+        What became of each chunk, by its index.
+    failures
+        Why chunks failed, by key.
+    fill
+        The fill value of the array, as Zarr decodes it.
+    """
+
+    values: ArrayValues
+    states: dict[Index, ChunkState]
+    failures: dict[str, str]
+    fill: object
+    _array: ArrayMeta
+    _places: tuple[range, ...]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> ArrayValues:
+        found = self.values if dtype is None else self.values.astype(dtype, copy=False)
+        return found.copy() if copy else found
+
+    def __repr__(self) -> str:
+        counts = ", ".join(
+            f"{counted(number, 'chunk')} {words}"
+            for state, words in _WORDS.items()
+            if (number := self.count(state))
+        )
+        shape = " by ".join(map(str, self.values.shape)) or "one value"
+        return f"<ArrayReading {shape} of {self.values.dtype}, {counts or 'no chunks'}>"
+
+    def count(self, state: ChunkState | str) -> int:
+        """Return how many chunks are in a state: ``"fetched"``, ``"fill"`` or ``"failed"``."""
+        return sum(found is ChunkState(state) for found in self.states.values())
+
+    def mask(self, state: ChunkState | str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Return which of the values are of chunks in a state."""
+        found = np.zeros(tuple(map(place_count, self._places)), bool)
+        for index, each in self.states.items():
+            if each is ChunkState(state):
+                found[overlap(self._array, self._places, index)[0]] = True
+        return found.reshape(self.values.shape)
+
+
+_WORDS = {
+    ChunkState.FETCHED: "fetched",
+    ChunkState.FILL: "without a reference",
+    ChunkState.FAILED: "failed",
+}
+
+
+def read_selection(
+    refs: Opened,
+    path: str,
+    selection: SelectionPart | Sequence[SelectionPart],
+    targets: Targets,
+    *,
+    failed: str = "raise",
+    advance: Advance = lambda progress: True,
+) -> ArrayReading:
+    """Read a part of an array.
+
+    Parameters
+    ----------
+    refs, path
+        The opened set, and the path of an array.
+    selection
+        An integer or a slice for each dimension, as in ``values[0, 10:20]``.
+    targets
+        Reads the bytes.
+    failed
+        ``"raise"``, or ``"keep"``: what could be read is returned, and says what could not.
+    advance
+        Is told how far it is; False stops.
+
+    Raises
+    ------
+    KeyError
+        If there is no such array.
+    RefexplorerError
+        If the array has no such part, it was stopped, or a chunk failed and is not to be kept.
+    AccessError
+        If a target may not be read yet.
+    LimitError
+        If the part has values of more than 10^6 chunks, or does not fit into memory.
+    """
+    if failed not in ("raise", "keep"):
+        raise RefexplorerError(f"failed={failed!r} is neither 'raise' nor 'keep'.")
+    array = array_at(refs, path)
+    parts = _parts(array, selection)
+    places = tuple(map(_ascending, parts, array.shape))
+    indices = _touched(array, places)
+    decoder = ArrayDecoder(refs, array, targets)
+    made = Assembled(array, places, decoder.dtype)
+    for found in read_chunks(decoder, indices, advance):
+        if found.state is ChunkState.FAILED and failed == "raise":
+            raise DecodeError(found.message or f"A chunk of {path} failed.")
+        made.add(found)
+    if len(made.states) < len(indices):
+        raise RefexplorerError("Reading was stopped.")
+    kept = tuple(
+        place_count(each)
+        for each, part in zip(places, parts, strict=True)
+        if isinstance(part, slice)
+    )
+    return made.selected(kept)
+
+
+def _parts(
+    array: ArrayMeta, selection: SelectionPart | Sequence[SelectionPart]
+) -> list[int | slice]:
+    """Return an index or a slice for each dimension."""
+    given = list(selection) if isinstance(selection, Sequence) else [selection]
+    missing = len(array.shape) - sum(part is not Ellipsis for part in given)
+    if missing < 0 or sum(part is Ellipsis for part in given) > 1:
+        name = array.path or "the root array"
+        raise RefexplorerError(
+            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(given)}."
+        )
+    at = next((i for i, part in enumerate(given) if part is Ellipsis), len(given))
+    full = [*given[:at], *[slice(None)] * missing, *given[at + 1 :]]
+    return [part if isinstance(part, slice) else int(part) for part in full if part is not Ellipsis]
+
+
+def _ascending(part: int | slice, extent: int) -> range:
+    if isinstance(part, slice) and part.step is not None and part.step < 1:
+        raise RefexplorerError(f"The step of a slice has to be positive, and is {part.step}.")
+    return places_along(part, extent)
+
+
+def _touched(array: ArrayMeta, places: tuple[range, ...]) -> list[Index]:
+    along = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
+    count = math.prod(number for number, _ in along)
+    if count > ESTIMATED_CHUNKS:
+        raise LimitError(
+            f"This part of {array.path or 'the root array'} has values of {count:,} chunks, more "
+            f"than the {ESTIMATED_CHUNKS:,} that are read at once; choose a smaller part."
+        )
+    return list(itertools.product(*(numbers for _, numbers in along)))
+
+
+class Assembled:
+    """The values of a part of an array, put together from its chunks.
+
+    Parameters
+    ----------
+    array
+        The array.
+    places
+        The part, along each dimension, ascending.
+    dtype
+        The data type of the values; None for that of the first chunk.
+    """
+
+    def __init__(
+        self, array: ArrayMeta, places: tuple[range, ...], dtype: np.dtype[Any] | None = None
+    ) -> None:
+        self._array = array
+        self._places = places
+        self._values: ArrayValues | None = None
+        if dtype is not None or not all(places):
+            self._values = self._blank(dtype or np.dtype(float))
+        self._fill: object = None
+        self.states: dict[Index, ChunkState] = {}
+        self.failures: dict[str, str] = {}
+
+    def add(self, found: Reading) -> None:
+        """Put the values of a chunk where they belong."""
+        assert found.index is not None
+        self.states[found.index] = found.state
+        if found.state is ChunkState.FAILED:
+            self.failures[self._array.chunk_key(found.index)] = found.message or "It failed."
+        if found.values is None:
+            return
+        if self._values is None:
+            self._values = self._blank(found.values.dtype)
+        into, of = overlap(self._array, self._places, found.index)
+        self._values[into] = found.values[of]
+        self._fill = found.fill
+
+    def reading(self) -> Reading:
+        """Return the values that were read; None if all failed."""
+        failed = [index for index, state in self.states.items() if state is ChunkState.FAILED]
+        message = self.failures[self._array.chunk_key(min(failed))] if failed else None
+        state = overall(self.states)
+        return Reading(None, self._values, state, message, self.states, self._fill)
+
+    def selected(self, shape: tuple[int, ...]) -> ArrayReading:
+        """Return the values in a shape without the dimensions that an index was given for."""
+        assert self._values is not None
+        values = self._values.reshape(shape)
+        return ArrayReading(
+            values, self.states, self.failures, self._fill, self._array, self._places
+        )
+
+    def _blank(self, dtype: np.dtype[Any]) -> ArrayValues:
+        shape = tuple(map(place_count, self._places))
+        try:
+            return np.zeros(shape, dtype)
+        except (MemoryError, OverflowError, ValueError):
+            size = math.prod(shape) * dtype.itemsize
+            if not size:
+                raise LimitError(
+                    "This part has no values, but a dimension longer than an array can have: "
+                    "choose a smaller part."
+                ) from None
+            raise LimitError(
+                f"This part takes {size_text(size)}, more than there is memory for: choose a "
+                "smaller part."
+            ) from None

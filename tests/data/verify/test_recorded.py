@@ -1,0 +1,119 @@
+"""The versions that Icechunk recorded, against those of the files when they are verified."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import zarr
+
+import refexplorer as rx
+from tests.formats.icechunk.building import moment
+from tests.helpers.explorer import Host, ask
+
+icechunk: Any = pytest.importorskip("icechunk")
+UNTOLD = "the versions that Icechunk recorded"
+
+
+def write_file(path: Path, start: int) -> list[Any]:
+    """Write four values in two chunks."""
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("x", data=np.arange(start, start + 4, dtype="i2"), chunks=(2,))
+        return [data.id.get_chunk_info(number) for number in range(2)]
+
+
+def write_repository(folder: Path, checksums: Sequence[datetime | str]) -> Path:
+    """Write a repository that refers to two files, one after the other, and to one of no format."""
+    targets = folder / "targets"
+    targets.mkdir(exist_ok=True)
+    prefix = f"file://{targets}/"
+    config = icechunk.RepositoryConfig.default()
+    store = icechunk.local_filesystem_store(str(targets))
+    config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, store))
+    path = folder / "repo"
+    made = icechunk.Repository.create(icechunk.local_filesystem_storage(str(path)), config)
+    session = made.writable_session("main")
+    root = zarr.group(store=session.store)
+    names: dict[str, Any] = {"compressors": None, "filters": None, "dtype": "i2"}
+    root.create_array("x", shape=(8,), chunks=(2,), dimension_names=["t"], **names)
+    root.create_array("y", shape=(2,), chunks=(2,), dimension_names=["u"], **names)
+    for number, checksum in enumerate(checksums):
+        for place, chunk in enumerate(write_file(targets / f"f{number}.h5", 4 * number)):
+            session.store.set_virtual_ref(
+                f"x/c/{2 * number + place}",
+                f"{prefix}f{number}.h5",
+                offset=chunk.byte_offset,
+                length=chunk.size,
+                checksum=checksum,
+            )
+    (targets / "y.bin").write_bytes(b"\1\0\2\0")
+    where = "y/c/0", f"{prefix}y.bin"
+    session.store.set_virtual_ref(*where, offset=0, length=4, checksum=checksums[0])
+    session.commit("written")
+    return path
+
+
+def test_files_that_changed_since(tmp_path: Path) -> None:
+    path = write_repository(tmp_path, [moment(1), moment(1)])
+    found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
+    assert found.good, str(found)
+    assert found.findings == ()
+    changed = moment(2)
+    for name in ("f1.h5", "y.bin"):
+        os.utime(tmp_path / "targets" / name, (changed.timestamp(),) * 2)
+    found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
+    assert not found.good
+    assert found.has_errors
+    assert found.verdict == "differs from its files"
+    mine = {each.array: each for each in found.findings}
+    assert {each.code for each in found.findings} == {"changed"}
+    when = changed.astimezone(UTC).isoformat(" ", "seconds")
+    assert mine["x"].message.startswith(
+        "`x`: 1 of 2 files has changed since references to them were written "
+        f"(f1.h5: it was last modified at {when}, after "
+    )
+    assert (mine["x"].reference_count, mine["x"].file_count) == (2, 1)
+    assert mine["y"].message.startswith("`y`: 1 file has changed since")  # of no format
+    assert found.counts.targets == {"same": 1, "differs": 2}
+    rows = {Path(row["target"]).name: row for row in found.files().to_pylist()}
+    assert {name: row["state"] for name, row in rows.items()} == {
+        "f0.h5": "same", "f1.h5": "differs", "y.bin": "differs",
+    }  # fmt: skip
+    assert (rows["f1.h5"]["same"], rows["y.bin"]["uncompared"]) == (2, 1)
+
+
+def test_a_version_that_the_store_does_not_tell_is_not_called_the_same(tmp_path: Path) -> None:
+    path = write_repository(tmp_path, ["an ETag", moment(1)])  # a disk has none
+    found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
+    assert found.findings == ()
+    assert {("x", UNTOLD, 1), ("y", UNTOLD, 1)} <= set(found.counts.unchecked)
+    assert "versions that Icechunk recorded of `x`, `y`" in str(found)
+
+
+def test_results_are_not_kept_for_other_recorded_versions(tmp_path: Path) -> None:
+    path, kept = write_repository(tmp_path, [moment(1), moment(1)]), tmp_path / "kept"
+    refs = rx.open_references(path)
+    refs.verify(allow=[str(tmp_path)], workers=1, results=kept)
+    opened = icechunk.Repository.open(icechunk.local_filesystem_storage(str(path)))
+    session = opened.writable_session("main")
+    was: Any = refs["y/c/0"]
+    session.store.set_virtual_ref("y/c/0", was.url, offset=0, length=4, checksum=moment(-1))
+    session.commit("the same reference")
+    again = rx.open_references(path)
+    assert {**again} == {**refs}
+    found = again.verify(allow=[str(tmp_path)], workers=1, results=kept, resume=True)
+    assert {each.array for each in found.findings} == {"y"}
+
+
+def test_the_button_of_the_explorer_finds_it_too(tmp_path: Path) -> None:
+    path = write_repository(tmp_path, [moment(-1), moment(1)])
+    host = Host(rx.open_references(path), allow=[str(tmp_path)])
+    answer, _ = ask(host, "verify", values=False)
+    assert answer["verdict"] == "differs from its files"
+    assert {each["code"] for each in answer["findings"]} == {"changed"}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
-from refexplorer.views.preview.libraries import load_array_libraries
+from refexplorer.views.preview.libraries import load_xarray
 from refexplorer.views.wire.answering import Operations, sentence
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import DatasetView, Describe
+from refexplorer.views.wire.explorer.overview_messages import DatasetView, Describe
 from refexplorer.views.wire.jobs import Report, go_on, unheard
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def overview(refs: ReferenceSet, report: Report = unheard) -> DatasetView:
     Neither opening nor showing it reads a target: no index is made, and no time decoded.
     """
     go_on(report, 0, 2, "Loading xarray")
-    load_array_libraries()
+    load_xarray()
     go_on(report, 1, 2, f"Opening the metadata of {counted(len(refs.arrays()), 'array')}")
     try:
         html = _dataset_html(refs)

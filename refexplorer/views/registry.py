@@ -10,18 +10,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from refexplorer.views.advice.cost_view import CostView
+from refexplorer.views.beside.beside_controller import BesideController
+from refexplorer.views.compare.compare_controller import CompareController
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.geo.map_controller import MapController
+from refexplorer.views.health.files_compared import FilesCompared
 from refexplorer.views.health.health_controller import HealthTable
 from refexplorer.views.key.key_details import KeyDetails
 from refexplorer.views.maps.chunk_map import ChunkMap
-from refexplorer.views.maps.map_changes import Comparison
+from refexplorer.views.maps.map_changes import ChangesOfChunks
 from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.overview import Overview
 from refexplorer.views.preview.reader import PreviewReader
 from refexplorer.views.snapshots import explorer_snapshot as snapshot
+from refexplorer.views.snapshots import pictures_snapshot as images
 from refexplorer.views.snapshots.editor_snapshot import editor_html, exercises_html
 from refexplorer.views.tree.tree_controller import TreeController
+from refexplorer.views.versions import VersionPicker
 from refexplorer.views.wire.context import PartController, ViewContext
 
 C = TypeVar("C", bound=EditorController)
@@ -85,16 +92,30 @@ EXPLORER = "explorer"
 PARTS: list[ExplorerPart] = [
     ExplorerPart(
         "overview", "Overview", "Overview",
-        (HealthTable, Overview), (snapshot.health_section, snapshot.notes_section), alone=False,
+        (HealthTable, FilesCompared, Overview, VersionPicker),
+        (snapshot.health_section, snapshot.notes_section), alone=False,
     ),
     ExplorerPart("tree", "Keys", "Keys", (TreeController,), (snapshot.tree_section,), tab=False),
     ExplorerPart("key", "Key", "One key", (KeyDetails,), (snapshot.key_section,)),
     ExplorerPart("data", "Data", "Values", (PreviewReader,), (snapshot.data_section,)),
     ExplorerPart(
         "chunks", "Chunks", "Chunks",
-        (ChunkMap, Comparison), (snapshot.chunks_section, snapshot.changes_section),
+        (ChunkMap, ChangesOfChunks), (snapshot.chunks_section,),
+    ),
+    ExplorerPart(
+        "beside", "Side by side", "Side by side",
+        (BesideController,), (images.beside_section,), alone=False,
+    ),
+    ExplorerPart(
+        "map", "Map", "Map of the earth", (MapController,), (images.map_section,), alone=False,
     ),
     ExplorerPart("targets", "Targets", "Targets", (TargetMapView,), (snapshot.targets_section,)),
+    ExplorerPart(
+        "compare", "Compare", "Comparison", (CompareController,), (snapshot.changes_section,)
+    ),
+    ExplorerPart(
+        "cost", "Cost", "Cost of reading", (CostView,), (snapshot.cost_section,), alone=False,
+    ),
 ]  # fmt: skip
 """In the order of the tabs; the first one has no name in an address."""
 EDITOR = Screen("editor", "Template editor", lambda text: EditorController(text()), editor_html)

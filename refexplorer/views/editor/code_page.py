@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from refexplorer.explaining import explain_code
 from refexplorer.spec.core.catalogue import PARQUET
-from refexplorer.views.wire.editor_models import CitedRule, CodePage
+from refexplorer.spec.core.explanations import EXPLANATIONS
+from refexplorer.views.editor.specification import cited
+from refexplorer.views.wire.models import CodePage
 
 
 def code_page(code: str) -> CodePage:
@@ -15,15 +17,17 @@ def code_page(code: str) -> CodePage:
     RefexplorerError
         If there is no such code.
     """
-    found = explain_code(code)
-    rule = found.rule
+    found, more = explain_code(code), EXPLANATIONS[code]
+    rule = more.rule
+    is_set = found.example.startswith(("{", "["))
     return CodePage(
         found.code,
         found.meaning,
         found.readers,
         found.cause,
-        found.mend,
-        found.example,
-        found.example.startswith(("{", "[")) and code not in PARQUET,
-        None if rule is None else CitedRule(rule.section, rule.sentence, rule.link),
+        more.mend,
+        # who uses a page cannot open a set in Python
+        found.example if is_set or code in PARQUET else "",
+        is_set and code not in PARQUET,
+        cited(rule) if rule else None,
     )

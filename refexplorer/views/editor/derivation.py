@@ -9,7 +9,8 @@ from refexplorer.spec.document.explanation import Explanation, ExplanationStep
 from refexplorer.views.editor.editor_rows import EditorRows
 from refexplorer.views.editor.trying import places_of
 from refexplorer.views.text.text_positions import TextPositions
-from refexplorer.views.wire.editor_models import Derivation, Derived, Piece
+from refexplorer.views.wire.editor.row_messages import Derivation
+from refexplorer.views.wire.models import Derived, Piece
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import structs
 
+from refexplorer import demo
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
@@ -22,6 +24,7 @@ from refexplorer.views.editor.editor_rows import EditorRows
 from refexplorer.views.editor.exporting import seek, write_v0
 from refexplorer.views.editor.other_readers import readers
 from refexplorer.views.editor.shortening import Shortening
+from refexplorer.views.editor.specification import Specification
 from refexplorer.views.editor.trying import generators, key_of, template_fields
 from refexplorer.views.editor.uses import uses
 from refexplorer.views.text.editor_diagnostics import (
@@ -43,40 +46,51 @@ from refexplorer.views.wire.answering import (
     event,
     nowhere,
 )
-from refexplorer.views.wire.editor_messages import (
-    AskReaders,
-    At,
-    CodeExplained,
+from refexplorer.views.wire.editor.editor_messages import (
+    AskExamples,
     DocumentChanged,
     Edit,
+    EditorDiagnostic,
     EditReply,
-    EntryPage,
-    Explain,
-    ExplainCode,
+    Examples,
+    Fix,
     FormatText,
     GreetEditor,
     Help,
     Look,
-    Readers,
     Remarks,
     Replaced,
-    RowIndex,
-    RowsChanged,
-    Seek,
     SeekRemarks,
-    SeekUses,
-    ShowRows,
-    SourceChanged,
+    SeekStart,
+    ShowExample,
     TemplatesTried,
-    Traced,
+    Text,
     Try,
-    Used,
     V0Written,
     Welcome,
     WriteV0,
 )
-from refexplorer.views.wire.editor_models import EditorDiagnostic, EditorRow, Fix, Uses
-from refexplorer.views.wire.messages import Done
+from refexplorer.views.wire.editor.row_messages import (
+    At,
+    EditorRow,
+    EntryPage,
+    Explain,
+    RowIndex,
+    RowsChanged,
+    Seek,
+    SeekUses,
+    ShowRows,
+    Traced,
+    Used,
+    Uses,
+)
+from refexplorer.views.wire.editor.rule_messages import (
+    AskReaders,
+    CodeExplained,
+    ExplainCode,
+    Readers,
+)
+from refexplorer.views.wire.messages import Done, SourceChanged
 
 Shown = TypeVar("Shown", bound=Replaced)
 ROWS = 1000
@@ -122,7 +136,8 @@ class EditorController:
         self._table: EditorRows | None = None
         self._error: RefexplorerError | None = None
         self._renditions: dict[str, Rendition] = {}
-        self._follow(as_text(document))
+        self._start = as_text(document)
+        self._follow(self._start)
         self.operations: Operations = {
             GreetEditor: self._hello,
             Edit: self._edit,
@@ -138,7 +153,11 @@ class EditorController:
             At: self._at,
             WriteV0: self._v0,
             Look: self._look,
+            SeekStart: lambda request: Text(self._start),
+            AskExamples: lambda request: Examples(tuple(example_sets())),
+            ShowExample: self._example,
             **Shortening(self).operations,
+            **Specification(self).operations,
         }
 
     @property
@@ -156,6 +175,11 @@ class EditorController:
     def references(self) -> ReferenceSet | None:
         """The set of the last good text; None before there was one."""
         return self._good
+
+    @property
+    def positions(self) -> TextPositions | None:
+        """Places in the last good text; None while the text is another one."""
+        return self._positions if self._error is None else None
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -237,10 +261,8 @@ class EditorController:
     def _explain(self, request: Explain) -> Traced:
         refs, key = self._opened(), request.key
         assert self._table is not None
-        # positions are those of the good text, so they fit no other
-        positions = self._positions if self._error is None else None
         try:
-            return Traced(self.version, derive(refs, key, positions, self._table))
+            return Traced(self.version, derive(refs, key, self.positions, self._table))
         except KeyError:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
 
@@ -250,6 +272,12 @@ class EditorController:
 
     def _code(self, request: ExplainCode) -> CodeExplained:
         return CodeExplained(code_page(request.code))
+
+    def _example(self, request: ShowExample) -> Text:
+        path = example_sets().get(request.title)
+        if path is None:
+            raise RefexplorerError(f"There is no example {request.title!r}.")
+        return Text(path.read_text(encoding="utf-8"))
 
     def _uses(self, request: SeekUses) -> Used:
         found = uses(self._opened(), request.pointer)
@@ -368,6 +396,11 @@ class EditorController:
                     [] if good is None else diagnostics_of_set(self._positions, good)
                 )
         return self._found_diagnostics
+
+
+def example_sets() -> dict[str, Path]:
+    """Return the shipped sets that are a text, by their titles."""
+    return {title: path for title, path in demo.sets().items() if path.suffix == ".json"}
 
 
 def as_text(document: str | Mapping[str, object]) -> str:

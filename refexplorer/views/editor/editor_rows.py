@@ -21,7 +21,7 @@ from refexplorer.spec.core.references import (
     Url,
 )
 from refexplorer.spec.dialects import Rendition, State
-from refexplorer.views.wire.editor_models import EditorRow
+from refexplorer.views.wire.editor.row_messages import EditorRow
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -126,7 +126,8 @@ class EditorRows:
             theirs = reader.explicit(row.key, ours)
         else:
             item = int(row.origin[4:-1])
-            theirs = reader.generated(item, values_of(self._refs, row.key), row.key)
+            values = _values_of(self._refs, row.key, row.origin)
+            theirs = reader.generated(item, values, row.key)
         if theirs.state is State.VALUE and theirs.value == ours:
             return replace(row, state="same")
         if theirs.state is not State.VALUE:
@@ -136,7 +137,10 @@ class EditorRows:
 
 def values_of(refs: ReferenceSet, key: str) -> dict[str, int]:
     """Return the value of each dimension that made a key; none for a key that no gen item made."""
-    origin = refs.origin(key)
+    return _values_of(refs, key, refs.origin(key))
+
+
+def _values_of(refs: ReferenceSet, key: str, origin: str) -> dict[str, int]:
     for item in internals(refs).generated:
         if origin == f"gen[{item.number}]" and (number := item.find(key)) is not None:
             return item.values(number)

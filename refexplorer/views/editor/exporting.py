@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.spec.document.expansion import check_expandable
-from refexplorer.views.wire.editor_models import V0Text
+from refexplorer.views.wire.editor.editor_messages import V0Text
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

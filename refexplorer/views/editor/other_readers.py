@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from refexplorer.opening import dialects
-from refexplorer.views.wire.editor_models import ReaderVerdict
+from refexplorer.views.wire.editor.rule_messages import ReaderVerdict
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

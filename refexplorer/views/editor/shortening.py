@@ -17,16 +17,16 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.core.catalogue import Severity
 from refexplorer.views.wire.answering import Operations
-from refexplorer.views.wire.editor_messages import (
-    Cancel,
+from refexplorer.views.wire.editor.editor_messages import Text
+from refexplorer.views.wire.editor.shorten_messages import (
     PutBack,
     Shorten,
     Shortened,
+    Shorter,
     TakeShorter,
-    Text,
 )
-from refexplorer.views.wire.editor_models import Shorter
 from refexplorer.views.wire.jobs import JobAnswer, Jobs, Report, go_on
+from refexplorer.views.wire.messages import Cancel
 
 if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController

@@ -12,7 +12,7 @@ from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import BadField
 from refexplorer.views.editor.editor_rows import values_of
 from refexplorer.views.text.text_positions import TextPositions
-from refexplorer.views.wire.editor_models import Axis, Generator, TemplateField
+from refexplorer.views.wire.editor.editor_messages import Axis, Generator, TemplateField
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

@@ -11,7 +11,7 @@ from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.operations import TemplateProblem
 from refexplorer.spec.templates.template import is_template
-from refexplorer.views.wire.editor_models import Uses
+from refexplorer.views.wire.editor.row_messages import Uses
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

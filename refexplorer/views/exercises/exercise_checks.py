@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
-from refexplorer.opening import dialects, open_references
+from refexplorer.opening import dialects
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.core.catalogue import ARRAYS
 from refexplorer.spec.core.diagnostics import Diagnostic, parts_of, pointer
@@ -25,14 +24,17 @@ from refexplorer.spec.core.references import Url
 from refexplorer.views.exercises.exercise_models import (
     Exercise,
     ExerciseCheck,
+    GivenRange,
     RecordFiles,
+    exercises,
     exercises_of,
+    read_exercise,
 )
+from refexplorer.views.exercises.given_answer import GivenAnswer
 from refexplorer.views.exercises.same_references import difference
 from refexplorer.views.text.editor_diagnostics import sentence_of
 
-_PROBE = "\x00"
-"""Key of a URL that is tried, which no answer has."""
+_GONE = object()
 _TYPES = {dict: "object", list: "array", str: "string", bool: "boolean"}
 
 
@@ -55,50 +57,6 @@ class Fault:
     where: str = ""
 
 
-class GivenAnswer:
-    """A text that was opened, and what is asked of it.
-
-    Parameters
-    ----------
-    text
-        The document.
-    refs
-        The set that it makes; opened if it is not given.
-    """
-
-    def __init__(self, text: str, refs: ReferenceSet | None = None) -> None:
-        self.text = text
-        self.refs = open_references(text.encode()) if refs is None else refs
-
-    @cached_property
-    def document(self) -> dict[str, Any]:
-        """The document as a value."""
-        found: dict[str, Any] = json.loads(self.text)
-        return found
-
-    @property
-    def is_v1(self) -> bool:
-        """Whether it is a document of version 1."""
-        return self.refs.source.form == "V1"
-
-    @property
-    def items(self) -> list[Any]:
-        """The gen items, as they are written."""
-        items = self.document.get("gen", []) if self.is_v1 else []
-        return items if isinstance(items, list) else []
-
-    def tried(self, templates: dict[str, str]) -> ReferenceSet:
-        """Open it with other templates in place of its own."""
-        return open_references(self.text.encode(), templates=templates)
-
-    def probed(self, url: str) -> ReferenceSet:
-        """Open it with one URL more."""
-        document = self.document
-        written = document.get("refs", {}) if self.is_v1 else document
-        more = {**(document if self.is_v1 else {"version": 1}), "refs": {**written, _PROBE: [url]}}
-        return open_references(json.dumps(more).encode())
-
-
 def judge(answer: GivenAnswer, exercise: Exercise, solution: GivenAnswer) -> Fault | None:
     """Hold an answer against all that an exercise asks: the first fault, None if there is none."""
     return next(filter(None, _faults(answer, exercise, solution)), None)
@@ -110,7 +68,7 @@ def _faults(
     if exercise.check.records is not None:
         # why a store cannot be written says more than which of its keys is another one
         yield _records(answer, exercise.check.records)
-    yield _same(answer.refs, solution.refs)
+    yield _same(answer.refs, solution.refs, answer.bends)
     for check in _CHECKS:
         yield check(answer, exercise.check, solution)
     yield _kept(answer, exercise)
@@ -129,6 +87,24 @@ def proven(folder: Path) -> tuple[Exercise, ...]:
     for exercise in found:
         prove(exercise)
     return found
+
+
+def exercise_at(name: str) -> Exercise:
+    """Return the exercise of a name, or that of a file once it was judged by its own answers.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is none of that name, or the file is no exercise or does not hold to itself.
+    """
+    if name.endswith(".toml"):
+        found = read_exercise(Path(name))
+        prove(found)
+        return found
+    by_name = {exercise.name: exercise for exercise in exercises()}
+    if name not in by_name:
+        raise RefexplorerError(f"There is no exercise {name!r}; they are {', '.join(by_name)}.")
+    return by_name[name]
 
 
 def prove(exercise: Exercise) -> None:
@@ -169,9 +145,9 @@ def _unproven(exercise: Exercise, what: str) -> RefexplorerError:
     return RefexplorerError(f"{exercise.name}.toml is no good exercise: {what}")
 
 
-def _same(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
+def _same(found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()) -> Fault | None:
     """Find a reference that is another one, or is missing, or is too many."""
-    odd = difference(found, wanted)
+    odd = difference(found, wanted, bends)
     if odd is None:
         return None
     reason = next(_serious(found), None) if odd.is_missing else None
@@ -209,6 +185,10 @@ def _form(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> F
 
 def _templates(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     for templates in check.templates:
+        missing = next((name for name in templates if name not in answer.templates), None)
+        if missing is not None:
+            said = f"The set is right, but there is no template `{missing}`."
+            return Fault(said, where="`/templates`")
         fault = _same(answer.tried(templates), solution.tried(templates))
         if fault is not None:
             given = ", ".join(f"`{name}` = `{value}`" for name, value in templates.items())
@@ -218,11 +198,35 @@ def _templates(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer)
 
 
 def _urls(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    for url in check.urls:
-        found, wanted = answer.probed(url).get(_PROBE), solution.probed(url)[_PROBE]
-        if found != wanted:
-            said = f"gives `{found.url}`, which is not right" if isinstance(found, Url) else "fails"
-            return Fault(f"The set is right, but `{url}` {said}.", where="`/templates`")
+    calls: list[tuple[str, Mapping[str, GivenRange]]] = [(url, {}) for url in check.urls]
+    for url, dimensions in (*calls, *check.calls.items()):
+        called = zip(answer.called(url, dimensions), solution.called(url, dimensions), strict=True)
+        for (values, found), (_, wanted) in called:
+            if found == wanted:
+                continue
+            given = f" with {values}" if values else ""
+            gives = (
+                f"gives `{found.url}`, which is not right" if isinstance(found, Url) else "fails"
+            )
+            said = f"The set is right, but `{url}`{given} {gives}."
+            return Fault(said, where="`/templates`")
+    return None
+
+
+def _ranges(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    for values in check.ranges:
+        fault = _same(answer.ranged(values), solution.ranged(values))
+        if fault is not None:
+            said = f"The set is right, but not with {json.dumps(values)} as each range instead: "
+            return replace(fault, sentence=said + fault.sentence, hint="")
+    return None
+
+
+def _kinds(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+    for key, wanted in check.kinds.items():
+        if (found := answer.refs[key].kind.value) != wanted:
+            said = f"The data of `{key}` are right, but written as {found}, not as {wanted}."
+            return Fault(said, where=f"`{key}`")
     return None
 
 
@@ -266,9 +270,10 @@ def _compared(
 ) -> Fault | None:
     """Find a value of the document of which an aspect is another one than is asked for."""
     for pattern, wanted in asked.items():
-        places = list(_at(answer.document, parts_of(pattern), ""))
-        if not places:
-            return Fault(f"The set is right, but there is no `{pattern}`.", where=f"`{pattern}`")
+        places = list(_at(answer.document, parts_of(pattern), "", _GONE))
+        missing = next((place for place, value in places if value is _GONE), pattern)
+        if not places or missing != pattern:
+            return Fault(f"The set is right, but there is no `{missing}`.", where=f"`{missing}`")
         for place, value in places:
             found = aspect(value)
             if json.dumps(found) != json.dumps(wanted):  # true is not 1
@@ -304,8 +309,10 @@ _CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None]
     _items,
     _dimensions,
     _written,
+    _kinds,
     _types,
     _values,
+    _ranges,
     _size,
     _readers,
 )
@@ -324,16 +331,20 @@ def _kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:
     return None
 
 
-def _at(value: Any, parts: list[str], place: str) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a pattern, each with its pointer."""
+def _at(value: Any, parts: list[str], place: str, gone: object = None) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a pattern, each with its pointer; what is `gone` if that is given."""
     if not parts:
         yield place, value
         return
     if isinstance(value, list):
         value = {str(number): one for number, one in enumerate(value)}
-    for name, member in value.items() if isinstance(value, dict) else ():
-        if parts[0] in ("*", name):
-            yield from _at(member, parts[1:], place + pointer(name))
+    members = value if isinstance(value, dict) else {}
+    names = list(members) if parts[0] == "*" else [parts[0]]
+    for name in names:
+        if name in members:
+            yield from _at(members[name], parts[1:], place + pointer(name), gone)
+        elif gone is not None:
+            yield place + pointer(*parts), gone
 
 
 def _records(answer: GivenAnswer, asked: RecordFiles) -> Fault | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -10,35 +11,41 @@ from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.markup import counted
 from refexplorer.opening import open_references
 from refexplorer.spec.core.diagnostics import Diagnostic
-from refexplorer.spec.core.rules import RULES
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.exercises.exercise_checks import Fault, GivenAnswer, judge
+from refexplorer.views.editor.specification import cited, taught
+from refexplorer.views.exercises.exercise_checks import Fault, judge
 from refexplorer.views.exercises.exercise_models import Exercise, exercises
+from refexplorer.views.exercises.given_answer import GivenAnswer
 from refexplorer.views.exercises.stages import QUESTIONS, TellingStage, notes_told, told
 from refexplorer.views.text.editor_diagnostics import sentence_of
 from refexplorer.views.wire.answering import Operations
-from refexplorer.views.wire.editor_messages import (
-    Choose,
+from refexplorer.views.wire.editor.editor_messages import (
+    Edit,
     EditReply,
     GreetEditor,
-    Hinted,
     Remarks,
     Replaced,
-    Restart,
     SeekRemarks,
+    SeekStart,
+    Text,
+    Welcome,
+)
+from refexplorer.views.wire.editor.exercise_messages import (
+    Choose,
+    Hinted,
+    Restart,
     ShowHint,
     Solution,
     Solve,
-    Welcome,
 )
-from refexplorer.views.wire.editor_models import (
-    CitedRule,
+from refexplorer.views.wire.editor.exercise_models import (
     Lesson,
     ListedExercise,
     OtherAnswer,
     Result,
     Task,
 )
+from refexplorer.views.wire.editor.rule_messages import AskRules, SpecificationRules, TaughtRule
 
 _FAILED = "The text cannot be read yet: "
 _UNJUDGED = Result(None, "", None)
@@ -81,12 +88,19 @@ class ExercisesController(EditorController):
             ShowHint: self._hint,
             Solve: self._solution,
             Restart: self._restart,
+            AskRules: lambda request: SpecificationRules(self._rules),
+            SeekStart: lambda request: Text(self._exercise.start),
         }
 
     @property
     def name(self) -> str:
         """The exercise that is open."""
         return self._exercise.name
+
+    @property
+    def exercise(self) -> Exercise:
+        """The exercise that is open, with its answers."""
+        return self._exercise
 
     @property
     def solved(self) -> list[str]:
@@ -97,9 +111,17 @@ class ExercisesController(EditorController):
     def task(self) -> Task:
         """The task, with the hints that were asked for."""
         one = self._exercise
-        given = one.given or None
         return Task(
-            one.name, one.title, one.topic, one.level, one.task, given, self._hints, self._ask
+            one.name,
+            one.title,
+            one.topic,
+            one.level,
+            one.task,
+            one.given or None,
+            self._hints,
+            self._ask,
+            # where finding what is wrong is the task, they would tell it
+            () if one.is_staged else tuple(map(cited, one.rules)),
         )
 
     @property
@@ -190,13 +212,17 @@ class ExercisesController(EditorController):
     def _lesson(self) -> Lesson:
         one = self._exercise
         others = (OtherAnswer(answer.text.strip(), answer.note) for answer in one.right)
-        rules = (RULES[name] for name in one.rules)
         return Lesson(
             one.why,
             tuple(other for other in others if other.note),
-            tuple(CitedRule(rule.section, rule.sentence, rule.link) for rule in rules),
+            tuple(map(cited, one.rules)),
             self._next(),
         )
+
+    @cached_property
+    def _rules(self) -> tuple[TaughtRule, ...]:
+        told = (one for one in self._all.values() if not one.is_staged)
+        return taught((rule, _listed(one)) for one in told for rule in one.rules)
 
     def _next(self) -> ListedExercise | None:
         """Return the next exercise that is not solved, from the open one on and round."""
@@ -240,6 +266,17 @@ class ExercisesController(EditorController):
         notes = notes_told(said.notes, self._stage)
         count = said.note_count if self._stage >= TellingStage.WHAT else len(notes)
         return replace(said, notes=notes, note_count=count)
+
+    def _edit(self, request: Edit) -> EditReply:
+        """Follow the text; a right answer that came with a link is a solution that was shown."""
+        if request.given:
+            was_solved = self._exercise.name in self._solved
+            super()._edit(request)
+            if self._fault is None and not was_solved:
+                self._solved.discard(self._exercise.name)
+                self._shown_solutions.add(self._exercise.name)
+            return self._state()
+        return super()._edit(request)
 
     def _choose(self, request: Choose) -> Replaced:
         self.choose(request.name)

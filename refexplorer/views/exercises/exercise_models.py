@@ -18,6 +18,8 @@ from refexplorer.spec.core.suggestions import meant
 STAGED = "debugging"
 """The topic in which what is wrong is the task, so that it is told in stages."""
 JsonType = Literal["object", "array", "string", "number", "boolean"]
+GivenRange = dict[str, int] | list[int]
+"""The values of a dimension, as a gen item has them."""
 
 
 class Wrong(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,14 +55,20 @@ class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         solution.
     urls
         Rendered as if `refs` had them: each must come to what it does in the solution.
+    calls
+        URLs as in `urls`, each with dimensions: rendered for each combination of their values.
     items
         How many gen items there are.
+    ranges
+        Each is tried as the values of all dimensions: the same must come out as of the solution.
     dimensions
         The names of the dimensions of each gen item.
     written
         How many keys may be written out.
+    kinds
+        How data are written, by key; the same bytes are right either way where nothing is said.
     types
-        JSON types of values, by JSON pointer; ``*`` stands for any name or number.
+        JSON types of values, by JSON pointer; ``*`` stands for each name or number there is.
     values
         Values, by JSON pointer as in `types`.
     keeps
@@ -76,9 +84,12 @@ class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     form: Literal["V0", "V1"] | None = None
     templates: list[dict[str, str]] = []
     urls: list[str] = []
+    calls: dict[str, dict[str, GivenRange]] = {}
     items: int | None = None
+    ranges: list[GivenRange] = []
     dimensions: list[str] = []
     written: int | None = None
+    kinds: dict[str, Literal["inline", "base64"]] = {}
     types: dict[str, JsonType] = {}
     values: dict[str, str | int | float | bool] = {}
     keeps: list[str] = []

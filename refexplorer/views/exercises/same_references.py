@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.references import Inline, Kind, Range, Reference, Url
+from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Reference, Url
 
 _ALL = 10_000
 """Keys up to which each of them is compared."""
@@ -29,8 +30,16 @@ class OddReference(NamedTuple):
     is_missing: bool = False
 
 
-def difference(found: ReferenceSet, wanted: ReferenceSet) -> OddReference | None:
-    """Find the first reference of a set that is not as wanted."""
+def difference(
+    found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()
+) -> OddReference | None:
+    """Find the first reference of a set that is not as wanted.
+
+    Parameters
+    ----------
+    bends
+        Numbers of keys of the set that are looked at even where not all are.
+    """
     if wanted.count > _ALL and found.count != wanted.count:
         return OddReference(
             f"There are {found.count:,} keys, but there should be {wanted.count:,}."
@@ -42,9 +51,15 @@ def difference(found: ReferenceSet, wanted: ReferenceSet) -> OddReference | None
         said = _said(reference, wanted[key])
         if said is not None:
             return OddReference(f"`{key}`: {said}", key)
-    for key in _looked_at(found):
+    more = bends if wanted.count > _ALL else ()
+    for key in chain(_looked_at(found), (key for n in more for key in found.keys_at(n, n + 1))):
         if key not in wanted:
             return OddReference(f"The key `{key}` is not part of the solution.", key)
+        # keys that are also those of the solution were compared above, but for the bends
+        reference = found.get(key) if more else None
+        said = None if reference is None else _said(reference, wanted[key])
+        if said is not None:
+            return OddReference(f"`{key}`: {said}", key)
     if found.count > wanted.count:
         return OddReference(
             f"There are {found.count:,} keys, but there should be {wanted.count:,}."
@@ -67,6 +82,11 @@ def _said(found: Reference, right: Reference) -> str | None:
     if isinstance(found, Inline) and isinstance(right, Inline):
         same = meaning(found.text) == meaning(right.text)
         return None if same else "the text differs from the solution."
+    if isinstance(found, Inline | Base64) and isinstance(right, Inline | Base64):
+        if _data(found) == _data(right):
+            return None
+        if found.kind == right.kind:
+            return "the data differ from the solution."
     if found.kind != right.kind:
         return f"it is {_KINDS[found.kind]}, but should be {_KINDS[right.kind]}."
     if isinstance(found, Url | Range) and isinstance(right, Url | Range) and found.url != right.url:
@@ -75,7 +95,15 @@ def _said(found: Reference, right: Reference) -> str | None:
         for name in ("offset", "length"):
             if (value := getattr(found, name)) != getattr(right, name):
                 return f"the {name} {value:,} is not right."
-    return None if found == right else "the data differ from the solution."
+    return None
+
+
+def _data(reference: Inline | Base64) -> str | bytes:
+    """Return what reading the key returns, whichever way it is written."""
+    try:
+        return meaning(reference.data.decode())
+    except UnicodeDecodeError:
+        return reference.data
 
 
 def meaning(text: str) -> str:

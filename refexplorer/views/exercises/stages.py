@@ -8,7 +8,7 @@ from enum import IntEnum
 from msgspec.structs import replace
 
 from refexplorer.views.exercises.exercise_checks import Fault
-from refexplorer.views.wire.editor_models import EditorDiagnostic
+from refexplorer.views.wire.editor.editor_messages import EditorDiagnostic
 
 
 class TellingStage(IntEnum):
@@ -53,6 +53,7 @@ def notes_told(
                 message="Something is wrong here.",
                 hint=None,
                 fixes=(),
+                rule=None,
             )
             for note in notes
             if note.severity != "info"

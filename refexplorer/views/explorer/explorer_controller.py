@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from refexplorer.data.access.policy import AccessPolicy
@@ -14,12 +14,16 @@ from refexplorer.markup import counted
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.references import Kind
+from refexplorer.views.code.statements import code
+from refexplorer.views.compared import Comparison, OtherSets
+from refexplorer.views.editor.code_page import code_page
 from refexplorer.views.key.absent import absent_item
 from refexplorer.views.key.inspector import item
 from refexplorer.views.key.surroundings import surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
 from refexplorer.views.tree.tree_controller import known_path
+from refexplorer.views.versions import VersionPicker, own_versions
 from refexplorer.views.wire.answering import (
     Buffers,
     Message,
@@ -29,28 +33,28 @@ from refexplorer.views.wire.answering import (
     event,
     nowhere,
 )
-from refexplorer.views.wire.code import code
-from refexplorer.views.wire.context import PartController, ViewContext
-from refexplorer.views.wire.explorer_messages import (
-    Allowed,
+from refexplorer.views.wire.context import PartController, RepositoryVersions, ViewContext
+from refexplorer.views.wire.explorer.compare_messages import ComparisonChanged
+from refexplorer.views.wire.explorer.explorer_messages import (
     AllowPlace,
-    Cancel,
     CodeChanged,
+    ExplainNote,
     FailuresChanged,
     GreetExplorer,
     Hello,
-    KeyShown,
     KindCounts,
     NoteCounts,
+    NoteExplained,
     Notes,
     SeekNotes,
     SetFacts,
-    ShowKey,
     ShowSource,
     SourceLines,
 )
+from refexplorer.views.wire.explorer.key_messages import KeyShown, ShowKey
 from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
 from refexplorer.views.wire.jobs import JobAnswer, Jobs, Report
+from refexplorer.views.wire.messages import Cancel, Done
 from refexplorer.views.wire.notes import known, notes
 
 if TYPE_CHECKING:
@@ -72,10 +76,22 @@ class ExplorerController:
     served
         The page is shown to others than the person who started it; see `AccessPolicy`.
     compare
-        The set as it was before, to show what became of its chunks since.
+        The set as it was before, to show what became of its keys and chunks since.
+    others
+        What a person may compare with; by default anything on this machine, and nothing if the
+        page is served.
+    at_once
+        Answer what takes long in the thread that asks, before `handle` returns.
+    show
+        Shows another set in place of this one; None where the host cannot.
+    versions
+        Reads other versions of its repository; by default what may be opened here, and nothing if
+        the page is served.
 
     Attributes
     ----------
+    comparison
+        The set that this one is compared with.
     post
         Called with messages that come later or unasked, from any thread; set by the host.
     code
@@ -92,6 +108,10 @@ class ExplorerController:
         storage_options: StorageOptions | None = None,
         served: bool = False,
         compare: ReferenceSet | None = None,
+        others: OtherSets | None = None,
+        at_once: bool = False,
+        show: Callable[[ReferenceSet], None] | None = None,
+        versions: RepositoryVersions | None = None,
     ) -> None:
         self.references = refs
         self.policy = AccessPolicy(refs.source.location, allow, served=served)
@@ -99,20 +119,24 @@ class ExplorerController:
         self._selection = ""
         self.code = code(refs, "")
         self._lock = threading.RLock()
-        self._jobs = Jobs(lambda *posted: self.post(*posted))
+        self._jobs = Jobs(lambda *posted: self.post(*posted), at_once)
         # What one visitor of a page could not read is nobody else's business.
         failure_log = FailureLog() if served else failure_log_of(refs)
         failure_log.watch(self._read_elsewhere)
         options = refs.storage_options if storage_options is None else storage_options
+        sets = OtherSets() if others is None and not served else others
+        self.comparison = Comparison(refs, compare, sets)
+        self.comparison.changed.append(lambda: self.post(*event(ComparisonChanged())))
         context = ViewContext(
             refs,
             Targets(self.policy, options, refs.limits),
+            self.comparison,
             failure_log,
             self._jobs,
             self._lock,
             self._did,
-            compare,
-            compare_here=not served,
+            show=show,
+            versions=own_versions(refs) if versions is None and not served else versions,
         )
         self._parts = [make(context) for part in PARTS for make in part.controllers]
         self.operations: Operations = {
@@ -120,6 +144,7 @@ class ExplorerController:
             ShowKey: self._show,
             SeekNotes: self._notes,
             ShowSource: self._source,
+            ExplainNote: lambda request: NoteExplained(code_page(request.code)),
             AllowPlace: self._allow,
             Cancel: self._jobs.cancel,
             **{kind: do for each in self._parts for kind, do in each.operations.items()},
@@ -173,6 +198,7 @@ class ExplorerController:
             None if found is None else found.severities,
             self.code,
             tuple(refs.arrays()[:ARRAYS_LISTED]),
+            self.part(VersionPicker).is_possible,
         )
 
     def _noted(self) -> Notes:
@@ -204,9 +230,9 @@ class ExplorerController:
     def _read_elsewhere(self, array: str) -> None:
         self.post(*event(FailuresChanged(array)))
 
-    def _allow(self, request: AllowPlace) -> Allowed:
+    def _allow(self, request: AllowPlace) -> Done:
         self.policy.grant(request.grant)
-        return Allowed(tuple(self.policy.granted))
+        return Done()
 
 
 def _generated(refs: ReferenceSet) -> int:

@@ -24,13 +24,14 @@ from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.views.wire.explorer.tree_messages import Badges
 from refexplorer.views.wire.failure_log import FailureLog
-from refexplorer.views.wire.models import Badges
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
     from refexplorer.data.audit.report.audit_report import Audit
     from refexplorer.referenceset import ReferenceSet
+    from refexplorer.refset.targets.target_index import TargetIndex
 
 
 _INT64 = 2**63 - 1
@@ -63,6 +64,8 @@ class HealthColumns:
         Notes that name the array or a key of it; None as long as those of the set are not known.
     differing
         Chunks whose reference or values differ from their file; None where none was compared.
+    overlapping
+        References that share bytes with another one; None until they were sorted by targets.
     noted
         The keys that an error or a warning names, each with the worse of them.
     """
@@ -73,6 +76,7 @@ class HealthColumns:
     errors: tuple[int, ...] | None
     warnings: tuple[int, ...] | None
     differing: tuple[int | None, ...]
+    overlapping: tuple[int, ...] | None
     noted: Mapping[str, Severity]
 
     def unread(self, place: int) -> int | None:
@@ -92,6 +96,8 @@ class HealthColumns:
             "failed": self.failed,
             "errors": self.errors or (0,) * len(counts),
             "warnings": self.warnings or (0,) * len(counts),
+            "overlapping": self.overlapping or (0,) * len(counts),
+            "differing": [each or 0 for each in self.differing],
         }
         return {name: list(accumulate(each, initial=0)) for name, each in columns.items()}
 
@@ -120,6 +126,7 @@ class ChunkHealth:
         self._log = failure_log
         self._made: tuple[tuple[object, ...], HealthColumns] | None = None
         self._outcomes: dict[str, Outcomes] = {}
+        self._marked: dict[tuple[str, str], np.ndarray] = {}
 
     @property
     def is_counted(self) -> bool:
@@ -129,9 +136,10 @@ class ChunkHealth:
     def columns(self) -> HealthColumns:
         """Return the state of all arrays; their chunks are counted when first asked for."""
         is_linted = known(self._refs) is not None
-        now = (self._log.version, self._refs.audited, self._refs.verified, is_linted)
+        is_sorted = self._index is not None
+        now = (self._log.version, self._refs.audited, self._refs.verified, is_linted, is_sorted)
         if self._made is None or self._made[0] != now:
-            self._outcomes = {}
+            self._outcomes, self._marked = {}, {}
             self._made = now, self._make()
         return self._made[1]
 
@@ -149,8 +157,47 @@ class ChunkHealth:
             outcomes = self.outcomes(states.arrays[place])
             failed[place], read[place] = len(outcomes.failed), len(outcomes.read)
         errors, warnings = self._noted(states)
-        noted, differing = self._noted_keys(), self._differing(states)
-        return HealthColumns(states, tuple(failed), tuple(read), errors, warnings, differing, noted)
+        return HealthColumns(
+            states,
+            tuple(failed),
+            tuple(read),
+            errors,
+            warnings,
+            self._differing(states),
+            self._overlapping(states),
+            self._noted_keys(),
+        )
+
+    @property
+    def _index(self) -> TargetIndex | None:
+        """The references by their targets, if something asked for them before."""
+        inside = internals(self._refs)
+        return inside.target_index if "target_index" in vars(inside) else None
+
+    def _overlapping(self, states: ArrayStates) -> tuple[int, ...] | None:
+        if (index := self._index) is None:
+            return None
+        return tuple(index.shared_counts.get(array.path, 0) for array in states.arrays)
+
+    def overlapping(self, array: ArrayMeta) -> np.ndarray:
+        """Return the numbers of the chunks that share bytes with another reference, ascending.
+
+        They are those of the last `columns`.
+        """
+        index = self._index
+        if index is None or not index.shared_counts.get(array.path):
+            return np.empty(0, number_type(array))
+        found = map(array.chunk_index, index.shared_keys(array.path))
+        numbers = {array.chunk_number(each) for each in found if each and array.contains(each)}
+        return np.array(sorted(numbers), number_type(array))
+
+    def differing(self, array: ArrayMeta) -> np.ndarray:
+        """Return the numbers of the chunks that differ from their files, ascending."""
+        verified = self._refs.verified
+        if verified is None:
+            return np.empty(0, np.int64)
+        found = verified.differing(array.path)
+        return found[found < array.chunk_count]  # of an array of before the set was changed
 
     def _differing(self, states: ArrayStates) -> tuple[int | None, ...]:
         """Count the chunks of each array that differ from their files, as the last `verify` did."""
@@ -216,19 +263,37 @@ class ChunkHealth:
             sums = columns.below(folder.number, folder.end)
             return Badges(**sums) if any(sums.values()) else None
         owner, severity = opened.arrays.of_key(path), columns.noted.get(path)
-        has_failed = owner is not None and self._has_failed(*owner)
-        if severity is None and not has_failed:
-            return None
-        is_error = severity is Severity.ERROR
-        return Badges(0, int(has_failed), 0, int(is_error), int(severity is Severity.WARNING))
+        found = {} if owner is None else self._marks(*owner)
+        found["errors"] = int(severity is Severity.ERROR)
+        found["warnings"] = int(severity is Severity.WARNING)
+        return Badges(**found) if any(found.values()) else None
 
-    def _has_failed(self, array: ArrayMeta, index: Index) -> bool:
-        place = self.columns().states.places.get(array.path)
-        if place is None or not self.columns().failed[place] or not array.contains(index):
-            return False
-        failed, number = self.outcomes(array).failed, array.chunk_number(index)
-        at = int(np.searchsorted(failed, number))
-        return at < len(failed) and bool(failed[at] == number)
+    def _marks(self, array: ArrayMeta, index: Index) -> dict[str, int]:
+        """Say which of the states that are no property of a reference a chunk is in."""
+        columns = self.columns()
+        place = columns.states.places.get(array.path)
+        if place is None or not array.contains(index):
+            return {}
+        number = array.chunk_number(index)
+        counts = {
+            "failed": columns.failed[place],
+            "overlapping": 0 if columns.overlapping is None else columns.overlapping[place],
+            "differing": columns.differing[place] or 0,
+        }
+        return {
+            state: int(_holds(self._numbers_of(state, array), number))
+            for state, count in counts.items()
+            if count
+        }
+
+    def _numbers_of(self, state: str, array: ArrayMeta) -> np.ndarray:
+        if state == "failed":
+            return self.outcomes(array).failed
+        at = (state, array.path)
+        if at not in self._marked:
+            find = self.overlapping if state == "overlapping" else self.differing
+            self._marked[at] = find(array)
+        return self._marked[at]
 
     def _numbers(self, array: ArrayMeta, indices: dict[Index, str] | set[Index]) -> np.ndarray:
         """Return the numbers of those chunks that have a reference."""
@@ -238,6 +303,11 @@ class ChunkHealth:
             if array.contains(index) and self._refs.get(array.chunk_key(index)) is not None
         ]
         return np.array(sorted(found), number_type(array))
+
+
+def _holds(numbers: np.ndarray, number: int) -> bool:
+    at = int(np.searchsorted(numbers, number))
+    return at < len(numbers) and bool(numbers[at] == number)
 
 
 def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:

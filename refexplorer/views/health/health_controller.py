@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from refexplorer.data.decode.sharding import shard_layout
 from refexplorer.markup import counted
 from refexplorer.refset.queries.array_states import StateCounts
 from refexplorer.views.health.health import ChunkHealth, HealthColumns
+from refexplorer.views.health.time_ranges import TimeRanges
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import HealthPage, HealthRows, HealthSort
+from refexplorer.views.wire.explorer.health_messages import (
+    HealthCounts,
+    HealthPage,
+    HealthRow,
+    HealthRows,
+    HealthSort,
+)
 from refexplorer.views.wire.jobs import JobAnswer, Report, go_on, unheard
-from refexplorer.views.wire.models import HealthCounts, HealthRow
 
 ROWS = 1000
 """Most rows that one answer carries."""
+_REPORTED = 100
 
 
 class HealthTable:
@@ -23,6 +31,7 @@ class HealthTable:
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._health = ChunkHealth(context.references, context.failure_log)
+        self._times = TimeRanges(context.references)
         self.operations: Operations = {HealthRows: context.jobs.in_turn(self.rows)}
 
     def rows(self, request: HealthRows, report: Report = unheard) -> JobAnswer:
@@ -31,10 +40,40 @@ class HealthTable:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the chunks of {arrays}")
         columns = self._health.columns()
-        order = sorted_places(columns, request.sort, request.descending)
+        order = self._sorted(columns, request, report)
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
-        rows = tuple(_row(columns, place) for place in order[start : start + n])
+        rows = tuple(self._row(columns, place) for place in order[start : start + n])
         return HealthPage(start, len(order), rows, total_of(columns)), []
+
+    def _sorted(self, columns: HealthColumns, request: HealthRows, report: Report) -> list[int]:
+        """Return the places of the arrays in an order; what is not known comes last."""
+        sort, descending, arrays = request.sort, request.descending, columns.states.arrays
+        if sort != "times":
+            return sorted_places(columns, sort, descending)
+        firsts = []
+        for done, array in enumerate(arrays):
+            if done % _REPORTED == 0:
+                go_on(report, done, len(arrays), "Reading time coordinates that the set holds")
+            firsts.append(self._times.of(array).first)
+        return _by_value(firsts, descending)
+
+    def _row(self, columns: HealthColumns, place: int) -> HealthRow:
+        array = columns.states.arrays[place]
+        errors, warnings = (None if each is None else each[place] for each in _noted(columns))
+        shards = shard_layout(array)
+        return HealthRow(
+            array.path,
+            array.shape,
+            array.chunks,
+            array.dtype,
+            columns.states.sizes[place],
+            _counts(columns, place),
+            errors,
+            warnings,
+            self._times.of(array).told,
+            None if shards is None else shards.inner.chunks,
+            None if shards is None else shards.inner.chunk_count,
+        )
 
 
 def sorted_places(columns: HealthColumns, sort: HealthSort, descending: bool) -> list[int]:
@@ -44,9 +83,12 @@ def sorted_places(columns: HealthColumns, sort: HealthSort, descending: bool) ->
         return places[::-1] if descending else places
     if sort == "trouble":
         return sorted(places, key=lambda place: _trouble(columns, place), reverse=descending)
-    values = [_value(columns, sort, place) for place in places]
-    known = [place for place in places if values[place] is not None]
-    unknown = [place for place in places if values[place] is None]
+    return _by_value([_value(columns, sort, place) for place in places], descending)
+
+
+def _by_value(values: Sequence[int | None], descending: bool) -> list[int]:
+    known = [place for place, value in enumerate(values) if value is not None]
+    unknown = [place for place, value in enumerate(values) if value is None]
     return [*sorted(known, key=lambda place: values[place] or 0, reverse=descending), *unknown]
 
 
@@ -55,7 +97,8 @@ def _trouble(columns: HealthColumns, place: int) -> tuple[int, ...]:
     counts = columns.states.counts[place]
     errors, warnings = (0 if each is None else each[place] for each in _noted(columns))
     lost = columns.failed[place] + (counts.rejected or 0) + (columns.differing[place] or 0)
-    return lost, errors, warnings, counts.absent or 0
+    shared = 0 if columns.overlapping is None else columns.overlapping[place]
+    return lost, errors, warnings, shared, counts.absent or 0
 
 
 def _noted(columns: HealthColumns) -> tuple[Sequence[int] | None, Sequence[int] | None]:
@@ -69,31 +112,21 @@ def _value(columns: HealthColumns, sort: HealthSort, place: int) -> int | None:
     return counts
 
 
-def _row(columns: HealthColumns, place: int) -> HealthRow:
-    array = columns.states.arrays[place]
-    errors, warnings = (None if each is None else each[place] for each in _noted(columns))
-    return HealthRow(
-        array.path,
-        array.shape,
-        array.chunks,
-        array.dtype,
-        columns.states.sizes[place],
-        _counts(columns, place),
-        errors,
-        warnings,
+def _counts(columns: HealthColumns, place: int) -> HealthCounts:
+    failed, read = columns.failed[place], columns.read[place]
+    overlapping = None if columns.overlapping is None else columns.overlapping[place]
+    return _told(
+        columns.states.counts[place],
+        failed,
+        read,
+        columns.unread(place),
+        columns.differing[place],
+        overlapping,
     )
 
 
-def _counts(columns: HealthColumns, place: int) -> HealthCounts:
-    failed, read = columns.failed[place], columns.read[place]
-    unread, differing = columns.unread(place), columns.differing[place]
-    return _told(columns.states.counts[place], failed, read, unread, differing)
-
-
-def _told(
-    counts: StateCounts, failed: int, read: int, unread: int | None, differing: int | None
-) -> HealthCounts:
-    return HealthCounts(*counts, failed if failed + read else None, unread, differing)
+def _told(counts: StateCounts, failed: int, read: int, *more: int | None) -> HealthCounts:
+    return HealthCounts(*counts, failed if failed + read else None, *more)
 
 
 def total_of(columns: HealthColumns) -> HealthCounts:
@@ -101,4 +134,6 @@ def total_of(columns: HealthColumns) -> HealthCounts:
     total, failed, read = columns.states.total, sum(columns.failed), sum(columns.read)
     unread = None if total.referenced is None else max(total.referenced - failed - read, 0)
     compared = [each for each in columns.differing if each is not None]
-    return _told(total, failed, read, unread, sum(compared) if compared else None)
+    differing = sum(compared) if compared else None
+    overlapping = None if columns.overlapping is None else sum(columns.overlapping)
+    return _told(total, failed, read, unread, differing, overlapping)

@@ -13,7 +13,7 @@ from refexplorer.errors import LimitError
 from refexplorer.refset.grids.chunk_grid import ChunkColumns, ChunkReferences
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.views.health.health import ChunkHealth, number_type
-from refexplorer.views.wire.explorer_messages import StateName
+from refexplorer.views.wire.explorer.tree_messages import StateName
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -78,6 +78,10 @@ def _may_have(health: ChunkHealth, place: int, state: StateName) -> bool:
         return columns.failed[place] > 0
     if state == "unread":
         return columns.unread(place) != 0
+    if state == "differing":
+        return bool(columns.differing[place])
+    if state == "overlapping":
+        return columns.overlapping is not None and columns.overlapping[place] > 0
     return bool(columns.states.counts[place]._asdict()[state] != 0)
 
 
@@ -93,6 +97,10 @@ def numbers_in_state(
     """
     if state == "failed":
         return health.outcomes(array).failed
+    if state == "differing":
+        return health.differing(array)
+    if state == "overlapping":
+        return health.overlapping(array)
     grid = refs.chunk_grid(array.path)
     if not grid.complete:
         raise LimitError(

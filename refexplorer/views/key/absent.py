@@ -10,10 +10,9 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.decode.chunk_arithmetic import region
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.tree.nodes import NodeType
+from refexplorer.views.code.statements import code
 from refexplorer.views.key.inspector import item
-from refexplorer.views.preview.preview import estimate
-from refexplorer.views.wire.code import code
-from refexplorer.views.wire.models import ChunkItem, PathItem
+from refexplorer.views.wire.explorer.key_messages import ChunkItem, PathItem
 from refexplorer.views.wire.notes import note
 
 if TYPE_CHECKING:
@@ -58,6 +57,6 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem 
         type=NodeType.KEY,
         size=None,
         origin=ORIGIN,
-        chunk=ChunkItem(array.path, index, shape, estimate(refs, array, index)),
+        chunk=ChunkItem(array.path, index, shape),
         code=code(refs, key, policy.granted),
     )

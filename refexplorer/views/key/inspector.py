@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.decode.chunk_arithmetic import is_small, region
+from refexplorer.data.decode.sharding import shard_layout
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
-from refexplorer.views.preview.preview import estimate
-from refexplorer.views.wire.code import code
-from refexplorer.views.wire.models import ArrayItem, ChunkItem, PathItem
+from refexplorer.views.code.statements import code
+from refexplorer.views.wire.explorer.key_messages import ArrayItem, ChunkItem, PathItem
 from refexplorer.views.wire.notes import notes_about
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
 def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
     """Return the model of an array."""
     summary = refs.summary(meta.path)
-    small = is_small(meta)
+    shards = shard_layout(meta)
     return ArrayItem(
         meta.path,
         meta.shape,
@@ -82,8 +82,9 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
         else max(meta.chunk_count - summary.missing - summary.left_out, 0),
         summary.left_out,
         summary.size,
-        small,
-        estimate(refs, meta) if small else None,
+        is_small(meta),
+        None if shards is None else shards.inner.chunks,
+        None if shards is None else shards.inner.chunk_count,
     )
 
 
@@ -96,7 +97,7 @@ def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, C
     if not meta.contains(index):
         return meta, None
     shape = tuple(part.stop - part.start for part in region(meta, index))
-    return meta, ChunkItem(meta.path, index, shape, estimate(refs, meta, index))
+    return meta, ChunkItem(meta.path, index, shape)
 
 
 def _resolved(policy: AccessPolicy, url: str | None) -> str | None:

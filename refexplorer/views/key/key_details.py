@@ -7,34 +7,47 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.fetch_many import Advance, FetchProgress, fetch_many
 from refexplorer.data.fetch.target_reader import held
-from refexplorer.data.read.chunk_reader import ChunkState
-from refexplorer.data.read.ladder import ladder
+from refexplorer.data.read.ladder import Ladder, ladder
+from refexplorer.data.read.readings import ChunkState
+from refexplorer.data.read.shards import inner_ladder, read_shard
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
+from refexplorer.views.code.cells import PictureLook, cell
 from refexplorer.views.editor.derivation import steps_of
 from refexplorer.views.preview.libraries import load_array_libraries
-from refexplorer.views.wire.answering import Operations
+from refexplorer.views.preview.regions import parse
+from refexplorer.views.wire.answering import Operations, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import (
+from refexplorer.views.wire.explorer.key_messages import (
+    BytesPage,
     BytesReply,
     Climbed,
+    ClimbInner,
     ClimbLadder,
     Code,
     ExplainKey,
     KeyExplained,
+    LadderReply,
     ReadBytes,
+    ReadShard,
+    RungModel,
+    ShardModel,
+    ShardShown,
+    WriteCell,
     WriteCode,
 )
 from refexplorer.views.wire.jobs import JobAnswer, Report
 from refexplorer.views.wire.messages import Request
-from refexplorer.views.wire.models import BytesPage, LadderReply, RungModel
 
 PAGE = 2**16
 """Most bytes of a page."""
+INNER_LISTED = 2**16
+"""Inner chunks of a shard whose byte ranges are sent; of more the counts alone."""
 _VALUES_SHOWN = 8
 _VALUE_CHARS = 40
 
@@ -57,6 +70,9 @@ class KeyDetails:
             ReadBytes: self._bytes,
             ClimbLadder: self._ladder,
             WriteCode: self._code,
+            ReadShard: self._shard,
+            ClimbInner: self._inner,
+            WriteCell: self._cell,
         }
         return {kind: partial(self._start, ask) for kind, ask in asks.items()}
 
@@ -74,12 +90,41 @@ class KeyDetails:
         return KeyExplained(explanation.origin, steps_of(explanation)), []
 
     def _code(self, request: WriteCode, advance: Advance) -> JobAnswer:
+        text = self._refs.code(request.path, allow=self._targets.policy.granted)
+        return Code(self._without_folder(text)), []
+
+    def _cell(self, request: WriteCell, advance: Advance) -> JobAnswer:
+        try:
+            array = self._refs.array(request.array)
+        except KeyError:
+            raise RefexplorerError(f"There is no array at {request.array!r}.") from None
+        places = parse(array, request.slices)
+        parts = tuple(
+            place.start if ":" not in text else (place.start, place.stop, place.step)
+            for text, place in zip(request.slices, places, strict=True)
+        )
+        limits = request.low, request.high
+        look = PictureLook(
+            parts,
+            request.mode,
+            request.scheme,
+            limits,
+            request.scale,
+            request.times,
+            request.bar,
+            request.upward,
+        )
+        granted = self._targets.policy.granted
+        text = cell(self._refs, array, look, request.library, granted)
+        return Code(self._without_folder(text)), []
+
+    def _without_folder(self, text: str) -> str:
+        """Take out of code for a visitor where the server keeps the set."""
         policy, location = self._targets.policy, self._refs.source.location
-        text = self._refs.code(request.path, allow=policy.granted)
         if policy.served and location is not None and "://" not in location:
             folder = repr(location)[1:-1]  # where the server keeps it is nobody else's business
             text = text.replace(folder + os.sep, "").replace(folder, ".")
-        return Code(text), []
+        return text
 
     def _bytes(self, request: ReadBytes, advance: Advance) -> JobAnswer:
         key = self._key(request.path)
@@ -88,7 +133,7 @@ class KeyDetails:
             total, data = self._page(key, start, n, advance)
         except AccessError as error:
             state = "ask" if error.grant else "failed"
-            return BytesReply(BytesPage(state, start, None, str(error), error.grant or None)), []
+            return BytesReply(BytesPage(state, start, None, error.fact, error.grant or None)), []
         except RefexplorerError as error:
             return BytesReply(BytesPage("failed", start, None, str(error))), []
         return BytesReply(BytesPage("fetched", start, total)), [data]
@@ -125,15 +170,48 @@ class KeyDetails:
         except KeyError:
             raise RefexplorerError(f"The set has nothing at {key!r}.") from None
         except AccessError as error:
-            state = "ask" if error.grant else ChunkState.FAILED
-            return Climbed(LadderReply(state, (), str(error), error.grant or None)), []
-        rungs = tuple(
-            RungModel(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
-            for each in found.rungs
+            return _not_climbed(error), []
+        return _climbed(found), []
+
+    def _shard(self, request: ReadShard, advance: Advance) -> JobAnswer:
+        array, index = self._chunk(request.path)
+        try:
+            found = read_shard(self._refs, array, index, self._targets)
+        except AccessError as error:
+            state = "ask" if error.grant else "failed"
+            return ShardShown(ShardModel(state, error.fact, error.grant or None)), []
+        listed = found.offsets is not None and found.count <= INNER_LISTED
+        start = getattr(found.reference, "offset", None if found.reference is None else 0)
+        model = ShardModel(
+            found.state,
+            found.message,
+            None,
+            found.grid,
+            found.chunks,
+            found.count,
+            found.empty,
+            found.size,
+            start if getattr(found.reference, "url", None) is not None else None,
+            len(found.beyond),
+            listed,
         )
-        flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
-        values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
-        return Climbed(LadderReply(found.state, rungs, found.message, None, values)), []
+        columns = (found.offsets, found.lengths) if listed else ()
+        return ShardShown(model), [floats(each.reshape(-1)) for each in columns if each is not None]
+
+    def _inner(self, request: ClimbInner, advance: Advance) -> JobAnswer:
+        load_array_libraries()
+        array, index = self._chunk(request.path)
+        try:
+            found = inner_ladder(self._refs, array, index, request.inner, self._targets)
+        except AccessError as error:
+            return _not_climbed(error), []
+        return _climbed(found), []
+
+    def _chunk(self, key: str) -> tuple[str, Index]:
+        found = self._refs.array_of(key)
+        if found is None:
+            raise RefexplorerError(f"{key!r} is no chunk of an array.")
+        return found
 
     def _key(self, key: str) -> str:
         try:
@@ -143,3 +221,18 @@ class KeyDetails:
             what = f"The set has no key at {key!r}." if error is None else said_of(error)
             raise RefexplorerError(what) from None
         return key
+
+
+def _not_climbed(error: AccessError) -> Climbed:
+    state = "ask" if error.grant else ChunkState.FAILED
+    return Climbed(LadderReply(state, (), error.fact, error.grant or None))
+
+
+def _climbed(found: Ladder) -> Climbed:
+    rungs = tuple(
+        RungModel(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
+        for each in found.rungs
+    )
+    flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
+    values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
+    return Climbed(LadderReply(found.state, rungs, found.message, None, values))

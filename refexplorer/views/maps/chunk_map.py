@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace as copied
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from refexplorer.data.audit.plan.states import LOST
 from refexplorer.data.decode.chunk_arithmetic import Index
@@ -15,9 +17,9 @@ from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS, STATES, ChunkRefer
 from refexplorer.refset.grids.grid_view import GridView, reduce
 from refexplorer.views.wire.answering import Buffers, Operations, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import GridMap, ShowGrid
+from refexplorer.views.wire.explorer.chunks_messages import Grid, GridMap, MapTarget, ShowGrid
+from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.jobs import Report, go_on, unheard
-from refexplorer.views.wire.map_models import Grid, MapTarget
 
 if TYPE_CHECKING:
     from refexplorer.data.audit.report.audit_report import Audit
@@ -38,6 +40,8 @@ class ChunkMap:
     """
 
     def __init__(self, context: ViewContext) -> None:
+        self._context = context
+        self._other: ChunkMap | None = None
         self._refs = context.references
         self._failure_log = context.failure_log
         self.operations: Operations = {ShowGrid: context.jobs.in_turn(self.show)}
@@ -47,6 +51,8 @@ class ChunkMap:
 
     def show(self, request: ShowGrid, report: Report = unheard) -> tuple[GridMap, Buffers]:
         """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
+        if request.before:
+            return self._before().show(replace(request, before=False), report)
         go_on(report, 0, _STEPS, "Looking for the array with the most chunks")
         path = self._largest() if request.array is None else request.array
         if path is None:
@@ -66,6 +72,16 @@ class ChunkMap:
         model = self._model(grid, view, counts, codes[codes >= 0].tolist(), outside)
         self.last = model, buffers
         return GridMap(model), buffers
+
+    def _before(self) -> ChunkMap:
+        """Return the map of the set that this one is compared with; nothing was read of it here."""
+        other = self._context.comparison.other
+        if other is None:
+            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
+        if self._other is None or self._other._refs is not other:
+            log = FailureLog()
+            self._other = ChunkMap(copied(self._context, references=other, failure_log=log))
+        return self._other
 
     def _largest(self) -> str | None:
         """Return the array of most chunks, the first look at a set."""

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
 from msgspec import UNSET
 
-from refexplorer.data.check.check_results import TargetCheck
 from refexplorer.data.check.checking import check_targets
 from refexplorer.data.check.journal import Journal
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.arrow import numbers_of, text_column
 from refexplorer.markup import counted
 from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.targets.layout import TargetLayout, TargetRange, TargetSummary
+from refexplorer.refset.targets.layout import TargetLayout, TargetRange
+from refexplorer.views.code.statements import code_of_check
+from refexplorer.views.maps.target_listing import Known, TargetListing
 from refexplorer.views.wire.answering import Buffers, Operations, floats
-from refexplorer.views.wire.code import code_of_check
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import (
+from refexplorer.views.wire.explorer.targets_messages import (
     CheckTargets,
+    DateTargets,
+    Layout,
+    ListTargets,
+    MapArray,
+    MapRange,
     ShowTarget,
     SumTargets,
+    TargetDates,
+    TargetList,
     TargetPage,
+    TargetPlace,
     TargetReply,
     TargetRows,
     TargetsChecked,
     TargetsSummary,
 )
 from refexplorer.views.wire.jobs import Report, go_on, unheard
-from refexplorer.views.wire.map_models import Layout, MapArray, MapRange, TargetPlace, TargetRow
 
 if TYPE_CHECKING:
     from refexplorer.data.audit.report.audit_report import Audit
@@ -41,20 +48,12 @@ ROWS = 1000
 BINS = 400
 RANGES_SHOWN = 400
 WHOLE_KEYS_SHOWN = 20
-_ARRAYS_NAMED = 4
 _GRANTS_NAMED = 8
 _PLACES_NAMED = 8
+_FINE = ("good", "not written")
 _LOST_NAMED = 12
 _PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
 """A protocol with its host, which is all that is told of a URL here."""
-
-
-class Known(NamedTuple):
-    """The result of a check or an audit of a target."""
-
-    size: int | None
-    state: str
-    message: str | None
 
 
 class TargetMapView:
@@ -73,11 +72,15 @@ class TargetMapView:
         self._did = context.did
         self.operations: Operations = {
             TargetRows: self._jobs.in_turn(self.rows),
+            ListTargets: self._jobs.in_turn(self.list),
+            DateTargets: self._jobs.in_turn(self.dates),
             SumTargets: self._jobs.in_turn(self.summary),
             ShowTarget: self._jobs.in_turn(self.show),
             CheckTargets: self._check,
         }
-        self._checked: dict[str | None, TargetCheck] = {}
+        self._checked: dict[str | None, Known] = {}
+        self._all_known: dict[str | None, Known] = {}
+        self._listing = TargetListing(self._refs, self._known)
         self._audit: tuple[Audit, dict[str | None, Known]] | None = None
         self.last: tuple[Layout, Buffers] | None = None
 
@@ -85,15 +88,21 @@ class TargetMapView:
         """Answer ``targets.rows``."""
         self._sort(report)
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
-        index = internals(self._refs).target_index
-        if request.array is None:
-            targets, total = index.targets(start, start + n), index.count
-        elif request.array in self._refs.arrays():
-            codes = index.codes_of(request.array)
-            targets, total = index.targets_at(codes[start : start + n]), len(codes)
-        else:
-            raise RefexplorerError(f"There is no array at {request.array!r}.")
-        return TargetPage(start, total, tuple(map(self._row, targets))), []
+        rows, total, targets = self._listing.rows(request.query, start, n)
+        return TargetPage(start, total, tuple(rows), targets), []
+
+    def list(self, request: ListTargets, report: Report = unheard) -> tuple[TargetList, Buffers]:
+        """Answer ``targets.list``."""
+        self._sort(report)
+        text, written, total = self._listing.text(request.query, request.form)
+        ending = "csv" if request.form == "csv" else "txt"
+        name = f"{self._refs.source.name}.targets.{ending}"
+        return TargetList(name, written, total), [text.encode(errors="replace")]
+
+    def dates(self, request: DateTargets, report: Report = unheard) -> tuple[TargetDates, Buffers]:
+        """Answer ``targets.dates``."""
+        self._sort(report)
+        return self._listing.periods(request.query), []
 
     def summary(
         self, request: SumTargets, report: Report = unheard
@@ -102,9 +111,9 @@ class TargetMapView:
         self._sort(report)
         index = internals(self._refs).target_index
         places = _places(index.urls)
-        known: dict[str | None, Known | TargetCheck] = {**self._audited(), **self._checked}
-        lost = [url for url in index.urls if url in known and known[url].state != "good"]
-        rows = tuple(self._row(index.layout(url).summary()) for url in lost[:_LOST_NAMED])
+        known = self._known()
+        lost = [url for url in index.urls if url in known and known[url].state not in _FINE]
+        rows = tuple(self._listing.target(url) for url in lost[:_LOST_NAMED])
         return TargetsSummary(
             index.count,
             places[:_PLACES_NAMED],
@@ -115,29 +124,15 @@ class TargetMapView:
             index.unlisted,
         ), []
 
-    def _row(self, target: TargetSummary) -> TargetRow:
-        known = self._checked.get(target.url) or self._audited().get(target.url)
-        return TargetRow(
-            target.url,
-            target.ranges,
-            target.whole,
-            target.bytes,
-            target.end,
-            target.arrays[:_ARRAYS_NAMED],
-            len(target.arrays),
-            None if known is None else known.size,
-            "unknown" if known is None else known.state,
-            None if known is None else known.message,
-        )
-
-    def _audited(self) -> Mapping[str | None, Known]:
-        """Return the result of the last audit for each target."""
+    def _known(self) -> Mapping[str | None, Known]:
+        """Return what the last audit and the last check found of each target."""
         audit = self._refs.audited
         if audit is not None and (self._audit is None or self._audit[0] is not audit):
             columns = ("target", "target_size", "state", "message")
             urls, *facts = (audit.targets()[name].to_pylist() for name in columns)
             self._audit = audit, dict(zip(urls, map(Known, *facts), strict=True))
-        return {} if self._audit is None else self._audit[1]
+            self._all_known = {**self._audit[1], **self._checked}
+        return self._all_known
 
     def _check(self, request: CheckTargets) -> None:
         self._did(code_of_check(self._targets.policy.granted))
@@ -153,9 +148,17 @@ class TargetMapView:
         read = self._refs.source.recorded
         recorded = None if read is None else read()
         checks = check_targets(
-            name, index, self._targets, Journal(None), checked, recorded=recorded
+            name,
+            index,
+            self._targets,
+            Journal(None),
+            checked,
+            recorded=recorded,
+            unlisted=self._refs.source.unlisted,
         )
-        self._checked |= {record.url: record for record in checks}
+        found = {each.url: Known(each.size, each.state, each.message) for each in checks}
+        self._checked |= found
+        self._all_known = {**self._all_known, **found}
         grants = dict.fromkeys(record.grant for record in checks if record.grant)
         return TargetsChecked(checks.summary, tuple(grants)[:_GRANTS_NAMED]), []
 

@@ -8,11 +8,23 @@ _loading = threading.Lock()
 
 
 def load_array_libraries() -> None:
-    """Import what reads and shows arrays.
+    """Import what reads arrays.
 
     Its packages import each other in circles: of two threads that begin at once, one may see a
     module half made.
     """
     with _loading:
+        import zarr.storage  # noqa: F401
+
+
+def load_xarray() -> None:
+    """Import xarray, which takes longer than what reads arrays."""
+    with _loading:
         import xarray  # noqa: F401
         import zarr.storage  # noqa: F401
+
+
+def load_http() -> None:
+    """Import what reads over HTTP."""
+    with _loading:
+        import refexplorer.data.fetch.http  # noqa: F401

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from refexplorer.data.fetch.background import beside
 from refexplorer.data.read.why import why
 from refexplorer.errors import RefexplorerError
-from refexplorer.views.preview.libraries import load_array_libraries
+from refexplorer.spec.core.references import Base64, Inline, Range
+from refexplorer.views.code.statements import code_of_slices
+from refexplorer.views.preview.blocks import Box
+from refexplorer.views.preview.coordinates import labels_of
+from refexplorer.views.preview.first_look import first_look
+from refexplorer.views.preview.labels import places_of
+from refexplorer.views.preview.libraries import load_array_libraries, load_http, load_xarray
 from refexplorer.views.preview.preview import plan, preview
 from refexplorer.views.preview.region_reader import DecodedChunks
-from refexplorer.views.preview.regions import Region, first_look, of_chunk, parse, slices, whole
+from refexplorer.views.preview.regions import (
+    Region,
+    chunks_touched,
+    names_of,
+    of_chunk,
+    parse,
+    slices,
+    whole,
+)
+from refexplorer.views.preview.take.netcdf import netcdf
 from refexplorer.views.preview.values import Decoding
 from refexplorer.views.wire.answering import Operations
-from refexplorer.views.wire.code import code_of_slices
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import (
+from refexplorer.views.wire.explorer.data_messages import (
+    CellsCame,
     ExplainValue,
+    FindValue,
+    PartSaved,
     Planned,
     PlanSlice,
+    ReadAhead,
     ReadChunk,
+    ReadingModel,
+    SavePart,
     ValueExplained,
+    ValuePlace,
     WasRead,
+    WasReadAhead,
     WhyStepModel,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report
-from refexplorer.views.wire.models import ReadingModel
+from refexplorer.views.wire.jobs import JobAnswer, Report, unheard
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -51,36 +74,112 @@ class PreviewReader:
         self.operations: Operations = {
             PlanSlice: self._plan,
             ReadChunk: self._read,
+            ReadAhead: self._read_ahead,
+            SavePart: self._save,
+            FindValue: self._find,
             ExplainValue: self._explain,
         }
 
     def _plan(self, request: PlanSlice) -> Planned:
         array = self._array(request.array)
         if request.index is None and request.slices is None:
-            places = first_look(array)
+            places = first_look(self._refs, array, request.budget)
+            # it takes a while, and who looks at an array is about to read it
+            beside(load_array_libraries, "refexplorer-libraries")
         else:
-            places = _places(array, request)
-        return Planned(plan(self._refs, array, places, self.chunks))
+            places = self._asked(array, request)
+        found = plan(self._refs, array, places, self.chunks)
+        if any(target.startswith("http") for target in found.estimate.targets):
+            beside(load_http, "refexplorer-http")
+        if request.shown:
+            self._show(array, places, is_here=found.estimate.bytes == 0)
+        return Planned(found)
+
+    def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
+        """Keep what a front end shows that had it already."""
+        granted = self._targets.policy.granted
+        self._did(code_of_slices(self._refs, array.path, slices(array, places), granted))
+        if is_here:
+
+            def keep() -> None:
+                found = preview(self._refs, array, places, self.chunks, Decoding(), unheard)
+                self.last = found
+
+            beside(keep, "refexplorer-shown")
 
     def _read(self, request: ReadChunk) -> None:
         array = self._array(request.array)
-        named = slices(array, _places(array, request))
-        self._did(code_of_slices(self._refs, array.path, named, self._targets.policy.granted))
+        named = slices(array, self._asked(array, request))
+        if not request.ahead:
+            self._did(code_of_slices(self._refs, array.path, named, self._targets.policy.granted))
         self._jobs.start(request, lambda report: self._reading(request, report))
 
     def _reading(self, request: ReadChunk, report: Report) -> JobAnswer:
         load_array_libraries()
         array = self._array(request.array)
-        places, decoding = _places(array, request), Decoding(request.scale, request.times)
-        reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report)
-        self.last = reading, buffer
+        places = self._asked(array, request)
+        decoding = Decoding(request.scale, request.times, request.field)
+
+        def tell(so_far: ReadingModel, boxes: list[Box], values: bytes) -> None:
+            named = tuple(tuple((side.start, side.stop) for side in box) for box in boxes)
+            self._jobs.tell(CellsCame(str(request.id), so_far, named), [values])
+
+        reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report, tell)
+        if not request.ahead:
+            self.last = reading, buffer
         return WasRead(reading), [] if buffer is None else [buffer]
+
+    def _read_ahead(self, request: ReadAhead) -> None:
+        self._jobs.start(request, lambda report: self._reading_ahead(request, report))
+
+    def _reading_ahead(self, request: ReadAhead, report: Report) -> JobAnswer:
+        """Read what fits into the budget; what fails is said when it is asked for."""
+        load_array_libraries()
+        array = self._array(request.array)
+        left, done = request.budget, 0
+        for texts in request.parts:
+            places = self._places(array, texts)
+            cost = plan(self._refs, array, places, self.chunks).estimate.bytes
+            if cost is None or cost > left:
+                break
+            left -= cost
+            for _ in self.chunks.each(array, list(chunks_touched(array, places)), report):
+                pass
+            done += 1
+        return WasReadAhead(self.chunks.cache.size, done), []
+
+    def _save(self, request: SavePart) -> None:
+        self._jobs.start(request, lambda report: self._saving(request, report))
+
+    def _saving(self, request: SavePart, report: Report) -> JobAnswer:
+        load_array_libraries()
+        array = self._array(request.array)
+        places = self._places(array, request.slices)
+        data = netcdf(self._refs, array, places, self.chunks, report)
+        return PartSaved(f"{array.path.replace('/', '_') or 'values'}.nc"), [data]
+
+    def _find(self, request: FindValue) -> ValuePlace:
+        array = self._array(request.array)
+        is_inside = len(request.index) == len(array.shape) and all(
+            0 <= at < size for at, size in zip(request.index, array.shape, strict=True)
+        )
+        if not is_inside:
+            raise RefexplorerError(f"{request.array} has no place {list(request.index)}.")
+        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
+        key = array.chunk_key(index)
+        found = self._refs.get(key)
+        if found is None:
+            return ValuePlace(key, None, None, None, None)
+        url = None if isinstance(found, Inline | Base64) else found.url
+        if isinstance(found, Range):
+            return ValuePlace(key, found.kind, url, found.offset, found.length)
+        return ValuePlace(key, found.kind, url, None, None)
 
     def _explain(self, request: ExplainValue) -> None:
         self._jobs.start(request, lambda report: self._explaining(request))
 
     def _explaining(self, request: ExplainValue) -> JobAnswer:
-        load_array_libraries()
+        load_xarray()
         array = self._array(request.array)
         found = why(self._refs, array.path, request.index, self._targets)
         steps = tuple(WhyStepModel(step.name, step.text) for step in found.steps)
@@ -92,8 +191,14 @@ class PreviewReader:
         except KeyError:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
 
+    def _asked(self, array: ArrayMeta, request: PlanSlice | ReadChunk) -> Region:
+        if request.slices is not None:
+            return self._places(array, request.slices)
+        return whole(array) if request.index is None else of_chunk(array, request.index)
 
-def _places(array: ArrayMeta, request: PlanSlice | ReadChunk) -> Region:
-    if request.slices is not None:
-        return parse(array, request.slices)
-    return whole(array) if request.index is None else of_chunk(array, request.index)
+    def _places(self, array: ArrayMeta, texts: Sequence[str]) -> Region:
+        def named(axis: int, text: str) -> range:
+            labels = labels_of(self._refs, array, axis, self.chunks)
+            return places_of(text, names_of(array)[axis], labels)
+
+        return parse(array, texts, named)

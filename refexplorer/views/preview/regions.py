@@ -5,19 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.data.decode.chunk_arithmetic import (
-    POINTER,
     WHOLE_CHUNKS,
     Index,
     chunks_along,
-    is_small,
     place_count,
     region,
 )
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.views.preview.labels import is_label
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
 Region = tuple[range, ...]
 """The places along each dimension."""
 
-VALUES_ALONG = 1_000
-"""Positions along one side of a picture of an array that is too large to be read whole."""
-DECODED_BYTES = 2**28
-"""Decoded chunks that such a picture takes, unless it is asked for more."""
+PICTURE_CHUNKS = 20_000
+"""Chunks that a picture may take whose values are reduced as they come."""
 _SLICE = re.compile(r"\s*(-?\d+)?\s*(?:(:)\s*(-?\d+)?\s*(?::\s*(\d+)?\s*)?)?", re.ASCII)
 
 
@@ -53,38 +50,17 @@ def of_chunk(array: ArrayMeta, index: Index) -> Region:
     return tuple(range(part.start, part.stop) for part in region(array, index))
 
 
-def first_look(array: ArrayMeta) -> Region:
-    """Return all of a small array; of a large one every n-th value of its last two long sides."""
-    if is_small(array):
-        return whole(array)
-    long = [axis for axis, size in enumerate(array.shape) if size > 1][-2:]
-    chunks_along = dict(zip(long, _affordable(array, long), strict=True))
-    places = []
-    for axis, size in enumerate(array.shape):
-        if axis not in chunks_along:
-            places.append(range(min(size, 1)))
-            continue
-        step = -(-size // VALUES_ALONG)
-        if array.grid[axis] > chunks_along[axis]:
-            step = max(step, -(-size // chunks_along[axis]))
-        places.append(range(0, size, step))
-    return tuple(places)
+PlacesNamed = Callable[[int, str], range]
+"""Finds the places that a label names along a dimension."""
 
 
-def _affordable(array: ArrayMeta, axes: Sequence[int]) -> list[int]:
-    """Return how many chunks along each axis a picture may take, all in all few enough."""
-    size = math.prod(array.chunks) * (array.itemsize or POINTER)
-    left = max(1, min(WHOLE_CHUNKS, DECODED_BYTES // max(size, 1)))
-    counts = [array.grid[axis] for axis in axes]
-    if len(counts) < 2:
-        return [min(left, each) for each in counts]
-    side = math.isqrt(left)
-    first = min(counts[0], max(side, left // max(counts[1], 1)))
-    return [first, min(counts[1], max(left // max(first, 1), 1))]
-
-
-def parse(array: ArrayMeta, texts: Sequence[str]) -> Region:
+def parse(array: ArrayMeta, texts: Sequence[str], named: PlacesNamed | None = None) -> Region:
     """Read one text for each dimension: an index, or a slice as Python writes it.
+
+    Parameters
+    ----------
+    named
+        Finds what a label stands for, such as ``2000-06``.
 
     Raises
     ------
@@ -94,7 +70,12 @@ def parse(array: ArrayMeta, texts: Sequence[str]) -> Region:
     if len(texts) != len(array.shape):
         raise RefexplorerError(f"{array.path} has {len(array.shape)} dimensions, not {len(texts)}.")
     names = names_of(array)
-    return tuple(map(_places, texts, array.shape, names))
+    return tuple(
+        named(axis, text)
+        if named is not None and is_label(text)
+        else _places(text, array.shape[axis], names[axis])
+        for axis, text in enumerate(texts)
+    )
 
 
 def _places(text: str, size: int, name: str) -> range:
@@ -138,7 +119,7 @@ def names_of(array: ArrayMeta) -> tuple[str, ...]:
     )
 
 
-def chunks_touched(array: ArrayMeta, places: Region) -> Iterator[Index]:
+def chunks_touched(array: ArrayMeta, places: Region, most: int = WHOLE_CHUNKS) -> Iterator[Index]:
     """Yield the index of each chunk that a region has values of, C order.
 
     Raises
@@ -148,27 +129,9 @@ def chunks_touched(array: ArrayMeta, places: Region) -> Iterator[Index]:
     """
     found = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
     count = math.prod(number for number, _ in found)
-    if count > WHOLE_CHUNKS:
+    if count > most:
         raise LimitError(
-            f"This part has values of {count:,} chunks, more than the {WHOLE_CHUNKS} that are "
-            "read for one picture: choose a smaller part, or a larger step, such as "
-            f"::{array.chunks[-1]}."
+            f"This part has values of {count:,} chunks, more than the {most:,} that are "
+            "read for one picture: choose a smaller part."
         )
     return itertools.product(*(numbers for _, numbers in found))
-
-
-def inside(places: range, part: slice) -> tuple[slice, slice]:
-    """Return which of the places lie in a chunk, and where they are in it.
-
-    Parameters
-    ----------
-    places
-        Along one dimension of the array.
-    part
-        What the chunk covers of that dimension.
-    """
-    first = max(0, -((places.start - part.start) // places.step))
-    last = max(first, min(place_count(places), -((places.start - part.stop) // places.step)))
-    begin = places.start + first * places.step - part.start
-    end = begin + (last - first - 1) * places.step + 1
-    return slice(first, last), slice(begin, max(end, begin), places.step)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.display.html import notes_html
 from refexplorer.markup import code, counted, escape, shown, table
-from refexplorer.views.wire.editor_models import EditorRow
+from refexplorer.views.wire.editor.row_messages import EditorRow
 
 if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController

@@ -22,17 +22,22 @@ from refexplorer.markup import (
     size_text,
     table,
 )
+from refexplorer.views.advice.cost_view import CostView
+from refexplorer.views.compared import Comparison
 from refexplorer.views.health.health_controller import HealthTable
 from refexplorer.views.key.inspector import item
 from refexplorer.views.maps.chunk_map import ChunkMap
-from refexplorer.views.maps.map_changes import Comparison
 from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.preview.reader import PreviewReader
 from refexplorer.views.snapshots import pictures
 from refexplorer.views.tree.tree_controller import TreeController
 from refexplorer.views.wire.context import PartController
-from refexplorer.views.wire.explorer_messages import HealthPage, HealthRows, ShowGrid, ShowTarget
-from refexplorer.views.wire.models import HealthRow, ReadingModel, Row
+from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
+from refexplorer.views.wire.explorer.cost_messages import CostBar
+from refexplorer.views.wire.explorer.data_messages import ReadingModel
+from refexplorer.views.wire.explorer.health_messages import HealthPage, HealthRow, HealthRows
+from refexplorer.views.wire.explorer.targets_messages import ShowTarget
+from refexplorer.views.wire.explorer.tree_messages import Row
 from refexplorer.views.wire.notes import SOON, known
 
 if TYPE_CHECKING:
@@ -44,6 +49,7 @@ LONGEST = 300_000
 ROWS = 60
 _TARGETS = 20
 _ARRAYS = 40
+_FINDINGS = 10
 _NAME = 160
 _TEXT = 2_000
 
@@ -66,6 +72,11 @@ class SnapshotExplorer(Protocol):
     @property
     def selection(self) -> str:
         """The path that is chosen."""
+        ...
+
+    @property
+    def comparison(self) -> Comparison:
+        """The set that this one is compared with."""
         ...
 
     def part(self, kind: type[C]) -> C:
@@ -107,7 +118,7 @@ def complete(controller: SnapshotExplorer) -> None:
     refs = controller.references
     _ = refs.diagnostics
     with suppress(RefexplorerError):
-        controller.part(Comparison).difference()
+        controller.comparison.difference()
     with suppress(RefexplorerError):
         _draw_chunks(controller)
     with suppress(RefexplorerError):
@@ -196,11 +207,24 @@ def data_section(controller: SnapshotExplorer) -> str:
     """Return the last values that were read."""
     if (last := controller.part(PreviewReader).last) is None:
         return "<p>No values have been read.</p>"
-    reading, buffer = last
-    parts = [_caption(reading)]
-    if buffer is not None and reading.minimum is not None and reading.maximum is not None:
+    return reading_html(*last)
+
+
+def reading_html(
+    reading: ReadingModel, buffer: bytes | None, limits: tuple[float, float] | None = None
+) -> str:
+    """Return what was read: in words, and as a picture or a table.
+
+    Parameters
+    ----------
+    limits
+        Of numbers that were made of the reading, in place of its own, which are not told then.
+    """
+    parts = [] if limits else [_caption(reading)]
+    low, high = limits or (reading.minimum, reading.maximum)
+    if buffer is not None and low is not None and high is not None:
         values = np.frombuffer(buffer, "<f8").reshape(reading.shape)
-        parts += _picture(reading, values, reading.minimum, reading.maximum)
+        parts += _picture(reading, values, low, high)
     elif reading.texts:
         lines = [[str(at), shown(text)] for at, text in enumerate(reading.texts[:ROWS])]
         parts.append(table(("Index", "Value"), lines))
@@ -297,7 +321,7 @@ def _array_of(controller: SnapshotExplorer) -> str | None:
 
 def changes_section(controller: SnapshotExplorer) -> str:
     """Return the changes since the set that it is compared with."""
-    comparison, count = controller.part(Comparison), controller.references.count
+    comparison, count = controller.comparison, controller.references.count
     found = comparison.difference() if count <= SOON else comparison.found
     return "" if found is None else difference_html(found)
 
@@ -320,6 +344,30 @@ def targets_section(controller: SnapshotExplorer) -> str:
     if not rows:
         return "<p>No reference has a target.</p>"
     return table(("Target", "Ranges", "Referenced", "Share"), rows) + _strip(controller)
+
+
+def cost_section(controller: SnapshotExplorer) -> str:
+    """Return what accesses cost and what would help, if it was asked for."""
+    if (last := controller.part(CostView).last) is None:
+        return ""
+    place = last.place
+    speed = f"{place.latency * 1e3:g} ms, {size_text(round(place.bandwidth))}/s"
+    rows = [_cost_cells(bar) for bar in last.bars]
+    head = ("Access", "Chunks", "Files", "Requests", "Fetched", "Used", "About")
+    found = "".join(
+        f"<li>{shown(each.message, _TEXT)} {shown(each.remedy, _TEXT)}</li>"
+        for each in last.findings[:_FINDINGS]
+    )
+    more = f"<p>What would be cheaper:</p><ul>{found}</ul>" if found else ""
+    return f"<p>Read from {shown(place.name)} ({speed}, assumed)</p>{table(head, rows)}{more}"
+
+
+def _cost_cells(bar: CostBar) -> list[str]:
+    reader = bar.readers[0]
+    what = shown(f"{bar.path or '/'}, {bar.name} {bar.selection}", _NAME)
+    sizes = ["?" if size is None else size_text(size) for size in (reader.bytes, bar.used)]
+    counts = ["?" if n is None else f"{n:,}" for n in (bar.chunks, bar.files, reader.requests)]
+    return [what, *counts, *sizes, "?" if reader.seconds is None else f"{reader.seconds:.2g} s"]
 
 
 def _strip(controller: SnapshotExplorer) -> str:

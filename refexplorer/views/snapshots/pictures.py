@@ -11,7 +11,8 @@ from PIL import Image, ImageDraw
 
 from refexplorer.markup import shown
 from refexplorer.views.wire.answering import Buffers
-from refexplorer.views.wire.map_models import Grid, Layout
+from refexplorer.views.wire.explorer.chunks_messages import Grid
+from refexplorer.views.wire.explorer.targets_messages import Layout
 
 WIDTH = 480
 """Of a picture, px."""
@@ -20,7 +21,7 @@ CELLS = 240
 _HEIGHT = 200
 _STRIP_HEIGHT = 32
 _LARGEST_CELL = 20
-_ABSENT, _FAILED, _OTHER = (232, 232, 232), (180, 35, 24), (138, 145, 156)
+PAPER, FAILED, _OTHER = (232, 232, 232), (180, 35, 24), (138, 145, 156)
 _SERIES = (
     (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167),
     (86, 180, 233), (213, 94, 0), (240, 228, 66),
@@ -53,7 +54,7 @@ def colour(number: int) -> tuple[int, int, int]:
 
 def swatch(number: int | None) -> str:
     """Return a square of a colour; None is what has no reference."""
-    ink = _ABSENT if number is None else colour(number)
+    ink = PAPER if number is None else colour(number)
     return element(Image.new("RGB", (12, 12), ink), "")
 
 
@@ -69,15 +70,20 @@ def heatmap(values: np.ndarray, low: float, high: float, upward: bool) -> Image.
     """
     rows, columns = (-(-size // CELLS) for size in values.shape)
     cells = values[::rows, ::columns][:: -1 if upward else 1]
-    places = np.linspace(0, 1, len(_VIRIDIS))
-    share = np.clip((cells - low) / ((high - low) or 1), 0, 1)
-    channels = [np.interp(share, places, _VIRIDIS[:, channel]) for channel in range(3)]
-    pixels = np.stack(channels, axis=-1)
-    pixels[~np.isfinite(cells)] = _ABSENT
-    picture = Image.fromarray(pixels.astype(np.uint8), "RGB")
+    picture = Image.fromarray(inks_of(cells, low, high), "RGB")
     factor = max(1, WIDTH // max(picture.size))
     size = (picture.width * factor, picture.height * factor)
     return picture.resize(size, Image.Resampling.NEAREST).quantize(256)
+
+
+def inks_of(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return red, green and blue of each value; what is no number is grey."""
+    places = np.linspace(0, 1, len(_VIRIDIS))
+    share = np.clip((values - low) / ((high - low) or 1), 0, 1)
+    channels = [np.interp(share, places, _VIRIDIS[:, channel]) for channel in range(3)]
+    pixels = np.stack(channels, axis=-1)
+    pixels[~np.isfinite(values)] = PAPER
+    return pixels.astype(np.uint8)
 
 
 def line(values: np.ndarray, low: float, high: float) -> Image.Image:
@@ -107,12 +113,12 @@ def chunk_map(grid: Grid, buffers: Buffers) -> Image.Image:
         number = targets[row, column]
         ink = colour(grid.targets[number].number if number >= 0 else -1)
         if here[-1]:
-            ink = _FAILED
+            ink = FAILED
         elif not here[1:].any():
-            ink = _ABSENT
+            ink = PAPER
         left, top = column * size, row * size
         draw.rectangle([left, top, left + size - (size > 5), top + size - (size > 5)], fill=ink)
-        if ink == _ABSENT:
+        if ink == PAPER:
             draw.line([left, top + size - 2, left + size - 2, top], fill=_OTHER)
     return picture
 
@@ -120,7 +126,7 @@ def chunk_map(grid: Grid, buffers: Buffers) -> Image.Image:
 def strip(layout: Layout, buffers: Buffers) -> Image.Image:
     """Draw which bytes of a target are referenced, by arrays."""
     edges, covered, _, _, arrays = map(_numbers, buffers)
-    picture = Image.new("RGB", (WIDTH, _STRIP_HEIGHT), _ABSENT)
+    picture = Image.new("RGB", (WIDTH, _STRIP_HEIGHT), PAPER)
     draw = ImageDraw.Draw(picture)
     span = max(edges[-1] - edges[0], 1)
     for at in np.flatnonzero(covered):

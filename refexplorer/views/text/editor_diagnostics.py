@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.spec.core.catalogue import CATALOGUE, Severity
+from refexplorer.spec.core.explanations import EXPLANATIONS
 from refexplorer.views.text.fixes import fixes, wrap
 from refexplorer.views.text.json_mending import TextEdit
 from refexplorer.views.text.text_positions import TextPositions
-from refexplorer.views.wire.editor_models import Change, EditorDiagnostic, Fix
+from refexplorer.views.wire.editor.editor_messages import Change, EditorDiagnostic, Fix
 from refexplorer.views.wire.models import Note
 from refexplorer.views.wire.notes import SHOWN, note
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
+
+
+_HINTS = {
+    "readers-differ": "See above how others read it.",
+    "readers-not-compared": "See above how others read it.",
+    "template-limit": "A template here is for a URL: make it shorter.",
+}
+"""What to do in the editor, where the set itself names a command or Python."""
+_LIMIT = re.compile(
+    r"(?<=\.) `Limits\.\w+` raises the limit\.|; `Limits\.\w+` raises the limit(?=\.)|"
+    r", or raise `Limits\.\w+`(?=\.)"
+)
+"""What names a limit: it is an argument of a call, and the editor makes none."""
 
 
 def diagnostics_of_set(positions: TextPositions, refs: ReferenceSet) -> list[EditorDiagnostic]:
@@ -48,7 +63,7 @@ def wrapping(positions: TextPositions) -> Fix:
 
 def sentence_of(error: RefexplorerError) -> str:
     """Leave out the name of the source: there is only one text."""
-    said = str(error).removeprefix("bytes: ")
+    said = _LIMIT.sub("", str(error).removeprefix("bytes: "))
     return "The text is empty." if said == "bytes is empty." else said
 
 
@@ -72,10 +87,13 @@ def _placed(
         Fix(label, tuple(_change(edit, positions) for edit in edits))
         for label, edits in fixes(positions, noted, start, end)
     )
-    said = structs.asdict(noted)
+    hint = _HINTS.get(noted.code, _LIMIT.sub("", noted.hint or "") or None)
+    said = structs.asdict(noted) | {"hint": hint}
     line_end = positions.text.find("\n", start, end) if noted.severity is Severity.INFO else -1
     first, last = positions.units(start), positions.units(end if line_end < 0 else line_end)
-    return EditorDiagnostic(**said, from_=first, to=last if first >= 0 else -1, fixes=mends)
+    last = last if first >= 0 else -1
+    rule = EXPLANATIONS[noted.code].rule or None
+    return EditorDiagnostic(**said, from_=first, to=last, fixes=mends, rule=rule)
 
 
 def _change(edit: TextEdit, positions: TextPositions) -> Change:

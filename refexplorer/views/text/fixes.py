@@ -117,7 +117,7 @@ def _wrap(positions: TextPositions, note: Note, start: int, end: int) -> Iterato
 def wrap(text: str) -> Mend:
     """Return the fix that makes a version 0 document one of version 1."""
     head = '{\n "version": 1,\n "templates": {},\n "refs": '
-    return "Make it version 1, with templates", [(0, 0, head), (len(text), len(text), "\n}")]
+    return "Make it version 1", [(0, 0, head), (len(text), len(text), "\n}")]
 
 
 def _mend(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
@@ -174,6 +174,11 @@ def _double_braces(positions: TextPositions, note: Note, start: int, end: int) -
         yield f"Write {{{found[0][0]}}}", edits
 
 
+def _remove_mark(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+    if positions.text.startswith("\ufeff"):
+        yield "Remove the mark", [(0, 1, "")]
+
+
 _FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterator[Mend]]] = {
     "not-json": _mend,
     "bad-version": _set_version,
@@ -184,6 +189,8 @@ _FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterator[Mend]]] = {
     "gen-missing-field": _add_field,
     "gen-offset-length-pair": _add_partner,
     "gen-number-not-string": _quote,
+    "nonstandard-json-nan": _quote,
+    "odd-encoding": _remove_mark,
     "gen-bad-int": _divide_whole,
     "gen-bad-dimension": _mend_dimension,
     "bad-section": _list_gen,

@@ -6,13 +6,18 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from refexplorer.formats.json.positions import Positions, Span
+from refexplorer.formats.json.positions import TEXT, Positions, Span
 from refexplorer.spec.core.diagnostics import pointer as pointer_to
-from refexplorer.views.wire.editor_models import Window
+from refexplorer.views.wire.editor.editor_messages import Window
 
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
 """One character of a JSON string, however it is written."""
+
+_NAME = re.compile(rf"[ \t]*({TEXT}[ \t]*:[ \t]*)\Z")
+"""All of a line before the value of a property."""
+_LINES = 6
+"""As many lines stand for themselves."""
 
 _PAIRED = re.compile("[\U00010000-\U0010ffff]")
 """Characters that are two code units."""
@@ -53,8 +58,8 @@ class TextPositions:
 
     def section(self, name: str) -> dict[str, str]:
         """Return the members of a section of the document, as they are written."""
-        root, pointer = self.span(""), pointer_to(name)
-        sections = None if root is None else self._positions.members(root.start)
+        pointer = pointer_to(name)
+        sections = self._positions.members(self._positions.start)  # to its end takes as long again
         names = self._positions.members(sections[name]) if sections and name in sections else None
         found = ((name, self.span(pointer + pointer_to(name))) for name in names or ())
         return {name: self.text[one.start : one.end] for (name, one) in found if one is not None}
@@ -64,6 +69,19 @@ class TextPositions:
         span = self.span(pointer)
         place = None if span is None else (self.units(span.start), self.units(span.end))
         return None if place is None or min(place) < 0 else place
+
+    def seen_at(self, pointer: str) -> TextRange | None:
+        """Return where a value stands; of one of many lines the first, with the name before it."""
+        span = self.span(pointer)
+        if span is None:
+            return None
+        start, end = span.start, span.end
+        if self.text.count("\n", start, end) >= _LINES:
+            end = self.text.index("\n", start)
+            if name := _NAME.search(self.text, self.text.rfind("\n", 0, start) + 1, start):
+                start = name.start(1)
+        place = (self.units(start), self.units(end))
+        return None if min(place) < 0 else place
 
     def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[TextRange] | None:
         """Return where parts of a text value stand.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refexplorer.markup import size_text
-from refexplorer.views.wire.editor_models import Window
+from refexplorer.views.wire.editor.editor_messages import Window
 
 LARGEST = 2_000_000
 """Characters of a document that is edited as a whole."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from time import monotonic
 
 from refexplorer.errors import LimitError
 
@@ -34,11 +35,12 @@ def collect(
     found: list[str] = []
     errors: list[Exception] = []
     stop = threading.Event()
+    until = monotonic() + seconds
 
     def run() -> None:
         try:
             for match in matches:
-                if stop.is_set() or len(found) == cap:
+                if stop.is_set() or len(found) == cap or monotonic() > until:
                     stop.set()
                     return
                 found.append(match)
@@ -48,8 +50,12 @@ def collect(
             errors.append(error)
 
     thread = threading.Thread(target=run, daemon=True, name="refexplorer-search")
-    thread.start()
-    thread.join(seconds)
+    try:
+        thread.start()
+    except RuntimeError:  # no thread can be started, as in a browser: the next match is waited for
+        run()
+    else:
+        thread.join(seconds)
     capped = thread.is_alive() or stop.is_set()
     stop.set()
     if errors:

@@ -16,18 +16,22 @@ from refexplorer.refset.search.literals import GLOB_MARKS
 from refexplorer.refset.search.pattern_matching import Matcher
 from refexplorer.refset.tree.nodes import NodeType
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.views.code.statements import code_of_search
 from refexplorer.views.health.health import ChunkHealth
 from refexplorer.views.health.state_keys import keys_in_state
 from refexplorer.views.key.absent import REJECTED
+from refexplorer.views.tree.changed_keys import ChangedKeys, ChangeMarks
 from refexplorer.views.tree.target_keys import TargetKeys
 from refexplorer.views.tree.timed_search import collect
 from refexplorer.views.tree.trouble import TroubleKeys
-from refexplorer.views.tree.visible_rows import AllKeys, VisibleTree, node_of, row
+from refexplorer.views.tree.visible_rows import AllKeys, TreeListing, VisibleTree, node_of, row
 from refexplorer.views.wire.answering import Operations
-from refexplorer.views.wire.code import code_of_search
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import (
+from refexplorer.views.wire.explorer.tree_messages import (
+    Badges,
     KeysFound,
+    Row,
+    RowChanges,
     TreeChange,
     TreeFind,
     TreeOnly,
@@ -39,9 +43,9 @@ from refexplorer.views.wire.explorer_messages import (
     TreeToggle,
 )
 from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
-from refexplorer.views.wire.models import Badges, Row
 
 if TYPE_CHECKING:
+    from refexplorer.differing import Difference
     from refexplorer.referenceset import ReferenceSet
 
 ROWS = 1000
@@ -57,6 +61,9 @@ class TreeController:
         self._log = context.failure_log
         self._lock = context.lock
         self._did = context.did
+        self._comparison = context.comparison
+        self._marks: tuple[Difference, ChangeMarks] | None = None
+        context.comparison.changed.append(self._compared)
         self._tree = VisibleTree(AllKeys(self._refs))
         self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
@@ -84,7 +91,22 @@ class TreeController:
         array = self._opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         form = None if array is None else form_of(array)
         badges = self._health.badges(row.path)
-        return replace(row, form=form, badges=badges, cause=self._cause(row, badges))
+        cause, changes = self._cause(row, badges), self._changes(row)
+        return replace(row, form=form, badges=badges, cause=cause, changes=changes)
+
+    def _changes(self, row: Row) -> RowChanges | None:
+        """Return what became of a row, if the difference was looked for already."""
+        if (found := self._comparison.found) is None:
+            return None
+        if self._marks is None or self._marks[0] is not found:
+            self._marks = found, ChangeMarks(found)
+        return self._marks[1].of(row.path, row.type is NodeType.KEY)
+
+    def _compared(self) -> None:
+        """Show everything again where only the changes since another set were shown."""
+        with self._lock:
+            if isinstance(self._tree.listing, ChangedKeys):
+                self._tree.show(AllKeys(self._refs))
 
     def _cause(self, row: Row, badges: Badges | None) -> str | None:
         if row.origin == REJECTED:
@@ -152,11 +174,23 @@ class TreeController:
         return KeysFound(len(found), False), []
 
     def _only(self, request: TreeOnly, report: Report) -> JobAnswer:
-        go_on(report, None, None, "Looking for what is wrong")
-        listing = TroubleKeys(self._refs, self._health) if request.trouble else AllKeys(self._refs)
+        listing = self._listing(request, report)
         with self._lock:
             self._tree.show(listing)
         return TreeChange(self._tree.total, -1), []
+
+    def _listing(self, request: TreeOnly, report: Report) -> TreeListing:
+        if request.what is None:
+            return AllKeys(self._refs)
+        if request.what == "trouble":
+            go_on(report, None, None, "Looking for what is wrong")
+            internals(self._refs).target_index  # noqa: B018  which ranges overlap is known by it
+            return TroubleKeys(self._refs, self._health)
+        go_on(report, None, None, "Comparing the keys of both sets")
+        found = self._comparison.difference()
+        if found is None:
+            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
+        return ChangedKeys(found)
 
 
 def form_of(array: ArrayMeta) -> str:

@@ -1,7 +1,7 @@
 """What a tree shows that is narrowed to trouble.
 
 Arrays and groups are there if anything below them is; of an array its chunks that are absent,
-rejected or failed, and the keys that a note names.
+rejected, failed, overlapping or unlike their files, and the keys that a note names.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.views.health.health import ChunkHealth, number_type
 from refexplorer.views.health.state_keys import numbers_in_state
 from refexplorer.views.tree.visible_rows import node_of
-from refexplorer.views.wire.explorer_messages import StateName
+from refexplorer.views.wire.explorer.tree_messages import StateName
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
-_BAD: tuple[StateName, ...] = ("absent", "rejected", "failed")
+_BAD: tuple[StateName, ...] = ("absent", "rejected", "failed", "overlapping", "differing")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from refexplorer.errors import shorten
 from refexplorer.refset.tree.nodes import Node, NodeType
 from refexplorer.views.key.absent import origin_of
-from refexplorer.views.wire.models import Row
+from refexplorer.views.wire.explorer.tree_messages import Row
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -84,6 +84,8 @@ class VisibleTree:
         What is shown.
     """
 
+    listing: TreeListing
+
     def __init__(self, listing: TreeListing) -> None:
         self._levels: dict[str, _OpenLevel] = {}
         self.show(listing)
@@ -91,7 +93,7 @@ class VisibleTree:
     def show(self, listing: TreeListing) -> None:
         """Show something else; what was open stays so if it is there."""
         opened = list(self._levels)[1:]
-        self._listing = listing
+        self.listing = listing
         self._levels.clear()
         self._root = self._level("", None, 0)
         for path in opened:
@@ -107,7 +109,7 @@ class VisibleTree:
         return [
             row(node, level.depth + 1, node.path in self._levels, at, level.count)
             for level, first, last in self._spans(start, start + n)
-            for at, node in enumerate(self._listing.nodes(level.path, first, last), first + 1)
+            for at, node in enumerate(self.listing.nodes(level.path, first, last), first + 1)
         ]
 
     def index(self, path: str) -> int:
@@ -120,7 +122,7 @@ class VisibleTree:
         """
         if not path:
             return -1
-        folder, position = self._listing.place(path)
+        folder, position = self.listing.place(path)
         level = self._levels.get(folder)
         return -1 if level is None else _flat(level, position)
 
@@ -132,7 +134,7 @@ class VisibleTree:
         KeyError
             If there is no such path.
         """
-        if path and self._listing.place(path)[0] not in self._levels:
+        if path and self.listing.place(path)[0] not in self._levels:
             self.reveal(path)
         if is_open:
             self._open(path)
@@ -144,10 +146,10 @@ class VisibleTree:
         """Open the folders above a path and return the number of its row; -1 if there is none."""
         ancestors: list[str] = []
         try:
-            above = self._listing.place(path)[0] if path else ""
+            above = self.listing.place(path)[0] if path else ""
             while above:
                 ancestors.append(above)
-                above = self._listing.place(above)[0]
+                above = self.listing.place(above)[0]
         except KeyError:
             return -1
         for ancestor in reversed(ancestors):
@@ -156,16 +158,16 @@ class VisibleTree:
 
     def _level(self, path: str, parent: _OpenLevel | None, position: int) -> _OpenLevel:
         """Make and keep the level of a folder."""
-        count = self._listing.count(path)
+        count = self.listing.count(path)
         depth = -1 if parent is None else parent.depth + 1
         level = _OpenLevel(path, parent, position, depth, count, count if parent is None else 0)
         self._levels[path] = level
         return level
 
     def _open(self, path: str) -> None:
-        if path in self._levels or not self._listing.count(path):
+        if path in self._levels or not self.listing.count(path):
             return
-        folder, position = self._listing.place(path)
+        folder, position = self.listing.place(path)
         if (parent := self._levels.get(folder)) is None:
             return
         level = self._level(path, parent, position)

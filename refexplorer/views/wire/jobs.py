@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
-from refexplorer.data.fetch.background import POLL, stoppable
+from refexplorer.data.fetch.background import POLL, beside, stoppable
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
-from refexplorer.views.wire.messages import Cancel, Done, JobProgress, Request, tag_of
+from refexplorer.views.wire.messages import Cancel, Done, Event, JobProgress, Request, tag_of
 
 Report = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""
@@ -49,19 +50,28 @@ class Jobs:
     ----------
     post
         Sends a message, from any thread.
+    at_once
+        Run it in the thread that asks instead.
     """
 
-    def __init__(self, post: Post) -> None:
+    def __init__(self, post: Post, at_once: bool = False) -> None:
         self._post = post
+        self._at_once = at_once
         self._stops: dict[str, threading.Event] = {}
         self._turn = threading.Lock()
+
+    def tell(self, said: Event, buffers: Buffers) -> None:
+        """Say something of a job that is not done, with what travels beside it."""
+        self._post(event(said)[0], buffers)
 
     def start(self, request: Request, work: Watched) -> None:
         """Answer a request later."""
         stop = self._stops[str(request.id)] = threading.Event()
+        if self._at_once:
+            self._run(request, work, stop)
+            return
         name = f"refexplorer-{tag_of(type(request))}-{request.id}"
-        arguments = [request, work, stop]
-        threading.Thread(target=self._run, args=arguments, name=name, daemon=True).start()
+        beside(partial(self._run, request, work, stop), name)
 
     def start_in_turn(self, request: Request, work: Watched) -> None:
         """Answer a request later, when those before it are done: they use the same memory."""

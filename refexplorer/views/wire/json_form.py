@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -32,8 +33,10 @@ def from_wire(message: Mapping[str, Any], kind: type[_Model]) -> _Model:
     RefexplorerError
         If it is not as the model says; the text says where.
     """
-    try:
+    with suppress(msgspec.ValidationError):
         return msgspec.convert(_whole(message), kind)
+    try:  # fractions are cut where whole numbers are wanted
+        return msgspec.convert(_whole(message, is_cut=True), kind)
     except msgspec.ValidationError as error:
         tag = kind.__struct_config__.tag
         raise RefexplorerError(f"The request {tag!r} cannot be read: {error}.") from None
@@ -62,13 +65,15 @@ def _builtin(value: object) -> object:
     raise NotImplementedError
 
 
-def _whole(value: Any) -> Any:
-    """Return a message with whole numbers: all that is asked with are, and JavaScript has one kind.
+def _whole(value: Any, is_cut: bool = False) -> Any:
+    """Return a message with whole numbers as such: JavaScript has one kind.
 
     It writes those of 22 digits and more as ``1e+21``.
     """
     if isinstance(value, float) and math.isfinite(value):
-        return int(value)
+        return int(value) if is_cut or value.is_integer() else value
     if isinstance(value, Mapping):
-        return {key: _whole(item) for key, item in value.items()}
-    return list(map(_whole, value)) if isinstance(value, list | tuple) else value
+        return {key: _whole(item, is_cut) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(item, is_cut) for item in value]
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import shorten
+from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.core.catalogue import CATALOGUE
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.views.wire.models import Note
@@ -75,12 +76,15 @@ def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
 
 
 def _nearest(refs: ReferenceSet, diagnostic: Diagnostic) -> str | None:
-    """Return the key that a diagnostic is about, the first of its gen item, or what it is below."""
+    """Return the key of a diagnostic, the first of its gen item, or what it is below."""
     key = diagnostic.key
-    if key in refs:
-        return key
     if key is None:
         return _first_of_item(refs, diagnostic.pointer)
+    if key in refs:
+        return key
+    # one that is too long is not sent: it may have any length
+    if diagnostic.code != "key-too-long" and internals(refs).opened.rejection(key) is not None:
+        return key
     for folder in filter(None, folders_above(key)):
         try:
             return refs.node(folder).path

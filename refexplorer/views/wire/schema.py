@@ -6,8 +6,10 @@ while the package is built, too, so that nothing here may import more than msgsp
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
+import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,35 +19,47 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from refexplorer.views.wire import editor_messages, explorer_messages, page_messages
+from refexplorer.views.wire import editor, explorer, page_messages
 from refexplorer.views.wire.messages import NAMED, Event, Request, tag_of
 
 Schema = dict[str, Any]
 
 PROTOCOLS: Mapping[str, ModuleType] = {
-    "Explorer": explorer_messages,
-    "Editor": editor_messages,
+    "Explorer": explorer,
+    "Editor": editor,
     "Page": page_messages,
 }
-"""Whose messages each module holds."""
+"""Whose messages each package or module holds; all modules of a package are read."""
 _POINTER = "#/definitions/{name}"
 _FIELD = re.compile(r"^(\w[\w, ]*)\n((?: +.+\n?)+)", re.MULTILINE)
 
 
-def requests(module: ModuleType) -> list[type[Request]]:
-    """Return the requests that a module describes, in the order of its text."""
-    return [each for each in _messages(module, Request) if issubclass(each, Request)]
+def requests(protocol: ModuleType) -> list[type[Request]]:
+    """Return the requests of a protocol, in the order of its modules and their text."""
+    return [each for each in _messages(protocol, Request) if issubclass(each, Request)]
 
 
-def events(module: ModuleType) -> list[type[Event]]:
-    """Return the events that a module describes."""
-    return [each for each in _messages(module, Event) if issubclass(each, Event)]
+def events(protocol: ModuleType) -> list[type[Event]]:
+    """Return the events of a protocol."""
+    return [each for each in _messages(protocol, Event) if issubclass(each, Event)]
 
 
-def _messages(module: ModuleType, base: type[Struct]) -> Iterator[type[Struct]]:
-    for each in vars(module).values():
-        if isinstance(each, type) and issubclass(each, base) and each is not base:
-            yield each
+def _messages(protocol: ModuleType, base: type[Struct]) -> dict[type[Struct], None]:
+    return {
+        each: None
+        for module in _modules(protocol)
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, base) and each is not base
+    }
+
+
+def _modules(protocol: ModuleType) -> list[ModuleType]:
+    """Return the modules of a package, the one that is named like it first."""
+    start, folders = protocol.__name__, getattr(protocol, "__path__", ())
+    names = [f"{start}.{found.name}" for found in pkgutil.iter_modules(folders)]
+    own = f"{start}.{start.rpartition('.')[2]}_messages"
+    names.sort(key=lambda name: name != own)
+    return [importlib.import_module(name) for name in names] or [protocol]
 
 
 def schema() -> Schema:
@@ -60,7 +74,8 @@ def schema() -> Schema:
         sections |= {f"{name}Operations": _object(asked), f"{name}Events": _object(said)}
         replies = [kind.reply for kind in requests(module) if kind.reply is not None]
         sent |= dict.fromkeys([*replies, *events(module)])
-    definitions = _definitions(sent)
+    named = [part for module in PROTOCOLS.values() for part in _asked_parts(module)]
+    definitions = _definitions(sent, named)
     for name, section in sections.items():
         definitions[name] = _finished(section, definitions)
     return {
@@ -98,9 +113,17 @@ def _object(properties: Mapping[str, Any]) -> Schema:
     }
 
 
-def _definitions(kinds: Iterable[type[Struct]]) -> Schema:
-    """Return the schema of all that is sent, by the names of the models."""
-    models = {each.__name__: each for each in _with_parts(kinds)}
+def _asked_parts(module: ModuleType) -> Iterator[type[Struct]]:
+    """Yield the models that the requests of a module hold."""
+    for kind in requests(module):
+        for field in msgspec.structs.fields(kind):
+            yield from _with_parts(_models_in(field.type))
+
+
+def _definitions(kinds: Iterable[type[Struct]], asked: Iterable[type[Struct]]) -> Schema:
+    """Return the schema of all that is sent, and of what is asked with, by the names."""
+    models = {each.__name__: each for each in [*_with_parts(kinds), *asked]}
+    questions = {each.__name__ for each in asked}
     _, found = msgspec.json.schema_components(list(models.values()), ref_template=_POINTER)
     definitions: Schema = {}
     for name, component in found.items():
@@ -108,6 +131,7 @@ def _definitions(kinds: Iterable[type[Struct]]) -> Schema:
             fields, needed = component["properties"], component["required"]
             # what has a default is sent all the same
             always = [each for each in fields if each in needed or "default" in fields[each]]
+            always = needed if name in questions else always
             component = _described(component, models[name])
             component |= {"required": always, "additionalProperties": False}
         definitions[name] = _finished(component, definitions)

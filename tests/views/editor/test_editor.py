@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 import refexplorer as rx
+from refexplorer.spec.core.catalogue import CATALOGUE
 from tests.helpers.editing import GOOD, Host
 
 
@@ -149,3 +151,39 @@ def test_a_code_is_explained_with_an_example_for_the_editor(code: str, live: boo
     if live:
         host.ask("edit", document=page["example"])
         assert code in {note["code"] for note in host.ask("notes")["notes"]}
+
+
+def test_the_text_to_begin_with_is_told_whatever_became_of_it() -> None:
+    host = Host('{"a": "x"}')
+    host.ask("edit", document='{"a": "y"}')
+    host.controller.document = '{"a": "z"}'
+    assert host.ask("start")["document"] == '{"a": "x"}'
+
+
+def test_examples_are_shipped_sets_that_are_a_text() -> None:
+    host = Host()
+    titles = host.ask("examples")["titles"]
+    assert "The specification's own example, V1" in titles
+    assert "The same as parquet" not in titles
+    for title in titles:
+        text = host.ask("example", title=title)["document"]
+        assert "error" not in host.ask("edit", document=text)
+        assert host.ask("hello")["good"]
+    assert "no example" in host.ask("example", title="../../secret")["error"]
+
+
+def test_advice_in_the_editor_names_no_python() -> None:
+    documents = [rule.example for rule in CATALOGUE.values() if rule.example.startswith("{")]
+    said = [
+        f"{note['message']} {note['hint']}"
+        for document in documents
+        for note in Host(document).ask("notes")["notes"]
+    ]
+    assert len(said) > len(documents) / 2
+    assert not [text for text in said if re.search(r"open_references|`refexplorer |Limits\.", text)]
+
+
+def test_what_to_do_about_readers_is_said_in_the_words_of_the_editor() -> None:
+    notes = Host(CATALOGUE["readers-differ"].example).ask("notes")["notes"]
+    (hint,) = {note["hint"] for note in notes if note["code"] == "readers-differ"}
+    assert hint == "See above how others read it."

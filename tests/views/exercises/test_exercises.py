@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.errors import RefexplorerError
-from refexplorer.views.exercises.exercise_checks import GivenAnswer, judge, prove, proven
+from refexplorer.spec.core.diagnostics import pointer
+from refexplorer.views.exercises.exercise_checks import judge, prove, proven
 from refexplorer.views.exercises.exercise_models import Exercise, ExerciseCheck, exercises
+from refexplorer.views.exercises.given_answer import GivenAnswer
 from tests.cases import comparable
 
 ALL = exercises()
@@ -22,6 +26,15 @@ TOPICS = ["V0", "templates", "gen", "parquet", "debugging", "tools"]
 EACH = pytest.mark.parametrize("exercise", ALL, ids=lambda one: one.name)
 STRIDE = 6
 """Of the texts that are spoiled by one step, each so many are tried."""
+EXPRESSION = re.compile(r"\{\{(.*?)\}\}")
+OTHER_TEMPLATES = {
+    "u": "file:///q",
+    "base": "file:///q",
+    "bucket": "file:///q",
+    "f": "r/{{c}}",
+    "file": "r/{{m}}",
+}
+"""In place of templates that tasks name, where one of their own is asked for."""
 _GONE = object()
 
 
@@ -74,8 +87,11 @@ def others(value: Any) -> Iterator[Any]:
         swapped = value.replace("i", "\0").replace("j", "i").replace("\0", "j")
         single = value.replace("{{", "{").replace("}}", "}")
         yield from (value + "x", value[1:], value.upper(), swapped, single, [value], {"a": value})
-        for old, new in (("//", "/"), ("*", "+"), ("+", "-"), ("%", "//"), ("/", ".")):
+        for old, new in (("//", "/"), ("*", "+"), ("+", "-"), ("%", "//"), ("/", "."), ("<", "<=")):
             yield value.replace(old, new)
+        yield from off_by_one(value)
+        yield EXPRESSION.sub(r"{{ \1 | default('s3://bucket') }}", value)
+        yield EXPRESSION.sub(r"{{ 0 if i is defined and i == 3 else \1 }}", value)
     elif isinstance(value, int):
         yield from (value + 1, value - 1, value * 10, -value, str(value), float(value), True, None)
     elif isinstance(value, list):
@@ -84,6 +100,15 @@ def others(value: Any) -> Iterator[Any]:
         first, *_, last = [*value, *value]
         yield value | {"zz": value[last]}
         yield value | {first: value[last], last: value[first]}
+
+
+def off_by_one(value: str) -> Iterator[str]:
+    """Yield a string with one integer of its expressions greater or smaller by one."""
+    for expression in re.finditer(r"\{\{.*?\}\}|\{%.*?%\}", value):
+        for found in re.finditer(r"\d+", expression[0]):
+            start, end = (expression.start() + place for place in found.span())
+            for by in (-1, 1):
+                yield f"{value[:start]}{int(found[0]) + by}{value[end:]}"
 
 
 def expanded(text: str) -> dict[str, object]:
@@ -117,8 +142,53 @@ def test_what_passes_makes_what_the_solution_makes(exercise: Exercise) -> None:
             continue
         if fault is None and is_small:
             assert expanded(text) == expanded(exercise.solution), text
+            for name in {one for table in exercise.check.templates for one in table}:
+                hidden = {name: OTHER_TEMPLATES[name]}
+                answer = GivenAnswer(text)
+                assert name in answer.templates, text
+                found, wanted = (one.tried(hidden) for one in (answer, solution))
+                assert {key: found[key] for key in found} == {key: wanted[key] for key in wanted}, (
+                    text
+                )
         failed += fault is not None
     assert failed
+
+
+def reworded(exercise: Exercise, document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a document in other words, which mean the same."""
+    yield dict(reversed(document.items()))
+    in_refs = document.get("refs", {}) if document.get("version") == 1 else document
+    for key, value in in_refs.items():
+        data = json.dumps(value) if isinstance(value, dict) else value
+        told = {pointer(*parts) for parts in ((key,), ("refs", key))} & set(exercise.check.types)
+        if isinstance(data, str) and key not in exercise.check.kinds and not told:
+            if not data.startswith("base64:"):
+                data = f"base64:{base64.b64encode(data.encode()).decode()}"
+            elif (decoded := base64.b64decode(data[7:])).isascii():
+                data = decoded.decode()
+            where = ("refs", key) if in_refs is not document else (key,)
+            yield changed(document, where, data)
+    if document.get("version") != 1:
+        if exercise.check.form != "V0":
+            yield {"version": 1, "refs": document}
+        return
+    yield {"templates": {}, "gen": [], "refs": {}} | document
+    for path, value in steps(document):
+        is_free = exercise.check.size is None and not exercise.check.readers
+        if isinstance(value, str) and is_free and "/refs" not in exercise.check.keeps:
+            yield changed(document, path, EXPRESSION.sub(r"{{ (\1) }}", value))
+        if path[:1] == ("gen",) and len(path) == 4 and isinstance(value, dict):
+            yield changed(document, path, {"start": 0, "step": 1} | value)
+            yield changed(document, path, {"stop": value["stop"]} | value)
+
+
+@EACH
+def test_a_right_answer_in_other_words_passes(exercise: Exercise) -> None:
+    solution = GivenAnswer(exercise.solution)
+    for document in reworded(exercise, solution.document):
+        text = json.dumps(document, indent=1)
+        fault = judge(GivenAnswer(text), exercise, solution)
+        assert fault is None, (fault, text)
 
 
 def test_a_trillion_keys_are_looked_at_everywhere() -> None:
@@ -128,6 +198,10 @@ def test_a_trillion_keys_are_looked_at_everywhere() -> None:
         "http://host/{{j}}/{{i}}",
         "http://host/{{i}}/{{i}}",
         "http://host/{{i}}/{{j % 7}}",
+        "http://host/{{i if i != 70123 else 0}}/{{j}}",
+        "http://host/{{i}}/{{j if j < 300000 or j > 300900 else 0}}",
+        "http://host/{{i}}/{% if j == 612345 %}0{% else %}{{j}}{% endif %}",
+        "http://host/{{i}}/{{j if i * 1000000 + j != 7000123 and j != 123 else 0}}",
     ):
         spoiled = text.replace("http://host/{{i}}/{{j}}", url)
         fault = judge(GivenAnswer(spoiled), exercise, GivenAnswer(text))

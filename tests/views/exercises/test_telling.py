@@ -122,6 +122,19 @@ def test_a_solution_that_was_shown_does_not_count() -> None:
     assert ask(controller, "edit", document=solution + " ")["solved"] == []
 
 
+def test_a_right_answer_that_came_with_a_link_does_not_count() -> None:
+    controller = ExercisesController("01-a-range")
+    solution = exercises()[0].solution
+    wrong = ask(controller, "edit", document=solution.replace("data", "other"), given=True)
+    assert (wrong["solved"], wrong["shown_solutions"]) == ([], [])
+    reply = ask(controller, "edit", document=solution, given=True)
+    assert reply["result"]["passed"]
+    assert (reply["solved"], reply["shown_solutions"]) == ([], ["01-a-range"])
+    assert ask(controller, "edit", document=solution + " ")["solved"] == []
+    other = ExercisesController("01-a-range", solved=["01-a-range"])
+    assert ask(other, "edit", document=solution, given=True)["shown_solutions"] == []
+
+
 def test_what_was_solved_before_its_solution_was_shown_counts() -> None:
     controller = ExercisesController("01-a-range", ["02-three-kinds"])
     edited(controller, BY_NAME["01-a-range"].solution)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
 
 import refexplorer as rx
 from refexplorer.refset.queries.internals import internals
 from tests.helpers.explorer import Host, ask, later
-from tests.helpers.sets import GEN
+from tests.helpers.sets import GEN, metadata
 
 STATES = ("referenced", "absent", "rejected", "failed", "unread")
 
@@ -89,7 +92,7 @@ def test_what_was_read_is_told_from_what_was_not(broken: Host) -> None:
     row = next(row for row in table(broken)["rows"] if row["path"] == "sst")
     assert row["counts"] == {
         "chunks": 18, "referenced": 13, "absent": 1, "rejected": 4, "failed": 1, "unread": 11,
-        "differing": None,
+        "differing": None, "overlapping": None,
     }  # fmt: skip
     assert listed(broken, "failed", "sst") == ["sst/3.0.0"]
     assert "sst/0.0.0" not in listed(broken, "unread", "sst")
@@ -133,6 +136,69 @@ def test_what_differs_from_a_file_is_told_once_it_was_compared(demo: Path, tmp_p
     assert counts["land"] is None  # its file says nothing of itself
     assert table(host)["sums"]["differing"] == 1
     assert next(row["path"] for row in table(host)["rows"]) == "wind"
+    assert listed(host, "differing", "wind") == listed(host, "differing", None) == ["wind/3.0.0"]
+    badges = {row["path"]: row["badges"] for row in host.ask("tree.rows", start=0, n=9)["rows"]}
+    assert badges["wind/3.0.0"]["differing"] == 1
+
+
+def test_the_list_behind_differs_is_whole(tmp_path: Path) -> None:
+    """A finding names ten keys; the list has all of them, also of values that the set holds."""
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        values = np.arange(60, dtype="<i2").reshape(30, 2)
+        stored = file.create_dataset("v", data=values, chunks=(1, 2))
+        places = [stored.id.get_chunk_info(n).byte_offset for n in range(30)]
+        file.create_dataset("x", data=np.arange(30, dtype="<i2"))
+    meta = metadata([30, 2], [1, 2], dtype="<i2")
+    right = {n for n in range(30) if n % 3 == 0}
+    refs = {
+        "v/.zarray": meta,
+        **{f"v/{n}.0": ["f.h5", places[n if n in right else (n + 1) % 30], 4] for n in range(30)},
+        "x/.zarray": metadata([30], [5], dtype="<i2"),
+        **{f"x/{n}": _base64(np.arange(5 * n, 5 * n + 5) + (n > 3)) for n in range(6)},
+    }
+    (tmp_path / "set.json").write_text(json.dumps(refs))
+    opened = rx.open_references(tmp_path / "set.json")
+    opened.verify()
+    host = Host(opened)
+    counts = {row["path"]: row["counts"]["differing"] for row in table(host)["rows"]}
+    assert counts == {"v": 20, "x": 6}  # one file has them all
+    assert listed(host, "differing", "v") == [f"v/{n}.0" for n in range(30) if n not in right]
+    assert listed(host, "differing", None)[20:] == [f"x/{n}" for n in range(6)]
+    later(host, "tree.only", what="trouble")
+    assert host.ask("tree.toggle", path="v", open=True)["total"] >= 20
+
+
+def test_ranges_that_share_bytes_are_counted_once_the_targets_are_sorted() -> None:
+    refs = {
+        "a/.zarray": _metadata(4), "a/0": ["f", 0, 10], "a/1": ["f", 10, 10], "a/2": ["f", 15, 2],
+        "a/3": ["g", 15, 2], "g/b/.zarray": _metadata(3), "g/b/0": ["h", 0, 5],
+        "g/b/1": ["h", 0, 5], "g/b/2": ["h", 5, 5],
+    }  # fmt: skip
+    host = Host(refs)
+    assert {row["counts"]["overlapping"] for row in table(host)["rows"]} == {None}
+    ask(host, "targets.summary")
+    page = table(host)
+    assert [(row["path"], row["counts"]["overlapping"]) for row in page["rows"]] == [
+        ("a", 2), ("g/b", 0),
+    ]  # fmt: skip
+    assert page["sums"]["overlapping"] == 2
+    assert listed(host, "overlapping", None) == ["a/1", "a/2"]
+    marked = host.ask("tree.rows", start=0, n=9)["rows"]
+    assert [row["badges"]["overlapping"] for row in marked] == [1, 1]
+    host.ask("tree.reveal", path="")
+    badges = {row["path"]: row["badges"] for row in host.ask("tree.rows", start=0, n=9)["rows"]}
+    assert badges["a"]["overlapping"] == 2
+    assert badges["g"]["overlapping"] == 0  # the same range twice is another matter
+    later(host, "tree.only", what="trouble")
+    host.ask("tree.toggle", path="a", open=True)
+    shown = {row["path"] for row in host.ask("tree.rows", start=0, n=9)["rows"]}
+    assert {"a/1", "a/2"} < shown
+
+
+def test_only_trouble_looks_for_overlaps_itself() -> None:
+    host = Host({"a/.zarray": _metadata(2), "a/0": ["f", 0, 10], "a/1": ["f", 9, 10]})
+    later(host, "tree.only", what="trouble")
+    assert host.ask("tree.rows", start=0, n=9)["rows"][-1]["path"] == "a"
 
 
 def test_what_is_wrong_comes_first_and_what_is_unknown_last() -> None:
@@ -208,6 +274,10 @@ def test_targets_by_place_and_what_was_found_of_them(demo: Path) -> None:
         ("sst_2025-10.nc", "unreachable")
     ]
     assert answer["checked"] == answer["total"] == 5
+
+
+def _base64(values: Any) -> str:
+    return "base64:" + base64.b64encode(np.asarray(values, "<i2").tobytes()).decode()
 
 
 def _metadata(*shape: int) -> str:

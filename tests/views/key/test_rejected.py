@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +43,16 @@ def test_the_code_of_a_key_that_is_not_there_says_what_it_is() -> None:
     assert said["x/2"].state == "fill"
 
 
+def test_the_code_to_copy_of_a_key_that_is_not_there_runs(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(raw_set("text", BAD)))
+    found: dict[str, Any] = {}
+    for key in ("x/1", "x/2"):
+        exec(ask(Host(str(path)), "key.code", path=key)[0]["code"], found)
+    assert found["diagnostic"].code == "bad-offset"
+    assert found["chunk"].state == "fill"
+
+
 def test_counts_of_chunks_without_a_reference_agree_with_the_map() -> None:
     array = shown(Host(raw_set("text", BAD, BAD, shape=[8])), "x")["array"]
     assert (array["chunk_count"], array["present"], array["rejected"]) == (4, 1, 2)
@@ -58,7 +70,7 @@ def test_any_key_that_was_left_out_is_shown_with_its_error() -> None:
 @pytest.mark.parametrize("bad", [BAD, {}], ids=["rejected", "absent"])
 def test_rows_of_chunks_that_are_not_there_say_why(bad: Any) -> None:
     host = Host(raw_set("text", bad))
-    ask(host, "tree.only", trouble=True)
+    ask(host, "tree.only", what="trouble")
     host.ask("tree.toggle", path="x", open=True)
     rows = {row["path"]: row["origin"] for row in host.ask("tree.rows", start=0, n=99)["rows"]}
     assert (rows["x/1"], rows["x/2"]) == ("rejected" if bad else "absent", "absent")

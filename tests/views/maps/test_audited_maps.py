@@ -10,10 +10,12 @@ import pytest
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.views.compared import Comparison
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer_messages import ShowGrid, TargetRows
+from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
+from refexplorer.views.wire.explorer.targets_messages import TargetRows
 from refexplorer.views.wire.failure_log import FailureLog
 from tests.helpers.audits import audit_in_parts
 
@@ -38,9 +40,9 @@ def counts(chunk_map: ChunkMap) -> dict[str, int]:
     return {name: n for name, n in zip(grid.states, grid.counts, strict=True) if n}
 
 
-def test_chunks_that_an_audit_found_wanting_are_failed(refs: rx.ReferenceSet) -> None:
+def test_chunks_in_which_an_audit_found_faults_are_failed(refs: rx.ReferenceSet) -> None:
     failure_log = FailureLog()
-    chunk_map = ChunkMap(ViewContext(refs, targets_of(refs), failure_log))
+    chunk_map = ChunkMap(ViewContext(refs, targets_of(refs), Comparison(refs), failure_log))
     assert counts(chunk_map) == {"absent": 1, "range": 13, "failed": 4}
     refs.audit(decode="all")
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
@@ -51,7 +53,7 @@ def test_chunks_that_an_audit_found_wanting_are_failed(refs: rx.ReferenceSet) ->
 
 
 def test_targets_have_the_states_of_an_audit(refs: rx.ReferenceSet) -> None:
-    target_map = TargetMapView(ViewContext(refs, targets_of(refs)))
+    target_map = TargetMapView(ViewContext(refs, targets_of(refs), Comparison(refs)))
     audit = audit_in_parts(refs, decode="all")  # a target has several parts
     answer, _ = target_map.rows(TargetRows(start=0, n=10))
     rows = answer.rows

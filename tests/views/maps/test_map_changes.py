@@ -1,9 +1,7 @@
-"""What the map of chunks is told of another set: changes cell by cell, the summary, the rows."""
+"""What the map of chunks is told of another set: changes cell by cell."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,35 +45,7 @@ def test_each_cell_says_what_became_of_it() -> None:
     assert by_cell[4] in ("content", "inlined")
     assert by_cell[5:] == ["same"] * 4
     assert {kind["name"]: kind["keys"] for kind in found["kinds"]}["removed"] == 1
-    assert found["rows"][0]["key"] == "sst/0.0.0"
-    assert found["more"] == 0
-    assert "sst.v0.json → dict" in found["title"]
-
-
-def test_nothing_is_compared_until_a_set_is_named(tmp_path: Path) -> None:
-    host = Host(demo.path("sst.v0.json"))
-    grid, _ = show(host, "sst")
-    assert changes(host, grid) == ({"comparable": True, "changes": None}, [])
-    assert "no.json" in later(host, "changes.with", source=str(tmp_path / "no.json"))[0]["error"]
-    path = tmp_path / "before.json"
-    path.write_text(json.dumps(edited()))
-    assert later(host, "changes.with", source=str(path)) == ({}, [])
-    message, _ = changes(host, grid)
-    assert message["changes"]["title"].startswith("before.json")
-    later(host, "changes.with", source="")
-    assert changes(host, grid)[0]["changes"] is None
-
-
-def test_visitors_of_a_page_name_no_files() -> None:
-    host = Host(BEFORE, served=True)
-    assert "not allowed here" in later(host, "changes.with", source="/etc/hostname")[0]["error"]
-
-
-def test_a_widget_keeps_its_comparison_for_a_saved_notebook() -> None:
-    widget = rx.ChunkGrid(edited(), compare=demo.path("sst.v0.json"), selection="sst")
-    html = widget._snapshot()[0]
-    assert "5 keys differ" in html
-    assert "other.nc" in html
+    assert changes(Host(edited()), grid) == ({"changes": None}, [])
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])

@@ -60,7 +60,8 @@ def test_sets_with_nothing_to_draw() -> None:
     host = Host({"note": "text"})
     assert show(host) == (None, [])
     assert later(host, "target.show", window=None) == ({"layout": None}, [])
-    assert later(host, "targets.rows", start=0, n=9)[0] == {"start": 0, "total": 0, "rows": []}
+    page = later(host, "targets.rows", start=0, n=9)[0]
+    assert page == {"start": 0, "total": 0, "rows": [], "targets": 0}
     empty, _ = show(Host({"v/.zarray": metadata((0, 3))}))
     assert (empty["rows"], empty["columns"]) == (0, 3)
 

@@ -110,9 +110,9 @@ def test_what_failed_is_marked_in_the_reading_and_on_the_map(server: RangeServer
     refs = raw_set([f"{server.url}/f", 0, 4], [f"{server.url}/nothing", 0, 4], shape=[6])
     host = Host(refs, allow=[server.url])
     reading, values = read(host, "x", ":")
-    assert [(lost["key"], lost["state"]) for lost in reading["lost"]] == [
-        ("x/1", "failed"),
-        ("x/2", "fill"),
+    assert reading["lost"] == [
+        {"index": [1], "count": 1, "state": "failed"},
+        {"index": [2], "count": 1, "state": "fill"},
     ]
     np.testing.assert_array_equal(values, [1, 2, *[np.nan] * 4])
     grid, (counts, *_) = show(host, "x")
@@ -148,14 +148,14 @@ def test_attributes_cannot_leave_the_overview_as_html() -> None:
 def test_absent_chunks_are_rows_of_what_is_wrong() -> None:
     host = Host(raw_set("abcd", shape=[6]))
     total = host.ask("tree.toggle", path="x", open=True)["total"]
-    assert later(host, "tree.only", trouble=True)[0]["total"] == 3  # the array and its two
+    assert later(host, "tree.only", what="trouble")[0]["total"] == 3  # the array and its two
     rows = host.ask("tree.rows", start=0, n=50)["rows"]
     absent = [row for row in rows if row["origin"] == "absent"]
     assert [row["path"] for row in absent] == ["x/1", "x/2"]
     assert host.ask("tree.reveal", path="x/2")["index"] == rows.index(absent[1])
     item = host.ask("key.show", path="x/2")["item"]
     assert (item["kind"], item["chunk"]["index"]) == (None, [2])
-    assert later(host, "tree.only", trouble=False)[0]["total"] == total
+    assert later(host, "tree.only", what=None)[0]["total"] == total
 
 
 def test_overview_and_reading_may_begin_together() -> None:

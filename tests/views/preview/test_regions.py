@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.decode.chunk_arithmetic import region
+from refexplorer.data.decode.chunk_arithmetic import inside, region
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.views.preview.regions import (
     chunks_touched,
-    first_look,
-    inside,
     parse,
     slices,
     whole,
@@ -52,15 +50,6 @@ def test_what_is_no_slice_is_refused_by_the_name_of_its_dimension(text: str) -> 
 def test_a_step_of_zero_is_told_from_what_is_no_slice() -> None:
     with pytest.raises(RefexplorerError, match=r"^x: the step of 1::0 is 0"):
         parse(array([10], [4]), ["1::0"])
-
-
-def test_a_large_array_is_looked_at_in_steps() -> None:
-    meta = array([500, 20_000, 30_000], [1, 1000, 1000])
-    places = first_look(meta)
-    assert len(places[0]) == 1
-    assert 0 < sum(1 for _ in chunks_touched(meta, places)) <= 256
-    assert all(len(part) <= 1000 for part in places)
-    assert first_look(array([8, 8], [4, 4])) == (range(8), range(8))
 
 
 def test_all_of_a_large_array_is_too_much() -> None:

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import base64
+import io
+import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import refexplorer as rx
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import snapshot_html, snapshot_text
+from refexplorer.views.snapshots import pictures
 from refexplorer.views.snapshots.explorer_snapshot import LONGEST
-from tests.helpers.explorer import Host
+from tests.helpers.earth_sets import global_set, goes_set
+from tests.helpers.explorer import Host, later, show
 from tests.helpers.sets import DEMO, GEN, HOSTILE
 
 PARTS = ("explorer", "tree", "key", "data", "chunks", "targets")
@@ -113,3 +118,70 @@ def test_a_trillion_keys_are_no_trouble(part: str) -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_an_empty_set(part: str) -> None:
     assert "0 keys" in still(rx.open_references({}), part)
+
+
+def image(html: str, words: str) -> Image.Image:
+    """Return the picture that a text stands for."""
+    found = re.search(f'base64,([^"]*)" alt="[^"]*{words}', html)
+    assert found is not None, html[:2_000]
+    return Image.open(io.BytesIO(base64.b64decode(found[1]))).convert("RGB")
+
+
+def test_the_map_of_the_earth_has_coastlines_chunks_and_values() -> None:
+    document = global_set()
+    del document["t2m/0.0.0"], document["t2m/1.0.0"]  # 90 N to 0, around Greenwich and east
+    host = Host(document)
+    assert "map of the earth" not in snapshot_html(host.controller, "explorer")
+    later(host, "earth.show", array="t2m")
+    show(host, "t2m", axes=[1, 2])
+    html = snapshot_html(host.controller, "explorer")
+    Inert().feed(html)
+    by_state = image(html, "without one grey")
+    assert by_state.size == (480, 240)
+
+    def at(picture: Image.Image, latitude: float, longitude: float) -> tuple[int, ...]:
+        found = picture.getpixel(
+            (int((longitude + 180) / 360 * 480), int((90 - latitude) / 180 * 240))
+        )
+        assert isinstance(found, tuple)
+        return found
+
+    assert at(by_state, 33, 31) == pictures.PAPER  # no reference: in the middle of 36 by 36
+    assert at(by_state, -33, 31) == pictures.colour(0)
+    lines = int((np.asarray(by_state) == (40, 44, 52)).all(-1).sum())
+    assert 1_000 < lines < 20_000  # the coast
+
+    host.read("t2m", None, slices=["1", ":", ":"])
+    by_value = image(snapshot_html(host.controller, "explorer"), "values of 1, :, :")
+    north, south = at(by_value, 65, -150), at(by_value, -55, -150)
+    assert north[1] > south[1]  # green is more in the middle of viridis than where it begins
+    assert at(by_value, 33, 31) == pictures.PAPER
+
+
+def test_the_map_of_a_disk_is_empty_beside_the_earth() -> None:
+    pytest.importorskip("pyproj")
+    host = Host(goes_set(61))
+    later(host, "earth.show", array="sst")
+    host.read("sst", None, slices=[":", ":"])
+    picture = image(snapshot_html(host.controller, "explorer"), "map of the earth")
+    assert 300 < picture.width <= 480  # as wide as high: both are 2 * 81 degrees, about
+    corners = [
+        picture.getpixel((x, y)) for x in (3, picture.width - 4) for y in (3, picture.height - 4)
+    ]
+    assert set(corners) == {pictures.PAPER}
+
+
+def test_two_parts_side_by_side_and_their_difference_are_there() -> None:
+    host = Host(global_set())
+    parts = [{"array": "t2m", "slices": [str(at), ":", ":"]} for at in (0, 1)]
+    later(host, "beside.read", left=parts[0], right=parts[1])
+    html = snapshot_html(host.controller, "explorer")
+    Inert().feed(html)
+    left, right, gap = (
+        html.index("<b>Left</b>"),
+        html.index("<b>Right</b>"),
+        html.index("<b>Difference</b>, 100 to 100"),
+    )
+    assert left < right < gap
+    assert html.count("<img ", left) >= 3
+    assert "Right minus left." in html

@@ -35,10 +35,12 @@ def test_an_array_leads_to_its_targets(demo: Path, name: str) -> None:
             for key in refs
             if key.startswith(f"{path}/") and refs[key].kind in ("url", "range")
         }
-        page = ask(host, "targets.rows", start=0, n=100, array=path)[0]
+        page = ask(host, "targets.rows", start=0, n=100, query={"array": path})[0]
         assert {row["url"] for row in page["rows"]} == urls
         assert page["total"] == len(urls)
-    assert "no array" in ask(host, "targets.rows", start=0, n=1, array="none")[0]["error"]
+    assert (
+        "no array" in ask(host, "targets.rows", start=0, n=1, query={"array": "none"})[0]["error"]
+    )
 
 
 def test_rows_say_why(demo: Path) -> None:

@@ -8,9 +8,9 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.limits import Limits
 from refexplorer.spec.core.references import Range
-from refexplorer.views.wire.explorer_messages import Cancel, ReadChunk
+from refexplorer.views.wire.explorer.data_messages import ReadChunk
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.messages import Done
+from refexplorer.views.wire.messages import Cancel, Done
 from tests.helpers.servers import range_server
 
 

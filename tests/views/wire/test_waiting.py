@@ -9,7 +9,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.registry import snapshot_html
 from refexplorer.views.snapshots.explorer_snapshot import complete
-from refexplorer.views.wire.explorer_messages import Code, WriteCode
+from refexplorer.views.wire.explorer.key_messages import Code, WriteCode
 from refexplorer.views.wire.notes import SOON
 from tests.helpers.explorer import Host
 from tests.helpers.servers import range_server
@@ -91,7 +91,7 @@ def test_notes_lead_to_what_is_nearest() -> None:
     refs = {"a/b": ["f", -1, 2], "a/c": "x"}
     document = {"version": 1, "refs": refs, "gen": [{**gen, "dimensions": dimensions}]}
     notes = {note["pointer"]: note["key"] for note in Host(document).ask("hello")["notes"]}
-    assert notes["/refs/a~1b"] == "a"
+    assert notes["/refs/a~1b"] == "a/b"
     assert notes["/gen/0/unknown"] == "v/0"
 
 

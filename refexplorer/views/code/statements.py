@@ -62,6 +62,18 @@ def code_of_check(granted: Sequence[str]) -> str:
     return f"refs.check_targets({allowing(granted)})"
 
 
+def code_of_verify(values: bool, granted: Sequence[str]) -> str:
+    """Return the comparison of the set with what its files say of themselves."""
+    arguments = [*(['values="sample"'] if values else []), *filter(None, [allowing(granted)])]
+    return f"refs.verify({', '.join(arguments)})"
+
+
+def code_of_measure(place: str, granted: Sequence[str]) -> str:
+    """Return the advice with times of the place that the targets are at."""
+    arguments = ["measure=True", f"place={place!r}", *filter(None, [allowing(granted)])]
+    return f"refs.advise({', '.join(arguments)})"
+
+
 def allowing(granted: Sequence[str]) -> str:
     """Return the argument ``allow=[..]`` of what reads data; empty if it needs none."""
     return f"allow={list(granted)!r}" if granted else ""

@@ -1,0 +1,1 @@
+"""The view of what reading costs: `cost_view` answers, `touches` shades the chunks."""

@@ -1,0 +1,185 @@
+"""The controller of the view of costs: bars, findings, and chunks by how often they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from refexplorer.data.advice.access_costs import AccessCost, ArrayCosts
+from refexplorer.data.advice.advice import Advice
+from refexplorer.data.advice.advising import GIVEN, standard_accesses
+from refexplorer.data.advice.connections import PLACES, READERS, Connection, connection
+from refexplorer.data.advice.measuring import measured
+from refexplorer.data.advice.selections import PartOfArray, TasksOfArray, parse_access
+from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.markup import counted
+from refexplorer.refset.queries.internals import internals
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.views.advice.touches import touches
+from refexplorer.views.code.statements import code_of_measure
+from refexplorer.views.wire.answering import Operations, floats
+from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.explorer.cost_messages import (
+    CostBar,
+    CostModel,
+    FindingModel,
+    MeasureCost,
+    MeasuredModel,
+    PlaceModel,
+    ReaderModel,
+    ShowCost,
+    ShowTouches,
+    TouchesModel,
+)
+from refexplorer.views.wire.jobs import JobAnswer, Report, go_on, unheard
+
+ARRAYS_LISTED = 500
+FINDINGS = 50
+_GROUPS = 20
+_TASKS = 10**6
+"""Chunks, those of several tasks as often, that are looked at while somebody waits."""
+
+
+class CostView:
+    """Answers what the view of costs asks; keeps the advice for the last place.
+
+    Attributes
+    ----------
+    last
+        The last answer, for a host that shows it without a front end.
+    """
+
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._targets = context.targets
+        self._did = context.did
+        self._advice: Advice | None = None
+        self.last: CostModel | None = None
+        self.operations: Operations = {
+            ShowCost: context.jobs.in_turn(self.show),
+            MeasureCost: context.jobs.in_turn(self.measure),
+            ShowTouches: context.jobs.in_turn(self.touches),
+        }
+
+    def show(self, request: ShowCost, report: Report = unheard) -> JobAnswer:
+        """Answer ``cost.show``."""
+        place = place_of(request)
+        if self._advice is None or self._advice.place != place:
+            arrays = counted(len(self._refs.arrays()), "array")
+            go_on(report, None, None, f"Counting the requests of {arrays}")
+            self._advice = self._refs.advise(place=place)
+        advice, array = self._advice, self._array(request.array)
+        costs = [*advice.opening[:_GROUPS]]
+        costs += [cost for cost in advice.accesses if array and cost.path == array.path]
+        if array is not None and request.given:
+            costs.append(self._given(array, request.given, place))
+        self.last = CostModel(
+            tuple(map(_place, PLACES.values())),
+            _place(place),
+            self._refs.arrays()[:ARRAYS_LISTED],
+            None if array is None else array.path,
+            () if array is None else _names(array),
+            tuple(map(_bar, costs)),
+            tuple(
+                FindingModel(each.code, each.path, each.message, each.remedy, each.seconds_gained)
+                for each in advice.findings[:FINDINGS]
+            ),
+            len(advice.findings),
+            tuple(str(bound) for bound in advice.bounds if array and bound.path == array.path),
+            advice.notes,
+        )
+        return self.last, []
+
+    def measure(self, request: MeasureCost, report: Report = unheard) -> JobAnswer:
+        """Answer ``cost.measure``."""
+        refs, targets, assumed = self._refs, self._targets, connection(request.place)
+        opened, options = internals(refs).opened, targets.storage_options
+
+        def going_on() -> None:
+            go_on(report, None, None, "Measuring by few requests")
+
+        try:
+            found = measured(refs, opened, targets.policy, options, assumed, going_on)
+        except AccessError as error:
+            return MeasuredModel(None, str(error), error.grant or None), []
+        self._did(code_of_measure(request.place, targets.policy.granted))
+        return MeasuredModel(_place(found.place), f"Measured by {found.asked}."), []
+
+    def touches(self, request: ShowTouches, report: Report = unheard) -> JobAnswer:
+        """Answer ``cost.touches``."""
+        array = self._array(request.array)
+        if array is None:
+            raise RefexplorerError("The set has no arrays.")
+        axes, cells = touches(self._part(array, request.access, request.given))
+        rows, columns = cells.shape
+        names, most = _names(array), float(cells.max())
+        found = TouchesModel(array.path, array.grid, names, axes, rows, columns, most)
+        return found, [floats(cells)]
+
+    def _given(self, array: ArrayMeta, text: str, place: Connection) -> AccessCost:
+        part = parse_access(array, text)
+        if isinstance(part, TasksOfArray) and part.chunk_count > _TASKS:
+            raise RefexplorerError(
+                f"These tasks read {part.chunk_count:,} chunks; `refs.advise` counts so many."
+            )
+        return ArrayCosts(internals(self._refs).opened, array, place, [part]).cost(GIVEN, part)
+
+    def _part(self, array: ArrayMeta, access: str, given: str) -> PartOfArray | TasksOfArray:
+        if access == GIVEN:
+            return parse_access(array, given)
+        standard = standard_accesses(internals(self._refs).opened, array)
+        if access not in standard:
+            raise RefexplorerError(f"{access!r} is not asked of {array.path or '/'}.")
+        return standard[access]
+
+    def _array(self, path: str | None) -> ArrayMeta | None:
+        """Return an array, by default the one of most chunks."""
+        if path is None:
+            arrays = map(self._refs.array, self._refs.arrays())
+            return max(arrays, key=lambda array: array.chunk_count, default=None)
+        try:
+            return self._refs.array(path)
+        except KeyError:
+            raise RefexplorerError(f"There is no array at {path!r}.") from None
+
+
+def place_of(request: ShowCost) -> Connection:
+    """Return the place that a request names, with the numbers that it has of its own."""
+    place = connection(request.place)
+    latency = place.latency if request.latency is None else request.latency
+    bandwidth = place.bandwidth if request.bandwidth is None else request.bandwidth
+    # one request is as much slower or faster as all together
+    stream = place.stream * (bandwidth / place.bandwidth)
+    stream = stream if request.stream is None else request.stream
+    if not (0 <= latency <= 3600 and 1 <= bandwidth <= 1e15 and 1e-3 <= stream <= 1e15):
+        raise RefexplorerError("The latency or the bandwidth is out of range.")
+    return replace(place, latency=latency, bandwidth=bandwidth, stream=stream)
+
+
+def _names(array: ArrayMeta) -> tuple[str, ...]:
+    names: Sequence[str] = array.dimensions or ("",) * len(array.shape)
+    return tuple(name or f"axis {axis}" for axis, name in enumerate(names))
+
+
+def _place(place: Connection) -> PlaceModel:
+    return PlaceModel(place.name, place.latency, place.stream, place.bandwidth, place.concurrency)
+
+
+def _bar(cost: AccessCost) -> CostBar:
+    readers = tuple(
+        ReaderModel(each.reader, rules.at_once, each.requests, each.bytes, each.seconds, each.reads)
+        for each, rules in zip(cost.readers, READERS, strict=True)
+    )
+    return CostBar(
+        cost.name,
+        cost.path,
+        cost.selection,
+        cost.chunks,
+        cost.held,
+        cost.absent,
+        cost.files,
+        cost.used,
+        cost.decoded,
+        readers,
+        cost.unknown,
+    )

@@ -1,0 +1,130 @@
+"""Two parts side by side: what they cost, their values, their difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.views.beside.gaps import obstacle, subtract
+from refexplorer.views.compare.other_chunks import OtherChunks
+from refexplorer.views.preview.first_look import first_look
+from refexplorer.views.preview.libraries import load_array_libraries
+from refexplorer.views.preview.preview import plan, preview
+from refexplorer.views.preview.region_reader import DecodedChunks
+from refexplorer.views.preview.regions import Region, names_of, parse
+from refexplorer.views.preview.values import Decoding
+from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.explorer.beside_messages import (
+    BesidePart,
+    BesidePlanned,
+    BesideRead,
+    PlanBeside,
+    ReadBeside,
+)
+from refexplorer.views.wire.explorer.data_messages import Plan, ReadingModel
+from refexplorer.views.wire.jobs import JobAnswer, Report
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+_DRAWN = 2
+"""Dimensions of more than one value that a picture has."""
+
+
+class BesideController:
+    """Reads two parts of arrays, of this set or of the one that it is compared with.
+
+    Attributes
+    ----------
+    last
+        What was read last with its values, for a host that shows it without a front end.
+    """
+
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._comparison = context.comparison
+        self._own = DecodedChunks(self._refs, context.targets, context.failure_log)
+        self._others = OtherChunks(context)
+        self.last: tuple[BesideRead, list[bytes]] | None = None
+        start = context.jobs.in_turn
+        self.operations: Operations = {
+            PlanBeside: start(self._plan),
+            ReadBeside: start(self._read),
+        }
+
+    def _plan(self, request: PlanBeside, report: Report) -> JobAnswer:
+        other = self._comparison.other
+        return BesidePlanned(
+            self._planned(request.left),
+            self._planned(request.right),
+            () if other is None else other.arrays()[:500],
+        ), []
+
+    def _planned(self, part: BesidePart) -> Plan:
+        refs, chunks = self._set_of(part)
+        array = _array(refs, part.array)
+        return plan(refs, array, self._places(refs, array, part), chunks)
+
+    def _read(self, request: ReadBeside, report: Report) -> JobAnswer:
+        load_array_libraries()
+        decoding = Decoding(request.scale, request.times)
+        read: list[tuple[ReadingModel, bytes | None]] = []
+        for part in (request.left, request.right):
+            refs, chunks = self._set_of(part)
+            array = _array(refs, part.array)
+            places = self._places(refs, array, part)
+            read.append(preview(refs, array, places, chunks, decoding, report))
+        (left, one), (right, other) = read
+        said = obstacle(left, right)
+        buffers = [b"" if values is None else values for values in (one, other)]
+        if said is not None or one is None or other is None:
+            said = said or "There is no difference: a part has no numbers."
+            answer = BesideRead(left, right, said, None, None)
+            self.last = answer, buffers
+            return answer, buffers
+        gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
+        known = gap[np.isfinite(gap)]
+        low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
+        is_blocks = left.reduced or right.reduced
+        words = "Right minus left"
+        words += ", of the means of blocks as they are drawn." if is_blocks else "."
+        if not known.size:
+            words += " No cell has a number on both sides."
+        answer = BesideRead(left, right, words, low, high, has_difference=True)
+        buffers.append(gap.astype("<f8").tobytes())
+        self.last = answer, buffers
+        return answer, buffers
+
+    def _set_of(self, part: BesidePart) -> tuple[ReferenceSet, DecodedChunks]:
+        if not part.other:
+            return self._refs, self._own
+        other = self._comparison.other
+        if other is None:
+            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
+        return other, self._others.of(other)
+
+    def _places(self, refs: ReferenceSet, array: ArrayMeta, part: BesidePart) -> Region:
+        if part.slices is None:
+            places = first_look(refs, array)
+            long = [axis for axis, side in enumerate(places) if len(side) > 1][:-_DRAWN]
+            return tuple(side[:1] if axis in long else side for axis, side in enumerate(places))
+        places = parse(array, part.slices)
+        long = [axis for axis, side in enumerate(places) if len(side) > 1]
+        if len(long) > _DRAWN:
+            names = [names_of(array)[axis] for axis in long]
+            raise RefexplorerError(
+                f"{array.path}: two dimensions are drawn, and {', '.join(names)} each have more "
+                "than one value: write an index for the others."
+            )
+        return places
+
+
+def _array(refs: ReferenceSet, path: str) -> ArrayMeta:
+    try:
+        return refs.array(path)
+    except KeyError:
+        raise RefexplorerError(f"There is no array at {path!r}.") from None

@@ -1,0 +1,366 @@
+"""Cells of a notebook that make the picture of an array again: imports, open, select, plot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from refexplorer.data.decode.codecs import names_v2, registering, registration
+from refexplorer.data.read.cf_values import decoding_attributes
+from refexplorer.errors import RefexplorerError
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+CellLibrary = Literal["xarray", "hvplot", "zarr", "fsspec"]
+_SCHEMES = {
+    "greys": "Greys", "rdbu": "RdBu", "puor": "PuOr", "brbg": "BrBG", "sinebow": "hsv",
+}  # fmt: skip
+"""Names of Matplotlib where they are not those of the explorer."""
+
+
+@dataclass(frozen=True)
+class PictureLook:
+    """How a part of an array is shown.
+
+    Attributes
+    ----------
+    parts
+        For each dimension an index, or start, stop and step.
+    mode
+        ``heatmap``, ``channel``, ``line``, ``lines``, ``table`` or ``statistics``.
+    scheme
+        The colours.
+    limits
+        Of the colours; None for those of the values.
+    scale, times
+        What of the CF conventions is applied.
+    bar
+        Of the colours: ``linear``, ``log`` or ``symlog``.
+    upward
+        Whether the first row is at the bottom; xarray knows that of its coordinates.
+    """
+
+    parts: tuple[int | tuple[int, int, int], ...]
+    mode: str = "heatmap"
+    scheme: str = "viridis"
+    limits: tuple[float | None, float | None] = (None, None)
+    scale: bool = True
+    times: bool = True
+    bar: str = "linear"
+    upward: bool = False
+
+    @property
+    def drawn(self) -> tuple[int, ...]:
+        """The dimensions that are left after indexing."""
+        return tuple(axis for axis, part in enumerate(self.parts) if not isinstance(part, int))
+
+
+def cell(
+    refs: ReferenceSet,
+    array: ArrayMeta,
+    look: PictureLook,
+    library: CellLibrary,
+    allow: Collection[str] = (),
+) -> str:
+    """Return a cell that reads a part of an array with one library and draws it.
+
+    Parameters
+    ----------
+    refs, array
+        The set, and an array of it.
+    look
+        What is shown of it.
+    library
+        ``xarray``, which draws with Matplotlib; ``hvplot``, which draws what xarray reads;
+        ``zarr``, which decodes by what the attributes say; or ``fsspec``, which fetches the first
+        chunk of the part, and decodes it with numcodecs.
+    allow
+        What reading needs.
+
+    Raises
+    ------
+    RefexplorerError
+        If the library cannot do it; the sentence names another.
+    """
+    make = {
+        "xarray": _with_xarray,
+        "hvplot": _with_hvplot,
+        "zarr": _with_zarr,
+        "fsspec": _with_fsspec,
+    }[library]
+    return make(refs, array, look, allow)
+
+
+def _with_xarray(
+    refs: ReferenceSet, array: ArrayMeta, look: PictureLook, allow: Collection[str]
+) -> str:
+    group, _, name = array.path.rpartition("/")
+    names = array.dimensions
+    opened = refs.code(group, allow=allow)
+    if names is None or "dataset = " not in opened or not name:
+        raise RefexplorerError(
+            f"xarray needs a name for each dimension of every array of {group or 'the root'!r}, "
+            "which the metadata do not give: copy the cell for Zarr instead."
+        )
+    opened = _with_options(opened, look)
+    chosen = ", ".join(
+        f"{_keyword(names, axis)}{_isel(part)}"
+        for axis, part in enumerate(look.parts)
+        if not _is_whole(part, array.shape[axis])
+    )
+    keywords = f"{{{chosen}}}" if ": " in chosen and "=" not in chosen else chosen
+    selected = f"values = dataset[{name!r}]" + (f".isel({keywords})" if chosen else "")
+    last = {
+        0: ["values.item()"],
+        1: ["values.plot()"],
+        2: [_pair_drawn(look, names)],
+    }.get(len(look.drawn), ["values"])
+    if look.mode == "statistics":
+        last = ["values.to_series().describe()"]
+    elif look.mode == "table" and len(look.drawn) in (1, 2):
+        last = ["values.to_pandas()"]
+    head = ["import matplotlib.colors"] if "matplotlib.colors" in last[0] else []
+    return "\n".join([*head, opened.rstrip(), selected, *last]) + "\n"
+
+
+def _with_hvplot(
+    refs: ReferenceSet, array: ArrayMeta, look: PictureLook, allow: Collection[str]
+) -> str:
+    """Return the cell for xarray with another last line: hvPlot draws what it reads."""
+    plain = replace(look, bar="linear")
+    *lines, last = _with_xarray(refs, array, plain, allow).rstrip().splitlines()
+    if last.startswith(("values.plot(", "values.plot.line(")):
+        lines.insert(0, "import hvplot.xarray")
+        names = [(array.dimensions or ())[axis] for axis in look.drawn]
+        last = f"values.hvplot.line(x={names[-1]!r})"
+        if len(names) == 2 and look.mode == "lines":
+            last = f"values.hvplot.line(x={names[1]!r}, by={names[0]!r})"
+        elif len(names) == 2:
+            # a quadmesh draws cells of any size, which coordinates often have
+            last = f"values.hvplot.quadmesh(x={names[1]!r}, y={names[0]!r}, {_hv_colours(look)})"
+    return "\n".join([*lines, last]) + "\n"
+
+
+def _hv_colours(look: PictureLook) -> str:
+    given = [f"cmap={_SCHEMES.get(look.scheme, look.scheme)!r}"]
+    if None not in look.limits:
+        given.append(f"clim={look.limits!r}")
+    if look.bar == "log":
+        given.append("logz=True")
+    return ", ".join(given)
+
+
+def _keyword(names: Sequence[str], axis: int) -> str:
+    """Write the name of a dimension so that any name will do."""
+    plain = all(name.isidentifier() for name in names)
+    return f"{names[axis]}=" if plain else f"{names[axis]!r}: "
+
+
+def _pair_drawn(look: PictureLook, names: Sequence[str]) -> str:
+    if look.mode == "lines":
+        return f"values.plot.line(x={names[look.drawn[1]]!r})"
+    return f"values.plot({_colours(look)})"
+
+
+def _with_options(opened: str, look: PictureLook) -> str:
+    """Add to the opening what of the CF conventions is not applied."""
+    off = ([] if look.scale else ["mask_and_scale=False"]) + (
+        [] if look.times else ["decode_times=False"]
+    )
+    if not off:
+        return opened
+    added = ", ".join(off)
+    for mark in ("engine='zarr'", "consolidated=False"):
+        if mark in opened:
+            return opened.replace(mark, f"{mark}, {added}", 1)
+    head, call, rest = opened.rpartition("to_xarray(")
+    return head + call + added + ("" if rest.startswith(")") else ", ") + rest
+
+
+def _with_zarr(
+    refs: ReferenceSet, array: ArrayMeta, look: PictureLook, allow: Collection[str]
+) -> str:
+    opened = refs.code(array.path, allow=allow)
+    lines = opened.rstrip().splitlines()
+    chosen = ", ".join(map(_index, look.parts)) or "()"
+    lines.append(f"values = array[{chosen}]")
+    lines += _decoding(array, look)
+    return _plotted(lines, look, array)
+
+
+def _decoding(array: ArrayMeta, look: PictureLook, name: str = "values") -> list[str]:
+    """Return what the attributes say of missing values, scale and offset, in numpy."""
+    dtype = np.dtype(array.dtype) if _is_number(array) else None
+    if dtype is None or not look.scale:
+        return []
+    attributes = decoding_attributes(array, dtype, array.fill_value)
+    lines = []
+    if str(attributes.get("_Unsigned", "")).lower() == "true" and dtype.kind == "i":
+        lines.append(f"{name} = {name}.view({f'u{dtype.itemsize}'!r})")
+        dtype = np.dtype(f"u{dtype.itemsize}")
+    missing = _numbers(attributes.get("_FillValue")) + _numbers(attributes.get("missing_value"))
+    for value in dict.fromkeys(missing):
+        if np.isnan(value):
+            continue
+        shown = value % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
+        lines.append(f"{name} = numpy.where({name} == {shown!r}, numpy.nan, {name})")
+    if factors := _numbers(attributes.get("scale_factor")):
+        lines.append(f"{name} = {name} * {factors[0]!r}")
+    if offsets := _numbers(attributes.get("add_offset")):
+        lines.append(f"{name} = {name} + {offsets[0]!r}")
+    return lines
+
+
+def _is_number(array: ArrayMeta) -> bool:
+    try:
+        return np.dtype(array.dtype).kind in "iuf"
+    except TypeError:
+        return False
+
+
+def _numbers(value: Any) -> list[float | int]:
+    """Return an attribute that is a number, or holds some, in Python's own types."""
+    try:
+        found = np.atleast_1d(np.asarray(value))
+    except ValueError:
+        return []
+    return found.tolist() if found.dtype.kind in "iuf" and found.ndim == 1 else []
+
+
+def _with_fsspec(
+    refs: ReferenceSet, array: ArrayMeta, look: PictureLook, allow: Collection[str]
+) -> str:
+    if array.zarr_format != 2:
+        raise RefexplorerError(
+            "Chunks of Zarr format 3 are decoded by Zarr itself: copy the cell for Zarr instead."
+        )
+    if array.dtype.startswith("|O") or not _is_plain(array):
+        raise RefexplorerError(
+            f"Values of the type {array.dtype} are decoded by Zarr: copy the cell for Zarr instead."
+        )
+    index = tuple(
+        (part if isinstance(part, int) else part[0]) // max(chunk, 1)
+        for part, chunk in zip(look.parts, array.chunks, strict=True)
+    )
+    key = array.chunk_key(index)
+    if key not in refs:
+        raise RefexplorerError(
+            f"{key} has no reference, so there are no bytes to fetch: choose another part."
+        )
+    lines = refs.code(key, allow=allow).rstrip().splitlines()
+    for codec in reversed(_codecs(array)):
+        lines.append(f"data = numcodecs.get_codec({codec!r}).decode(data)")
+    order = array.metadata.get("order", "C")
+    fortran = ", order='F'" if order == "F" else ""
+    lines.append(
+        f"values = numpy.frombuffer(data, {array.dtype!r}).reshape({array.chunks}{fortran})"
+    )
+    inside = [
+        _within(part, at, chunk)
+        for part, at, chunk in zip(look.parts, index, array.chunks, strict=True)
+    ]
+    if inside:
+        lines.append(f"values = values[{', '.join(inside)}]")
+    lines += _decoding(array, look)
+    modules = sorted(
+        {found for name in names_v2(array.metadata) if (found := registering(name)) is not None}
+    )
+    lines = [*(f"import {module}" for module in modules), *lines]
+    at = next(n for n, line in enumerate(lines) if line.startswith("data = "))
+    lines[at:at] = [registration(module) for module in modules]
+    return _plotted(lines, look, array)
+
+
+def _codecs(array: ArrayMeta) -> list[dict[str, Any]]:
+    """Return the codecs in the order in which they were applied."""
+    filters = array.metadata.get("filters")
+    applied = [*(filters if isinstance(filters, list) else []), array.metadata.get("compressor")]
+    return [codec for codec in applied if isinstance(codec, dict)]
+
+
+def _is_plain(array: ArrayMeta) -> bool:
+    try:
+        return np.dtype(array.dtype).kind in "iufb"
+    except TypeError:
+        return False
+
+
+def _within(part: int | tuple[int, int, int], at: int, chunk: int) -> str:
+    """Write the places of a part inside of its first chunk."""
+    if isinstance(part, int):
+        return str(part - at * chunk)
+    start, stop, step = part
+    begin, end = start - at * chunk, min(stop - at * chunk, chunk)
+    return _index((begin, end, step))
+
+
+def _plotted(lines: list[str], look: PictureLook, array: ArrayMeta) -> str:
+    """Add the picture, and what is imported."""
+    names = {"numpy": "numpy.", "numcodecs": "numcodecs."}
+    draw: list[str] = []
+    origin = "origin='lower', " if look.upward else ""
+    if look.mode == "table" or not look.drawn:
+        draw = ["values"]
+    elif look.mode == "statistics":
+        draw = [
+            "{name: getattr(numpy, f'nan{name}')(values) for name in ('min', 'max', 'mean', 'std')}"
+        ]
+    elif len(look.drawn) == 1:
+        draw = ["matplotlib.pyplot.plot(values)"]
+    elif len(look.drawn) == 2 and look.mode == "lines":
+        draw = ["matplotlib.pyplot.plot(values.T)"]
+    elif len(look.drawn) == 2:
+        draw = [
+            f"matplotlib.pyplot.imshow(values, aspect='auto', {origin}{_colours(look)})",
+            "matplotlib.pyplot.colorbar()",
+        ]
+    else:
+        draw = ["values.shape"]
+    text = "\n".join([*lines, *draw])
+    needed = [module for module, mark in names.items() if mark in text]
+    if "matplotlib" in text:
+        needed.append("matplotlib.pyplot")
+    if "matplotlib.colors" in text:
+        needed.append("matplotlib.colors")
+    head = [f"import {module}" for module in needed if f"import {module}\n" not in text + "\n"]
+    return "\n".join([*head, text]) + "\n"
+
+
+def _colours(look: PictureLook) -> str:
+    low, high = look.limits
+    cmap = f"cmap={_SCHEMES.get(look.scheme, look.scheme)!r}"
+    if look.bar == "log":
+        return f"{cmap}, norm=matplotlib.colors.LogNorm({low!r}, {high!r})"
+    if look.bar == "symlog":
+        # what is drawn as a line around zero, as the explorer has it
+        linear = max(abs(low or 0), abs(high or 0)) * 1e-3 or 1.0
+        return f"{cmap}, norm=matplotlib.colors.SymLogNorm({linear!r}, vmin={low!r}, vmax={high!r})"
+    limits = {"vmin": low, "vmax": high}
+    return ", ".join(
+        [cmap, *(f"{name}={value!r}" for name, value in limits.items() if value is not None)]
+    )
+
+
+def _is_whole(part: int | tuple[int, int, int], size: int) -> bool:
+    return not isinstance(part, int) and part[0] == 0 and part[1] >= size and part[2] == 1
+
+
+def _index(part: int | tuple[int, int, int]) -> str:
+    """Write a part as Python indexes."""
+    if isinstance(part, int):
+        return str(part)
+    start, stop, step = part
+    return f"{start or ''}:{stop}" + (f":{step}" if step > 1 else "")
+
+
+def _isel(part: int | tuple[int, int, int]) -> str:
+    """Write a part as `isel` takes it."""
+    if isinstance(part, int):
+        return str(part)
+    start, stop, step = part
+    return f"slice({start}, {stop})" if step == 1 else f"slice({start}, {stop}, {step})"

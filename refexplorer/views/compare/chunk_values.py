@@ -1,0 +1,232 @@
+"""The values of one chunk in two sets, and their difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refexplorer.data.read.array_decoder import ArrayValues
+from refexplorer.data.read.readings import ChunkState
+from refexplorer.display.difference import reference_text
+from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.views.preview.region_reader import DecodedChunks, hide_unread
+from refexplorer.views.preview.regions import (
+    Region,
+    chunks_touched,
+    names_of,
+    of_chunk,
+    slices,
+)
+from refexplorer.views.preview.values import Decoding, Physical, physical, thinning
+from refexplorer.views.wire.answering import floats
+from refexplorer.views.wire.explorer.compare_messages import (
+    ComparedChunk,
+    ComparedSide,
+    ValueDifference,
+)
+from refexplorer.views.wire.jobs import JobAnswer, Report
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+_CHUNKS_NAMED = 3
+_TEXT = 200
+
+
+@dataclass(frozen=True)
+class ChunkSide:
+    """One of the sets, and what reads its chunks."""
+
+    refs: ReferenceSet
+    chunks: DecodedChunks
+
+
+@dataclass(frozen=True)
+class _ReadSide:
+    """What came of one side.
+
+    Attributes
+    ----------
+    told
+        What is said of it.
+    meant
+        The values of the part; None where there are none.
+    fetched
+        Which of them were fetched.
+    """
+
+    told: ComparedSide
+    meant: Physical | None = None
+    fetched: ArrayValues | None = None
+
+
+def compare_chunk(key: str, before: ChunkSide, after: ChunkSide, report: Report) -> JobAnswer:
+    """Read the part of the array that a chunk covers in both sets.
+
+    It is the part that the chunk covers in the set after; of a chunk that is no longer there, in
+    the set before. Where the arrays differ in shape, it is what both of them have.
+
+    Raises
+    ------
+    RefexplorerError
+        If the key is no chunk of an array in either set.
+    """
+    path, index, holder = _chunk(key, before.refs, after.refs)
+    arrays = [_array(side.refs, path) for side in (before, after)]
+    places = _shared(of_chunk(holder, index), arrays)
+    read = [
+        _read(side, array, key, places, report)
+        for side, array in zip((before, after), arrays, strict=True)
+    ]
+    sizes = tuple(map(len, places))
+    steps = thinning(sizes)
+    thin = tuple(slice(None, None, step) for step in steps)
+    shown = [_shown(each) for each in read]
+    numbers = [each for each in shown if each is not None]
+    gap, difference = _difference(read)
+    low, high = _span(numbers)
+    buffers = []
+    if len(numbers) == sum(each.meant is not None for each in read) and numbers:
+        blank = np.full(sizes, np.nan)
+        parts = [blank if each is None else each for each in (*shown, gap)]
+        buffers = [floats(part[thin]) for part in parts]
+    units = holder.attributes.get("units")
+    answer = ComparedChunk(
+        key=key,
+        array=path,
+        index=index,
+        slices=slices(holder, places),
+        dimensions=names_of(holder),
+        shape=tuple(-(-size // step) for size, step in zip(sizes, steps, strict=True)),
+        step=steps,
+        times=any(each.meant is not None and each.meant.times for each in read),
+        units=units if isinstance(units, str) else None,
+        before=read[0].told,
+        after=read[1].told,
+        low=low,
+        high=high,
+        difference=difference,
+    )
+    return answer, buffers
+
+
+def _chunk(
+    key: str, before: ReferenceSet, after: ReferenceSet
+) -> tuple[str, tuple[int, ...], ArrayMeta]:
+    """Return the array of a chunk, its index, and the array as the newest set has it."""
+    for refs in (after, before):
+        owner = refs.array_of(key)
+        if owner is not None and refs.array(owner[0]).contains(owner[1]):
+            return owner[0], owner[1], refs.array(owner[0])
+    raise RefexplorerError(f"{key!r} is a chunk in neither set: choose a chunk to compare values.")
+
+
+def _array(refs: ReferenceSet, path: str) -> ArrayMeta | None:
+    try:
+        return refs.array(path)
+    except KeyError:
+        return None
+
+
+def _shared(places: Region, arrays: list[ArrayMeta | None]) -> Region:
+    """Cut a part to what all arrays of as many dimensions have."""
+    for array in arrays:
+        if array is not None and len(array.shape) == len(places):
+            cut = zip(places, array.shape, strict=True)
+            places = tuple(range(part.start, min(part.stop, size)) for part, size in cut)
+    return places
+
+
+def _reference(refs: ReferenceSet, array: ArrayMeta | None, key: str, places: Region) -> str:
+    """Return what the part refers to in a few words: in chunks of another shape, that of these."""
+    keys = [key]
+    if array is not None and len(array.shape) == len(places) and all(map(len, places)):
+        indices = chunks_touched(array, places)
+        keys = [array.chunk_key(index) for index in islice(indices, _CHUNKS_NAMED + 1)]
+    if len(keys) > _CHUNKS_NAMED:
+        return f"in {', '.join(keys[:_CHUNKS_NAMED])}, …"
+    said = [_said(refs, each) for each in keys]
+    if keys != [key]:
+        said = [f"{each}: {text}" for each, text in zip(keys, said, strict=True)]
+    return "; ".join(said)
+
+
+def _said(refs: ReferenceSet, key: str) -> str:
+    """Return the reference of a key in a few words, or that it is rejected."""
+    return "rejected" if refs.left_out(key) is not None else reference_text(refs.get(key))[:_TEXT]
+
+
+def _read(
+    side: ChunkSide, array: ArrayMeta | None, key: str, places: Region, report: Report
+) -> _ReadSide:
+    name, reference = side.refs.source.name, _reference(side.refs, array, key, places)
+
+    def told(
+        state: str | None, dtype: str, message: str | None, grant: str | None = None
+    ) -> ComparedSide:
+        return ComparedSide(name, reference, state, dtype, message, grant)
+
+    if array is None:
+        return _ReadSide(told(None, "", "The set has no such array."))
+    if len(array.shape) != len(places):
+        rank = f"The array has {len(array.shape)} dimensions here, not {len(places)}."
+        return _ReadSide(told(None, array.dtype, rank))
+    if not all(map(len, places)):
+        return _ReadSide(
+            told(None, array.dtype, "The arrays have no part of this chunk in common.")
+        )
+    try:
+        found = side.chunks.read(array, places, report)
+    except AccessError as error:
+        state = "ask" if error.grant else "failed"
+        return _ReadSide(told(state, array.dtype, error.fact, error.grant or None))
+    except RefexplorerError as error:
+        return _ReadSide(told("failed", array.dtype, str(error)))
+    if found.values is None:
+        return _ReadSide(told("failed", array.dtype, found.message))
+    fetched = np.zeros(tuple(map(len, places)))
+    hide_unread(array, places, found.states, fetched)
+    message = found.message
+    if found.state is ChunkState.FILL:
+        message = f"There is no reference: it reads as the fill value, {found.fill}."
+    meant = physical(array, found, Decoding())
+    return _ReadSide(told(found.state.value, array.dtype, message), meant, ~np.isnan(fetched))
+
+
+def _shown(read: _ReadSide) -> ArrayValues | None:
+    """Return the numbers of a side, NaN where nothing was fetched; None where it has none."""
+    if read.meant is None or read.meant.numbers is None or read.fetched is None:
+        return None
+    return np.where(read.fetched, read.meant.numbers, np.nan)
+
+
+def _difference(read: list[_ReadSide]) -> tuple[ArrayValues | None, ValueDifference | None]:
+    """Return after less before, and how many values differ, of those that both sides fetched."""
+    (before, after), (first, second) = [each.meant for each in read], [e.fetched for e in read]
+    if before is None or after is None or first is None or second is None:
+        return None, None
+    both = first & second
+    compared = int(both.sum())
+    if before.numbers is None or after.numbers is None:
+        if not compared:
+            return None, None
+        unequal = np.asarray(before.decoded != after.decoded, bool) & both
+        return None, ValueDifference(compared, int(unequal.sum()), None, None)
+    if not compared:
+        return None, None
+    old, new = before.numbers, after.numbers
+    with np.errstate(invalid="ignore"):
+        unequal = both & (old != new) & ~(np.isnan(old) & np.isnan(new))
+        gap = np.where(both, new - old, np.nan)
+    low, high = _span([gap])
+    return gap, ValueDifference(compared, int(unequal.sum()), low, high)
+
+
+def _span(parts: list[ArrayValues]) -> tuple[float | None, float | None]:
+    """Return the least and the greatest of the finite values."""
+    finite = np.concatenate([np.empty(0), *(part[np.isfinite(part)] for part in parts)])
+    return (float(finite.min()), float(finite.max())) if finite.size else (None, None)

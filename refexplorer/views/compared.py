@@ -1,0 +1,116 @@
+"""The set that the set of an explorer is compared with, which all of its views share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from refexplorer.differing import Difference, diff
+from refexplorer.errors import RefexplorerError
+from refexplorer.opening import open_references
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+
+OtherProgress = Callable[[int, int], None]
+
+
+class OpenOther(Protocol):
+    """Opens what a person names."""
+
+    def __call__(
+        self, source: str, tell: OtherProgress, is_wanted: Callable[[], bool], /
+    ) -> ReferenceSet:
+        """Open it; `tell` takes how many bytes of how many were read."""
+
+
+def _open_here(source: str, tell: OtherProgress, is_wanted: Callable[[], bool]) -> ReferenceSet:
+    def told(done: int, size: int) -> None:
+        if not is_wanted():
+            raise RefexplorerError("The opening was stopped.")
+        tell(done, size)
+
+    return open_references(source, progress=told)
+
+
+@dataclass(frozen=True)
+class OtherSets:
+    """The sets that a person may compare with.
+
+    Attributes
+    ----------
+    open
+        Opens what is named.
+    offered
+        Titles of sets to choose from, by what names them.
+    grants
+        Return where targets of an opened set may be read from, besides what was allowed before.
+    """
+
+    open: OpenOther = _open_here
+    offered: Callable[[], dict[str, str]] = dict
+    grants: Callable[[ReferenceSet], tuple[str, ...]] = lambda refs: ()
+
+
+class Comparison:
+    """Holds the other set, and the difference once it was asked for.
+
+    Parameters
+    ----------
+    references
+        The set that is shown.
+    other
+        The set as it was before; None for nothing yet.
+    sets
+        What a person may compare with; None where nobody may name a set.
+
+    Attributes
+    ----------
+    changed
+        Called whenever the other set is another one, from any thread.
+    """
+
+    def __init__(
+        self,
+        references: ReferenceSet,
+        other: ReferenceSet | None = None,
+        sets: OtherSets | None = None,
+    ) -> None:
+        self._references = references
+        self._other = other
+        self._source = ""
+        self.sets = sets
+        self._found: Difference | None = None
+        self._lock = threading.Lock()
+        self.changed: list[Callable[[], None]] = []
+
+    @property
+    def other(self) -> ReferenceSet | None:
+        """The set to compare with."""
+        return self._other
+
+    @property
+    def source(self) -> str:
+        """What a person named it by; empty where Python handed it over."""
+        return self._source
+
+    @property
+    def found(self) -> Difference | None:
+        """The difference, if it was looked for already."""
+        return self._found
+
+    def difference(self) -> Difference | None:
+        """Return the difference; None if there is nothing to compare with."""
+        with self._lock:
+            if self._found is None and self._other is not None:
+                self._found = diff(self._other, self._references)
+            return self._found
+
+    def compare(self, other: ReferenceSet | None, source: str = "") -> None:
+        """Compare with another set, or with none."""
+        with self._lock:
+            self._other, self._found, self._source = other, None, source
+        for tell in self.changed:
+            tell()

@@ -1,0 +1,177 @@
+"""The map of the earth: where an array is, which chunk holds a point, the coastlines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from refexplorer.data.earth.georeferencing import (
+    Georeference,
+    NoPlaceError,
+    array_folders,
+    georeference,
+)
+from refexplorer.data.earth.places import EarthPlaces, Mesh
+from refexplorer.data.earth.points import parse_point
+from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.markup import counted
+from refexplorer.views.geo.coordinates_read import missing_cost, places_of_array
+from refexplorer.views.geo.land import land
+from refexplorer.views.preview.libraries import load_array_libraries
+from refexplorer.views.preview.region_reader import DecodedChunks
+from refexplorer.views.wire.answering import Operations, floats
+from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.explorer.map_messages import (
+    EarthMap,
+    EarthShown,
+    FindOnEarth,
+    LandShown,
+    PointFound,
+    ShowEarth,
+    ShowLand,
+)
+from refexplorer.views.wire.jobs import JobAnswer, Report
+
+if TYPE_CHECKING:
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+ARRAYS = 500
+"""Arrays that are looked at to list those that have a place."""
+
+
+class MapController:
+    """Answers what a map of the earth asks; keeps the places of the last array.
+
+    Attributes
+    ----------
+    last
+        The map that was drawn last, for a host that shows it without a front end.
+    """
+
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
+        self._listed: tuple[str, ...] | None = None
+        self._kept: tuple[str, EarthPlaces] | None = None
+        self.last: tuple[EarthMap, Mesh] | None = None
+        start = context.jobs.in_turn
+        self.operations: Operations = {
+            ShowEarth: start(self._show),
+            FindOnEarth: start(self._find),
+            ShowLand: start(self._land),
+        }
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The first arrays that have a place on earth, those of most values first, flags last."""
+        if self._listed is None:
+            found = []
+            folders = array_folders(self._refs)
+            for path in self._refs.arrays()[:ARRAYS]:
+                array = self._refs.array(path)
+                try:
+                    georeference(self._refs, array, folders)
+                except NoPlaceError:
+                    continue
+                are_flags = bool({"flag_values", "flag_masks"} & set(array.attributes))
+                found.append((are_flags, -math.prod(array.shape), path))
+            self._listed = tuple(path for *_, path in sorted(found))
+        return self._listed
+
+    def _show(self, request: ShowEarth, report: Report) -> JobAnswer:
+        path = request.array
+        if path is None:
+            path = next(iter(self.listed), None)
+        if path is None:
+            sentence = "No array of this set says where on earth its values are."
+            return EarthShown(EarthMap("", "none", sentence, ())), []
+        blank = EarthMap(path, "none", None, self.listed)
+        array = self._array(path)
+        try:
+            found = georeference(self._refs, array)
+            blank = replace(blank, axes=(found.rows, found.columns), source=found.sentence)
+            cost = None if self._is_kept(path) else missing_cost(self._refs, found, self._chunks)
+            if cost is not None and not request.read:
+                said = "The coordinates are not read yet."
+                return EarthShown(replace(blank, state="offer", message=said, estimate=cost)), []
+            places = self._places(array, found, report)
+            window = request.window and _inside(request.window, places.shape)
+            mesh = places.mesh(window)
+        except AccessError as error:
+            state = "ask" if error.grant else "failed"
+            return EarthShown(
+                replace(blank, state=state, message=str(error), grant=error.grant or None)
+            ), []
+        except NoPlaceError as error:
+            return EarthShown(replace(blank, message=str(error))), []
+        except RefexplorerError as error:
+            return EarthShown(replace(blank, state="failed", message=str(error))), []
+        shown = replace(
+            blank, state="fetched", chunks=(_side(array, found.rows), _side(array, found.columns))
+        )
+        self.last = shown, mesh
+        columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
+        return EarthShown(shown), [floats(each) for each in columns]
+
+    def _find(self, request: FindOnEarth, report: Report) -> JobAnswer:
+        array = self._array(request.array)
+        latitude, longitude = parse_point(request.text)
+        found = georeference(self._refs, array)
+        if not self._is_kept(array.path) and missing_cost(self._refs, found, self._chunks):
+            raise RefexplorerError("The coordinates are not read yet: show the map first.")
+        place = self._places(array, found, report).find(longitude, latitude)
+        said = f"{latitude:g}, {longitude:g}"
+        if place is None:
+            sentence = f"{said} is in no cell of {array.path or 'the root array'}."
+            return PointFound(latitude, longitude, None, None, 0, sentence), []
+        index = [0] * len(array.shape)
+        for axis, at in enumerate(request.index[: len(index)]):
+            index[axis] = min(max(at, 0), array.shape[axis] - 1)
+        index[found.rows], index[found.columns] = place
+        chunk = tuple(at // size for at, size in zip(index, array.chunks, strict=True))
+        others = math.prod(
+            size for axis, size in enumerate(array.grid) if axis not in (found.rows, found.columns)
+        )
+        key = array.chunk_key(chunk)
+        sentence = f"{said} is in {counted(others, 'chunk')} of {array.path or 'the root array'}"
+        sentence += f", such as {key}." if others > 1 else f": {key}."
+        return PointFound(latitude, longitude, tuple(index), key, others, sentence), []
+
+    def _land(self, request: ShowLand, report: Report) -> JobAnswer:
+        return LandShown(request.detail), [land(request.detail)]
+
+    def _is_kept(self, path: str) -> bool:
+        return self._kept is not None and self._kept[0] == path
+
+    def _places(self, array: ArrayMeta, found: Georeference, report: Report) -> EarthPlaces:
+        if self._kept is None or self._kept[0] != array.path:
+            load_array_libraries()
+            self._kept = array.path, places_of_array(found, self._chunks, report)
+        return self._kept[1]
+
+    def _array(self, path: str) -> ArrayMeta:
+        try:
+            return self._refs.array(path)
+        except KeyError:
+            raise RefexplorerError(f"There is no array at {path!r}.") from None
+
+
+def _side(array: ArrayMeta, axis: int) -> tuple[int, int]:
+    """Return how many values a dimension has, and how many of them a chunk."""
+    return array.shape[axis], array.chunks[axis]
+
+
+def _inside(
+    window: Sequence[tuple[int, int]], shape: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return a window as far as it is in the array, and not empty."""
+    rows, columns = (
+        (max(0, min(start, size - 1)), max(1, min(stop, size)))
+        for (start, stop), size in zip(window, shape, strict=True)
+    )
+    if rows[0] >= rows[1] or columns[0] >= columns[1]:
+        raise RefexplorerError("The window holds no value.")
+    return rows, columns

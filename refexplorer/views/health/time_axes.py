@@ -1,0 +1,207 @@
+"""The times of arrays by their time coordinates, as far as these are known without a request."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refexplorer.data.decode.chunk_arithmetic import region
+from refexplorer.data.decode.decoding import said, steps
+from refexplorer.data.read.cf_values import decode_as_xarray
+from refexplorer.data.read.readings import ChunkState
+from refexplorer.data.verify.compare.cf import is_time, times
+from refexplorer.data.verify.compare.set_array import SetArray
+from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.errors import RefexplorerError
+from refexplorer.spec.core.paths import folders_above
+from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.views.preview.chunk_cache import cache_of
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+VALUES = 2**20
+CHUNKS = 1_000
+"""A coordinate of more values or chunks is not decoded here."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAxis:
+    """The time coordinate of an array.
+
+    Attributes
+    ----------
+    path
+        Of the coordinate.
+    axis
+        The dimension of the array that it lies along; None if it is one time for all values.
+    times
+        Microseconds since 1970, shape ``(n,)`` float64; NaN where a value or its chunk is missing.
+    """
+
+    path: str
+    axis: int | None
+    times: np.ndarray
+
+
+class UnknownTimesError(RefexplorerError):
+    """The times of an array are not known; the message says why."""
+
+
+class TimeAxes:
+    """The time coordinates of the arrays of a set.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    """
+
+    def __init__(self, refs: ReferenceSet) -> None:
+        self._refs = refs
+        self._cache = cache_of(refs)
+        self._known: dict[str, np.ndarray] = {}
+        self._refused: dict[str, str] = {}
+
+    def of(self, array: ArrayMeta) -> TimeAxis | None:
+        """Return the time coordinate of an array; None if it has none.
+
+        Raises
+        ------
+        UnknownTimesError
+            If its values are not known.
+        """
+        found = next(self._candidates(array), None)
+        if found is None:
+            return None
+        coordinate, axis = found
+        return TimeAxis(coordinate.path, axis, self._times(coordinate))
+
+    def _candidates(self, array: ArrayMeta) -> Iterator[tuple[ArrayMeta, int | None]]:
+        """Yield time coordinates: of dimensions first, then those that attributes name."""
+        if _is_time(array) and len(array.shape) < 2:
+            yield array, 0 if array.shape else None
+            return
+        dimensions = array.dimensions or ()
+        for axis, (name, length) in enumerate(zip(dimensions, array.shape, strict=False)):
+            side = self._near(array.path, name)
+            if side is not None and side.shape == (length,):
+                yield side, axis
+        for name in str(array.attributes.get("coordinates") or "").split():
+            side = self._near(array.path, name)
+            if side is not None and not side.shape:
+                yield side, None
+            elif side is not None and side.dimensions and side.dimensions[0] in dimensions:
+                axis = dimensions.index(side.dimensions[0])
+                if side.shape == (array.shape[axis],):
+                    yield side, axis
+
+    def _near(self, path: str, name: str | None) -> ArrayMeta | None:
+        """Return the time coordinate of a name in the group of an array, or the next above it."""
+        for folder in folders_above(path) if name else ():
+            try:
+                found = self._refs.array(f"{folder}/{name}".lstrip("/"))
+            except KeyError:
+                continue
+            return found if _is_time(found) else None
+        return None
+
+    def _times(self, coordinate: ArrayMeta) -> np.ndarray:
+        path = coordinate.path
+        if path in self._refused:
+            raise UnknownTimesError(self._refused[path])
+        if path not in self._known:
+            stored, is_there = self._stored(coordinate)
+            try:
+                self._known[path] = _decoded(coordinate, stored, is_there)
+            except UnknownTimesError as error:
+                self._refused[path] = str(error)
+                raise
+        return self._known[path]
+
+    def _stored(self, coordinate: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+        """Return the values as they are stored, and which of them there are."""
+        path = coordinate.path
+        size, chunks = math.prod(coordinate.shape), coordinate.chunk_count
+        if size > VALUES or chunks > CHUNKS:
+            raise UnknownTimesError(
+                f"The coordinate `{path}` has {size:,} values in {chunks:,} chunks, too many to "
+                "decode for this table."
+            )
+        dtype = SetArray(coordinate).dtype
+        if dtype is None:
+            raise UnknownTimesError(f"The coordinate `{path}` has no numbers.")
+        stored, is_there = np.zeros(coordinate.shape, dtype), np.zeros(coordinate.shape, np.bool_)
+        for index in np.ndindex(*coordinate.grid):
+            values = self._chunk(coordinate, index)
+            if values is not None:
+                place = region(coordinate, index)
+                stored[place] = values[tuple(slice(each.stop - each.start) for each in place)]
+                is_there[place] = True
+        return stored, is_there
+
+    def _chunk(self, coordinate: ArrayMeta, index: tuple[int, ...]) -> np.ndarray | None:
+        """Return the values of a chunk; None without a reference."""
+        path = coordinate.path
+        reference = self._refs.get(coordinate.chunk_key(index))
+        if reference is None:
+            return None
+        if (kept := self._cache.get(path, index)) is not None and kept.values is not None:
+            return np.asarray(kept.values) if kept.state is ChunkState.FETCHED else None
+        if not isinstance(reference, Inline | Base64):
+            raise UnknownTimesError(
+                f"The coordinate `{path}` lies in files and was not read yet: a picture reads it."
+            )
+        values = reference.data
+        try:
+            for step in steps(coordinate, self._refs.limits):
+                values = step.run(values)
+            return np.asarray(values).reshape(coordinate.chunks)
+        except Exception as error:  # codecs raise what they like
+            raise UnknownTimesError(
+                f"The coordinate `{path}` cannot be decoded: {said(error)}"
+            ) from error
+
+
+def _is_time(array: ArrayMeta) -> bool:
+    """Say whether values are times: by their units, or as numpy writes dates."""
+    return is_time(array.attributes.get("units")) or array.dtype[1:].startswith("M8[")
+
+
+def _decoded(coordinate: ArrayMeta, stored: np.ndarray, is_there: np.ndarray) -> np.ndarray:
+    ours = SetArray(coordinate)
+    if stored.dtype.kind == "M":
+        stamps = stored.astype("datetime64[us]")
+        found = np.where(np.isnat(stamps), np.nan, stamps.astype(np.float64))
+    else:
+        try:
+            found = times(stored, ours.attribute, ours.missing)
+        except NotComparableError:
+            found = _by_xarray(coordinate, stored)
+    found = np.where(is_there & np.isfinite(found), found, np.nan)
+    if np.isnan(found).all():
+        raise UnknownTimesError(f"The coordinate `{coordinate.path}` has no values.")
+    return np.atleast_1d(found)
+
+
+def _by_xarray(coordinate: ArrayMeta, stored: np.ndarray) -> np.ndarray:
+    """Return times of other calendars as the same dates of the Gregorian one."""
+    units, calendar = (coordinate.attributes.get(name) for name in ("units", "calendar"))
+    try:
+        decoded = decode_as_xarray(coordinate, stored, coordinate.fill_value)
+        texts = (
+            [str(each.isoformat()) for each in np.ravel(decoded)]
+            if decoded.dtype == object
+            else decoded
+        )
+        stamps = np.array(texts, "datetime64[us]").reshape(stored.shape)
+    except Exception as error:  # xarray raises what it likes, and cftime may not be there
+        raise UnknownTimesError(
+            f"Times in {units!r}, calendar {calendar or 'standard'!r}, are no dates here."
+        ) from error
+    return np.where(np.isnat(stamps), np.nan, stamps.astype(np.float64))

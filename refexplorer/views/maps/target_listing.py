@@ -1,0 +1,357 @@
+"""The table of targets: filtered, sorted, folded by folder or host, as a list, by date."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.data.decode.chunk_arithmetic import chunks_along
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.formats.buffers.arrow import flags_of, numbers_of, text_column
+from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.search.literals import GLOB_MARKS
+from refexplorer.refset.search.pattern_matching import Matcher
+from refexplorer.refset.targets.dates import folders_of
+from refexplorer.views.maps.target_dates import DateFinder
+from refexplorer.views.preview.regions import parse
+from refexplorer.views.wire.explorer.targets_messages import (
+    DateBin,
+    TargetDates,
+    TargetFold,
+    TargetQuery,
+    TargetRow,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.refset.targets.target_index import TargetIndex
+
+LISTED = 200_000
+"""Most targets of one list."""
+BINS = 120
+_CHUNKS = 1_000_000
+_ARRAYS_NAMED = 4
+
+
+class Known(NamedTuple):
+    """The result of a check or an audit of a target."""
+
+    size: int | None
+    state: str
+    message: str | None
+
+
+UNKNOWN = Known(None, "unknown", None)
+FINE = ("good", "unknown")
+
+
+class TargetListing:
+    """Answers queries to the targets of a set.
+
+    Parameters
+    ----------
+    refs
+        The opened set.
+    known
+        Returns what was found of targets by now.
+    """
+
+    def __init__(self, refs: ReferenceSet, known: Callable[[], Mapping[str | None, Known]]) -> None:
+        self._refs = refs
+        self._known = known
+        self._told: tuple[Mapping[str | None, Known], np.ndarray] | None = None
+        self._dates = DateFinder(refs)
+        self._kept: tuple[tuple[Any, ...], _Ordered] | None = None
+
+    @cached_property
+    def _index(self) -> TargetIndex:
+        return internals(self._refs).target_index
+
+    def rows(self, query: TargetQuery, start: int, n: int) -> tuple[list[TargetRow], int, int]:
+        """Return rows of the table, how many there are, and how many targets."""
+        found = self._ordered(query)
+        rows = [
+            self._target(code) if fold is None else self._fold(found, fold)
+            for fold, code in found.window(start, n)
+        ]
+        return rows, found.total, len(found.codes)
+
+    def target(self, url: str | None) -> TargetRow:
+        """Return the row of a target."""
+        return self._target(int(self._index.codes_named([url])[0]))
+
+    def text(self, query: TargetQuery, form: str) -> tuple[str, int, int]:
+        """Return the targets of a query as text, how many it has, and how many there are."""
+        codes = self._ordered(query).codes
+        shown = codes[:LISTED]
+        urls = self._index.urls
+        if form == "text":
+            lines = [urls[code] or "" for code in shown.tolist()]
+            return "".join(f"{line}\n" for line in lines), len(shown), len(codes)
+        written = io.StringIO()
+        table = csv.writer(written, lineterminator="\n")
+        table.writerow(
+            ["target", "ranges", "whole", "bytes", "end", "size", "state", "date", "arrays"]
+        )
+        for code in shown.tolist():
+            table.writerow(self._cells(code))
+        return written.getvalue(), len(shown), len(codes)
+
+    def periods(self, query: TargetQuery) -> TargetDates:
+        """Return the targets of a query by date."""
+        codes, dated = self._ordered(query).codes, self._dates.find()
+        dates = dated.dates[codes]
+        has = ~np.isnat(dates)
+        seconds = dates[has].astype(np.int64)
+        lost = np.isin(self._states[codes][has], FINE, invert=True)
+        by_coordinate = int(dated.is_coordinate[codes].sum())
+        bins = tuple(_bins(seconds, lost))
+        ends = (float(seconds.min()) * 1000, float(seconds.max()) * 1000) if len(seconds) else None
+        return TargetDates(bins, len(seconds), len(codes), by_coordinate, ends)
+
+    @property
+    def _states(self) -> np.ndarray:
+        known = self._known()
+        if self._told is None or self._told[0] is not known:
+            states = [known.get(url, UNKNOWN).state for url in self._index.urls]
+            self._told = known, np.array(states, np.str_)
+        return self._told[1]
+
+    def _target(self, code: int) -> TargetRow:
+        index = self._index
+        url = index.urls[code]
+        summary = index.layout(url).summary()
+        known = self._known().get(url, UNKNOWN)
+        date, facts = self._dates.find().dates[code], self._refs.source.repository
+        return TargetRow(
+            url,
+            summary.ranges,
+            summary.whole,
+            summary.bytes,
+            summary.end,
+            summary.arrays[:_ARRAYS_NAMED],
+            len(summary.arrays),
+            *known,
+            kind=None if facts is None or url is None else facts.kind_of(url),
+            date=None if np.isnat(date) else _shown(date),
+        )
+
+    def _fold(self, found: _Ordered, fold: int) -> TargetRow:
+        codes, columns, name = found.members(fold), self._index.columns, found.name(fold)
+        states = self._states[codes]
+        lost = int(np.isin(states, FINE, invert=True).sum())
+        numbers = (columns.ranges, columns.whole, columns.bytes, columns.end)
+        ranges, whole, size, end = (int(each[codes].sum()) for each in numbers)
+        told = TargetFold(name, len(codes), lost, found.is_open(fold))
+        return TargetRow(
+            name, ranges, whole, max(size, 0), max(end, 0), (), 0, *UNKNOWN, date=None, fold=told
+        )
+
+    def _cells(self, code: int) -> Iterator[object]:
+        index, columns = self._index, self._index.columns
+        url, date = index.urls[code], self._dates.find().dates[code]
+        known = self._known().get(url, UNKNOWN)
+        yield url or ""
+        yield int(columns.ranges[code])
+        yield int(columns.whole[code])
+        for numbers in (columns.bytes, columns.end):
+            yield "" if numbers[code] < 0 else int(numbers[code])
+        yield "" if known.size is None else known.size
+        yield known.state
+        yield "" if np.isnat(date) else str(date)
+        yield " ".join("" if path is None else path or "/" for path in index.arrays_of(code))
+
+    def _ordered(self, query: TargetQuery) -> _Ordered:
+        now = (query, self._known(), self._dates.find())
+        if self._kept is None or self._kept[0] != now:
+            codes = self._sorted(self._filtered(query), query)
+            self._kept = now, _Ordered(codes, self._index.urls, query)
+        return self._kept[1]
+
+    def _filtered(self, query: TargetQuery) -> np.ndarray:
+        index = self._index
+        codes = np.arange(index.count) if query.array is None else self._of_array(query)
+        if query.find:
+            names = text_column([index.urls[code] or "" for code in codes.tolist()])
+            codes = codes[_matches(names, query.find)]
+        if query.state is not None:
+            codes = codes[self._states[codes] == query.state]
+        if query.since is not None and query.until is not None:
+            dates = self._dates.find().dates[codes].astype("datetime64[ms]").astype(np.int64)
+            is_date = ~np.isnat(self._dates.find().dates[codes])
+            codes = codes[is_date & (dates >= query.since) & (dates < query.until)]
+        return codes
+
+    def _of_array(self, query: TargetQuery) -> np.ndarray:
+        path = query.array
+        if path is None or path not in self._refs.arrays():
+            raise RefexplorerError(f"There is no array at {path!r}.")
+        if query.slices is None:
+            return np.asarray(self._index.codes_of(path))
+        array = self._refs.array(path)
+        grid = self._refs.chunk_grid(path)
+        if not grid.complete:
+            raise LimitError(
+                f"Too many chunks of `{path}` are generated to list the targets of a part of it."
+            )
+        places, needed = parse(array, query.slices), np.ones(len(grid.chunks), np.bool_)
+        for axis, (along, chunk) in enumerate(zip(places, array.chunks, strict=True)):
+            number, chunks = chunks_along(along, chunk)
+            if number > _CHUNKS:
+                raise LimitError(f"This part has values of {number:,} chunks along one dimension.")
+            needed &= np.isin(grid.chunks.indices[:, axis], np.fromiter(chunks, np.int64, number))
+        used = np.unique(grid.chunks.targets[needed])
+        return np.asarray(
+            self._index.codes_named([grid.urls[code] for code in used[used >= 0].tolist()])
+        )
+
+    def _sorted(self, codes: np.ndarray, query: TargetQuery) -> np.ndarray:
+        """Put targets in order; what is not known comes last in either direction."""
+        if query.sort == "set":
+            return codes[::-1] if query.descending else codes
+        ranks, unknown = self._ranks(codes, query.sort)
+        ranks = -ranks if query.descending else ranks
+        order = np.lexsort((ranks, unknown))
+        return codes[order]
+
+    def _ranks(self, codes: np.ndarray, column: str) -> tuple[np.ndarray, np.ndarray]:
+        columns = self._index.columns
+        if column == "name":
+            return _places(text_column([self._index.urls[code] or "" for code in codes.tolist()]))
+        if column == "state":
+            return _places(text_column(self._states[codes].tolist()))
+        if column == "date":
+            dates = self._dates.find().dates[codes]
+            return np.where(np.isnat(dates), 0, dates.astype(np.int64)), np.isnat(dates)
+        if column == "size":
+            known = self._known()
+            urls = self._index.urls
+            sizes = [known.get(urls[code], UNKNOWN).size for code in codes.tolist()]
+            found = np.array([-1 if size is None else min(size, 2**62) for size in sizes], np.int64)
+            return found, found < 0
+        if column == "share":
+            return columns.bytes[codes] / np.maximum(columns.end[codes], 1), columns.bytes[
+                codes
+            ] < 0
+        found = columns.ranges[codes] if column == "ranges" else columns.bytes[codes]
+        return found, found < 0
+
+
+class _Ordered:
+    """The targets of a query in order, and the rows that their folds make."""
+
+    def __init__(self, codes: np.ndarray, urls: Sequence[str | None], query: TargetQuery) -> None:
+        self.codes = codes
+        self.is_folded = query.fold != "none"
+        listed = [urls[code] for code in codes.tolist()] if self.is_folded else []
+        self._group(text_column(folders_of(listed, query.fold == "host")).dictionary_encode())
+        self._open = flags_of(pc.is_in(self._names, value_set=text_column(query.open)))
+        self._ends = np.cumsum(1 + np.where(self._open, np.diff(self._starts), 0))
+        self.total = int(self._ends[-1]) if len(self._ends) else len(self._members)
+
+    def _group(self, folders: pa.DictionaryArray) -> None:
+        """Put targets below their folders, these in the order of their names."""
+        ranks, _ = _places(folders.dictionary)
+        places = ranks[numbers_of(folders.indices)]
+        order = np.argsort(places, kind="stable")
+        self._names = folders.dictionary.take(pc.sort_indices(folders.dictionary))
+        self._members = self.codes[order] if self.is_folded else self.codes
+        self._starts = np.searchsorted(places[order], np.arange(len(ranks) + 1), side="right")
+
+    def name(self, fold: int) -> str:
+        """Return the folder or the host of a fold."""
+        return str(self._names[fold])
+
+    def members(self, fold: int) -> np.ndarray:
+        """Return the targets of a fold."""
+        return self._members[self._starts[fold] : self._starts[fold + 1]]
+
+    def is_open(self, fold: int) -> bool:
+        """Whether its targets have rows."""
+        return bool(self._open[fold])
+
+    def window(self, start: int, n: int) -> Iterator[tuple[int | None, int]]:
+        """Yield rows: the number of a fold, or None and a target."""
+        if not self.is_folded:
+            yield from ((None, code) for code in self.codes[start : start + n].tolist())
+            return
+        stop = min(start + n, self.total)
+        fold, at = int(np.searchsorted(self._ends, start, side="right")), start
+        while at < stop:
+            first = int(self._ends[fold - 1]) if fold else 0
+            if at == first:
+                yield fold, -1
+                at += 1
+            inside = self.members(fold) if self._open[fold] else self._members[:0]
+            part = inside[at - first - 1 : stop - first - 1]
+            yield from ((None, code) for code in part.tolist())
+            at += len(part)
+            fold += 1
+
+
+def _matches(names: pa.Array, text: str) -> np.ndarray:
+    """Say which names have a text in them, or match it where it has wildcards."""
+    if GLOB_MARKS.search(text) is None:
+        return flags_of(pc.match_substring(names, text, ignore_case=True))
+    return Matcher(f"*{text}*", "glob").matches(names)
+
+
+def _places(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place of each text in the order of the alphabet; none is unknown."""
+    ranks = numbers_of(pc.rank(texts, tiebreaker="dense")).astype(np.int64)
+    return ranks, np.zeros(len(ranks), np.bool_)
+
+
+def _shown(date: np.datetime64) -> str:
+    """Return a date without a time of midnight, and without seconds that are none."""
+    return str(date).removesuffix("T00:00:00").replace("T", " ").removesuffix(":00")
+
+
+_STEPS = (
+    [("s", n) for n in (1, 2, 5, 10, 15, 30)]
+    + [("m", n) for n in (1, 2, 5, 10, 15, 30)]
+    + [("h", n) for n in (1, 2, 3, 6, 12)]
+    + [("D", n) for n in (1, 2, 5, 10)]
+    + [("M", n) for n in (1, 3, 6)]
+    + [("Y", n) for n in (1, 2, 5, 10, 20, 50, 100, 200, 500)]
+)
+_DECADES = 1970 % 100
+"""Years before numpy's first at which a century begins, so that periods begin at round years."""
+_LENGTHS = {"s": 1, "m": 60, "h": 3_600, "D": 86_400, "M": 31 * 86_400, "Y": 366 * 86_400}
+"""Seconds that a unit has at most."""
+
+
+def _bins(seconds: np.ndarray, lost: np.ndarray) -> list[DateBin]:
+    """Count dates by periods, as long as dates mostly are apart: an empty one is a gap.
+
+    They are longer where they would be more than `BINS`.
+    """
+    if not len(seconds):
+        return []
+    ends = np.array([seconds.min(), seconds.max()]).astype("datetime64[s]")
+    apart = np.median(np.diff(np.unique(seconds))) if ends[0] < ends[1] else 1
+    for unit, n in _STEPS:
+        shift = _DECADES if unit == "Y" else 0
+        first, last = ends.astype(f"datetime64[{unit}]").astype(np.int64) + shift
+        # counted before they are made: of seconds there would be a thousand million
+        if last // n - first // n < BINS and n * _LENGTHS[unit] >= apart:
+            break
+    numbers = np.arange(first // n, last // n + 2)
+    edges = (
+        (numbers * n - shift).astype(f"datetime64[{unit}]").astype("datetime64[s]").astype(np.int64)
+    )
+    places = np.searchsorted(edges, seconds, side="right") - 1
+    counts = np.bincount(places, minlength=len(edges) - 1)
+    bad = np.bincount(places[lost], minlength=len(edges) - 1)
+    return [
+        DateBin(float(edges[i] * 1000), float(edges[i + 1] * 1000), int(counts[i]), int(bad[i]))
+        for i in range(len(edges) - 1)
+    ]

@@ -1,0 +1,128 @@
+"""The small arrays beside the dimensions of an array, which say where its values are."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refexplorer.data.read.readings import ChunkState
+from refexplorer.errors import RefexplorerError
+from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.views.preview.labels import Labels
+from refexplorer.views.preview.region_reader import DecodedChunks
+from refexplorer.views.preview.regions import Region, chunks_touched, names_of, whole
+from refexplorer.views.preview.values import Decoding, physical
+from refexplorer.views.wire.explorer.data_messages import Coordinate
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+_COORDINATE_CHUNKS = 8
+_COORDINATE_BYTES = 2**20
+
+
+def sides_of(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]:
+    """Yield the small 1-d array that stands beside each dimension and has its name, or None."""
+    folder = array.path.rpartition("/")[0]
+    for name, length in zip(array.dimensions or (), array.shape, strict=False):
+        path = f"{folder}/{name}".lstrip("/")
+        try:
+            side = refs.array(path) if name and path != array.path else None
+        except KeyError:
+            side = None
+        yield side if side is not None and _fits(side, length) else None
+
+
+def labels_of(refs: ReferenceSet, array: ArrayMeta, axis: int, chunks: DecodedChunks) -> Labels:
+    """Return the coordinate of a dimension, without a request to a target.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is none, or it is not here.
+    """
+    name = names_of(array)[axis]
+    side = next(itertools.islice(sides_of(refs, array), axis, None), None)
+    if side is None:
+        raise RefexplorerError(f"{name} has no coordinate to find a label in: write an index.")
+    keys = {index: side.chunk_key(index) for index in chunks_touched(side, whole(side))}
+    is_here = all(
+        chunks.holds(side.path, index) or isinstance(refs.get(key), Inline | Base64 | None)
+        for index, key in keys.items()
+    )
+    found = chunks.read(side, whole(side)) if is_here else None
+    if found is None or found.values is None or found.count(ChunkState.FAILED):
+        raise RefexplorerError(
+            f"The coordinate {name} was not read yet: read a part of the array first, or write an "
+            "index."
+        )
+    meant = physical(side, found, Decoding())
+    if meant.numbers is None:
+        raise RefexplorerError(f"The coordinate {name} has no numbers and no times.")
+    return Labels(meant.numbers, meant.times)
+
+
+def _fits(side: ArrayMeta, length: int) -> bool:
+    size = length * (side.itemsize or 8)
+    return (
+        side.shape == (length,)
+        and side.chunk_count <= _COORDINATE_CHUNKS
+        and size <= _COORDINATE_BYTES
+    )
+
+
+def coordinates_of(
+    refs: ReferenceSet,
+    array: ArrayMeta,
+    places: Region,
+    chunks: DecodedChunks,
+    decoding: Decoding,
+    sizes: Sequence[int] | None = None,
+) -> Iterator[Coordinate]:
+    """Yield what is known along each dimension.
+
+    Parameters
+    ----------
+    places
+        Where the cells begin.
+    sizes
+        How many values along each dimension share a cell, which is in their middle.
+    """
+    sizes = sizes or [1] * len(places)
+    sides = zip(array.dimensions or (), sides_of(refs, array), places, sizes, strict=False)
+    for name, side, part, size in sides:
+        if side is None:
+            yield Coordinate(name, None)
+        else:
+            yield _along(name, side, part, size, chunks, decoding)
+
+
+def _along(
+    name: str,
+    side: ArrayMeta,
+    part: range,
+    size: int,
+    chunks: DecodedChunks,
+    decoding: Decoding,
+) -> Coordinate:
+    """Read a coordinate; a picture does without one that cannot be read."""
+    try:
+        found = chunks.read(side, whole(side))
+    except RefexplorerError:
+        return Coordinate(name, None)
+    if found.values is None or found.count(ChunkState.FAILED):
+        return Coordinate(name, None)
+    meant = physical(side, found, dataclasses.replace(decoding, scale=True))
+    if meant.numbers is None:
+        return Coordinate(name, None)
+    numbers = meant.numbers
+    if size > 1:
+        step = part.step // size
+        numbers = numbers + np.gradient(numbers) * step * (size - 1) / 2
+    shown = numbers[part.start : part.stop : part.step]
+    return Coordinate(name, tuple(map(float, shown)), meant.times)

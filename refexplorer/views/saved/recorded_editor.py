@@ -1,0 +1,135 @@
+"""Everything that the template editor may be asked of one text, asked in advance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.views.editor.editor_controller import ROWS, EditorController
+from refexplorer.views.saved.packing import Packer
+from refexplorer.views.saved.recorder import Recorder, defaults_of
+from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.editor.editor_messages import (
+    GreetEditor,
+    SeekRemarks,
+    SeekStart,
+    WriteV0,
+)
+from refexplorer.views.wire.editor.row_messages import Explain, SeekUses, ShowRows
+from refexplorer.views.wire.editor.rule_messages import (
+    AskReaders,
+    AskRules,
+    ExplainCode,
+    SeekRule,
+    SeekRulesAt,
+)
+from refexplorer.views.wire.messages import tag_of
+
+_PLACES = 2_000
+"""Of the text, which light up their rows and their rules."""
+ASKED = (
+    AskReaders, AskRules, Explain, ExplainCode, GreetEditor, SeekRemarks, SeekRule, SeekRulesAt,
+    SeekStart, SeekUses, ShowRows, WriteV0,
+)  # fmt: skip
+
+
+def record_editor(controller: EditorController, facts: Message) -> str:
+    """Ask a controller that nobody else uses, and pack what it answers.
+
+    Parameters
+    ----------
+    controller
+        Of the text.
+    facts
+        What the page says besides.
+
+    Raises
+    ------
+    RefexplorerError
+        If no key can be made of the text, or it is too long to be shown as a whole.
+    """
+    packer = Packer()
+    recorder = Recorder(controller, packer)
+    hello, _ = recorder.keep(GreetEditor())
+    if hello.get("window") is not None:
+        raise RefexplorerError("The text is too long for the editor to show it as a whole.")
+    if controller.references is None:
+        raise RefexplorerError(f"The text makes no keys: {controller.sentence}")
+    notes, _ = recorder.keep(SeekRemarks())
+    for code in {note["code"] for note in notes["notes"]}:
+        recorder.keep(ExplainCode(code))
+    rows = keep_text(recorder, controller.document)
+    recorder.keep(SeekStart())
+    recorder.keep(WriteV0())
+    recorder.keep(WriteV0(sure=True))
+    content = {
+        **facts,
+        "document": controller.document,
+        "part": _part(int(hello["total"]), len(rows[""]["rows"])),
+        "rows": rows,
+        "answers": recorder.answers,
+        "defaults": {tag_of(kind): defaults_of(kind) for kind in ASKED},
+    }
+    return packer.packed(content)
+
+
+def keep_text(
+    recorder: Recorder, text: str, shown: int = ROWS, explained: int = ROWS
+) -> dict[str, Message]:
+    """Keep what may be asked of a text that is open, and return its rows by their reader.
+
+    Parameters
+    ----------
+    shown
+        Rows that are kept of each reader.
+    explained
+        Those of which each step is kept, too.
+    """
+    readers, _ = recorder.keep(AskReaders())
+    names = ["", *(each["name"] for each in readers.get("readers", ()) if "name" in each)]
+    rows = {name: _rows(recorder, name, shown) for name in names}
+    for row in rows[""]["rows"][:explained]:
+        recorder.keep(Explain(row["key"]))
+    rules, _ = recorder.keep(AskRules())
+    for rule in rules["rules"]:
+        recorder.keep(SeekRule(rule["name"]))
+    for number, pointer in enumerate(_pointers(text)):
+        if number == _PLACES:
+            break
+        recorder.keep(SeekUses(pointer))
+        recorder.keep(SeekRulesAt(pointer))
+    return rows
+
+
+def _rows(recorder: Recorder, reader: str, number: int) -> Message:
+    found, _ = recorder.ask(ShowRows(start=0, n=number, reader=reader))
+    return found
+
+
+def _part(total: int, here: int) -> str:
+    if here >= total:
+        return f"All {total:,} keys are here." if total != 1 else "Its key is here."
+    return f"Of {total:,} keys the first {here:,} are here."
+
+
+def _pointers(text: str) -> Iterator[str]:
+    """Yield the JSON pointers of a text."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return
+    yield from _below("", document)
+
+
+def _below(pointer: str, value: Any) -> Iterator[str]:
+    yield pointer
+    members: Iterator[tuple[object, Any]] = iter(())
+    if isinstance(value, dict):
+        members = iter(value.items())
+    elif isinstance(value, list):
+        members = iter(enumerate(value))
+    for name, member in members:
+        escaped = str(name).replace("~", "~0").replace("/", "~1")
+        yield from _below(f"{pointer}/{escaped}", member)

@@ -1,0 +1,95 @@
+"""Asks a controller as its front end does, and keeps the answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from refexplorer.views.saved.packing import Packer
+from refexplorer.views.wire.answering import Buffers, Message
+from refexplorer.views.wire.json_form import to_wire
+from refexplorer.views.wire.messages import Request
+
+_ID = "saved"
+
+
+class Answers(Protocol):
+    """The controller of a view."""
+
+    post: Callable[[Message, Buffers], None]
+
+    def handle(
+        self, message: Message, buffers: Buffers | None = None
+    ) -> list[tuple[Message, Buffers]]:
+        """Answer one message."""
+        ...
+
+
+class Recorder:
+    """Asks a controller that nobody else uses.
+
+    Parameters
+    ----------
+    controller
+        What answers, all of it at once.
+    packer
+        Takes the buffers.
+
+    Attributes
+    ----------
+    answers
+        What was kept: each answer, or why there is none, by `name_of` its request.
+    """
+
+    def __init__(self, controller: Answers, packer: Packer) -> None:
+        self._controller = controller
+        self._packer = packer
+        self._posted: list[tuple[Message, Buffers]] = []
+        controller.post = lambda message, buffers: self._posted.append((message, buffers))
+        self.answers: dict[str, Message] = {}
+
+    def ask(self, request: Request) -> tuple[Message, Buffers]:
+        """Return an answer."""
+        self._posted.clear()
+        answers = self._controller.handle({**to_wire(request), "id": _ID})
+        reply, buffers = next(each for each in (*answers, *self._posted) if "ev" not in each[0])
+        return {name: value for name, value in reply.items() if name != "id"}, buffers
+
+    def keep(self, request: Request) -> tuple[Message, Buffers]:
+        """Return an answer, and keep it with its buffers."""
+        reply, buffers = self.ask(request)
+        self.answers[name_of(request)] = self.placed(reply, buffers)
+        return reply, buffers
+
+    def placed(self, reply: Message, buffers: Buffers) -> Message:
+        """Return an answer with the places of its buffers, which are kept."""
+        kept = {**reply, "buffers": [self._packer.place(each) for each in buffers]}
+        return kept if buffers else reply
+
+
+def name_of(request: Request) -> str:
+    """Return what tells a request from others: all that it says but its id, and no defaults.
+
+    `nameOf` in `frontend/src/saved/replay.ts` does the same.
+    """
+    defaults = defaults_of(type(request))
+    said = {
+        name: value
+        for name, value in to_wire(request).items()
+        if name not in defaults or value != defaults[name]
+    }
+    return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def defaults_of(kind: type[Request]) -> dict[str, Any]:
+    """Return the values of the fields that a request need not have."""
+    fields = msgspec.structs.fields(kind)
+    given = ((field.encode_name, field.default) for field in fields)
+    return {
+        name: to_wire(value)
+        for name, value in given
+        if value is not msgspec.NODEFAULT and value is not msgspec.UNSET
+    }

@@ -1,0 +1,376 @@
+"""Everything that an explorer may be asked, asked in advance: of a large set a part of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
+
+from refexplorer.views.registry import described
+from refexplorer.views.saved.packing import Packer
+from refexplorer.views.saved.recorded_tree import RecordedTree, record_tree
+from refexplorer.views.saved.recorder import Recorder, defaults_of, name_of
+from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
+from refexplorer.views.wire.explorer.cost_messages import ShowCost, ShowTouches
+from refexplorer.views.wire.explorer.data_messages import PlanSlice, ReadChunk
+from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer, SeekNotes, ShowSource
+from refexplorer.views.wire.explorer.health_messages import HealthRows, HealthSort, ShowVerified
+from refexplorer.views.wire.explorer.key_messages import (
+    ClimbLadder,
+    ExplainKey,
+    ReadBytes,
+    ShowKey,
+    WriteCode,
+)
+from refexplorer.views.wire.explorer.map_messages import ShowEarth, ShowLand
+from refexplorer.views.wire.explorer.overview_messages import Describe
+from refexplorer.views.wire.explorer.targets_messages import (
+    CheckTargets,
+    ShowTarget,
+    SumTargets,
+    TargetQuery,
+    TargetRows,
+)
+from refexplorer.views.wire.explorer.tree_messages import (
+    StateName,
+    TreeOnly,
+    TreeReveal,
+    TreeRows,
+    TreeState,
+)
+from refexplorer.views.wire.explorer.version_messages import ListVersions
+from refexplorer.views.wire.messages import tag_of
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.views.explorer.explorer_controller import ExplorerController
+
+_LEAST_OF_LEVEL = 20
+_PAGE = 1_000
+_ARRAYS = 1_000
+"""Arrays of the table, and of those with targets of their own."""
+_TARGETS = 5_000
+_GRIDS, _STRIPS = 200, 100
+_MAP_BYTES = 16_000_000
+"""Of the maps of chunks before compression; one of 120 by 120 cells has a megabyte."""
+_MESH_BYTES = 8_000_000
+"""Of the places of arrays on earth before compression."""
+_LISTED = 1_000
+"""Chunks of a state that are listed, of one array or of all."""
+_BLOCK = 2**15 + 8
+"""Bytes that the inspector asks for: its block, and what a number at the end of one may need."""
+_HELD_BYTES = 2_000_000
+"""Bytes in the set itself that are kept beside its text."""
+_LADDERS = 200
+_COSTS = 50
+_READ_ALL_WAYS = 500_000
+"""Bytes of values that are kept as stored, scaled and with times alike."""
+HELD = ("inline", "base64")
+
+SavedProgress = Callable[[int, int], None]
+"""Takes how many keys were asked about, and how many there are to ask about."""
+
+
+@dataclass
+class Recording:
+    """The answers of an explorer.
+
+    Attributes
+    ----------
+    tree, trouble
+        All keys, and what is wrong.
+    items
+        For each path what `ShowKey` answers, with its derivation and its code.
+    """
+
+    packer: Packer = field(default_factory=Packer)
+    tree: RecordedTree = field(default_factory=RecordedTree)
+    trouble: RecordedTree = field(default_factory=RecordedTree)
+    items: list[list[Any]] = field(default_factory=list)
+    arrays: list[Message] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    health: dict[str, Any] = field(default_factory=dict)
+    targets: dict[str, Any] = field(default_factory=dict)
+    earth: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, Message] = field(default_factory=dict)
+    defaults: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def packed(self, facts: dict[str, Any]) -> str:
+        """Return it as text; see `Packer.packed`."""
+        trees = {"tree": self.tree.levels, "trouble": self.trouble.levels}
+        content = {
+            **facts,
+            **trees,
+            "parts": described(),
+            "items": self.items,
+            "arrays": self.arrays,
+            "codes": self.codes,
+            "states": self.states,
+            "health": self.health,
+            "targets": self.targets,
+            "earth": self.earth,
+            "answers": self.answers,
+            "defaults": self.defaults,
+        }
+        return self.packer.packed(content)
+
+
+def _unwatched(done: int, of: int) -> None:
+    """Report to nobody."""
+
+
+def record(
+    controller: ExplorerController,
+    *,
+    read: Iterable[tuple[str, Sequence[str] | None]] = (),
+    keys: int,
+    check_targets: bool = False,
+    report: SavedProgress = _unwatched,
+) -> Recording:
+    """Ask a controller that nobody else uses.
+
+    Parameters
+    ----------
+    controller
+        Of the set; its policy says what may be read.
+    read
+        Paths of arrays of which a part is read; None for the part that a first look shows.
+        Arrays that lie in the set itself need not be named.
+    check_targets
+        Ask each target for its size before.
+    keys
+        Rows of the tree that are kept.
+    report
+        Called now and then.
+    """
+    recording = Recording()
+    recorder = Recorder(controller, recording.packer)
+    refs = controller.references
+    if check_targets:
+        recorder.keep(CheckTargets())
+    recorder.keep(SeekNotes())
+    controller.selection = ""  # so that the code is that of the set
+    hello, _ = recorder.keep(GreetExplorer())
+    wanted = {path: None if part is None else tuple(part) for path, part in read}
+    _record_values(recorder, refs, wanted)
+    recorder.keep(Describe())
+    recorder.keep(ShowVerified())
+    recorder.keep(ListVersions())
+    for path in (None, *refs.arrays()[:_GRIDS]):
+        recorder.keep(ShowCost(array=path))
+    # A set of so many keys has more rows, of groups and arrays.
+    most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
+    recording.tree = record_tree(recorder, most, of_level)
+    recorder.ask(TreeOnly(what="trouble"))
+    recording.trouble = record_tree(recorder, keys, max(keys // 10, of_level))
+    recorder.ask(TreeOnly(what=None))
+    recording.health = _record_health(recorder)
+    recording.states, listed = _record_states(recorder, recording.health["rows"], keys)
+    recording.targets = _record_targets(recorder, refs)
+    _record_maps(recorder, refs, recording.packer)
+    recording.earth = _record_earth(recorder, refs, wanted, recording.packer)
+    _record_costs(recorder, refs)
+    for each in hello.get("notes") or ():
+        recorder.keep(ShowSource(pointer=each["pointer"]))
+    noted = [each["key"] for each in hello.get("notes") or () if each["key"] is not None]
+    paths = dict.fromkeys(["", *recording.tree.paths, *recording.trouble.paths, *listed, *noted])
+    # In the order of the set, in which a search finds them.
+    ordered = sorted(paths, key=lambda path: refs.number(path) if path in refs else -1)
+    _record_items(recorder, recording, ordered, report)
+    recording.answers = recorder.answers
+    recording.defaults = {tag_of(kind): defaults_of(kind) for kind in controller.operations}
+    return recording
+
+
+def _share(refs: ReferenceSet, keys: int) -> int:
+    """Return how many rows of a folder are kept, so that all arrays have some if they can."""
+    return max(keys // (len(refs.arrays()) + 1), _LEAST_OF_LEVEL)
+
+
+def _record_values(
+    recorder: Recorder, refs: ReferenceSet, wanted: Mapping[str, tuple[str, ...] | None]
+) -> None:
+    """Read what was asked for, and what takes no request."""
+    for path in refs.arrays()[:_ARRAYS]:
+        plan, _ = recorder.keep(PlanSlice(array=path))
+        if "error" in plan:
+            continue
+        estimate = plan["plan"]["estimate"]
+        if path in wanted or estimate["requests"] == 0:
+            part = wanted.get(path)
+            _record_reading(recorder, path, part or tuple(plan["plan"]["slices"]))
+
+
+def _record_reading(recorder: Recorder, path: str, slices: tuple[str, ...]) -> None:
+    _, buffers = recorder.keep(ReadChunk(array=path, slices=slices))
+    if sum(map(len, buffers)) <= _READ_ALL_WAYS:
+        for scale, times in ((True, False), (False, True), (False, False)):
+            recorder.keep(ReadChunk(array=path, slices=slices, scale=scale, times=times))
+    # Asked again, since what is here by now costs nothing.
+    recorder.keep(PlanSlice(array=path))
+    recorder.keep(PlanSlice(array=path, slices=slices))
+
+
+def _record_health(recorder: Recorder) -> dict[str, Any]:
+    """Return the rows of the table by path, its sums, and the order of each sorting."""
+    recorder.ask(SumTargets())  # which ranges overlap, and the dates in names, are known by it
+    first = HealthRows(start=0, n=_ARRAYS, sort="path", descending=False)
+    page, _ = recorder.ask(first)
+    rows = page["rows"]
+    places = {row["path"]: place for place, row in enumerate(rows)}
+    orders = {}
+    for sort in get_args(HealthSort):
+        for descending in (False, True):
+            asked = HealthRows(start=0, n=_ARRAYS, sort=sort, descending=descending)
+            found = recorder.ask(asked)[0]["rows"]
+            order = [places[row["path"]] for row in found if row["path"] in places]
+            orders[f"{sort} {str(descending).lower()}"] = order
+    return {"rows": rows, "total": page["total"], "sums": page["sums"], "orders": orders}
+
+
+def _record_states(
+    recorder: Recorder, rows: Sequence[Message], most: int
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return the chunks of each state, of each array and of all, and their paths.
+
+    Of those that have a reference none are listed: the page finds them among its keys.
+    """
+    states: dict[str, dict[str, Any]] = {}
+    listed: dict[str, None] = {}
+    for state in get_args(StateName):
+        if state == "referenced":
+            continue
+        of_arrays = [row["path"] for row in rows if int(row["counts"][state] or 0)]
+        for array in (None, *of_arrays) if of_arrays else ():
+            found, _ = recorder.ask(TreeState(state=state, array=array))
+            if "error" in found or len(listed) >= most:
+                continue
+            page, _ = recorder.ask(TreeRows(start=0, n=_LISTED))
+            kept = [_as_found(row) for row in page["rows"]]
+            states[f"{state} {'' if array is None else 'of ' + array}"] = {
+                "total": found["total"],
+                "rows": kept,
+            }
+            listed |= dict.fromkeys(row["path"] for row in kept)
+    recorder.ask(TreeReveal(path=""))  # which ends the listing
+    return states, list(listed)
+
+
+def _as_found(row: Message) -> Message:
+    """Return a row of a listing without what follows from its place."""
+    left_out = {"open", "position", "siblings", "depth"}
+    return {name: value for name, value in row.items() if name not in left_out}
+
+
+def _record_targets(recorder: Recorder, refs: ReferenceSet) -> dict[str, Any]:
+    """Return the rows of the table of targets, and their places in it for each array."""
+    recorder.keep(SumTargets())
+    rows, total = _pages(recorder, None)
+    places = {row["url"]: place for place, row in enumerate(rows)}
+    of_arrays = {}
+    for path in refs.arrays()[:_ARRAYS]:
+        found, count = _pages(recorder, path)
+        of_arrays[path] = [places[row["url"]] for row in found if row["url"] in places], count
+    recorder.keep(ShowTarget())
+    for row in rows[:_STRIPS]:
+        recorder.keep(ShowTarget(url=row["url"]))
+    return {"rows": rows, "total": total, "arrays": of_arrays}
+
+
+def _pages(recorder: Recorder, array: str | None) -> tuple[list[Message], int]:
+    """Return the first targets, and how many there are."""
+    rows: list[Message] = []
+    while True:
+        page, _ = recorder.ask(TargetRows(start=len(rows), n=_PAGE, query=TargetQuery(array=array)))
+        rows += page["rows"]
+        if not page["rows"] or len(rows) >= min(int(page["total"]), _TARGETS):
+            return rows, int(page["total"])
+
+
+def _record_maps(recorder: Recorder, refs: ReferenceSet, packer: Packer) -> None:
+    """Draw the chunks of arrays, as many as there is room for."""
+    recorder.keep(ShowGrid())
+    before = packer.size
+    for path in refs.arrays()[:_GRIDS]:
+        if packer.size - before < _MAP_BYTES:
+            recorder.keep(ShowGrid(array=path))
+
+
+def _record_earth(
+    recorder: Recorder, refs: ReferenceSet, wanted: Collection[str], packer: Packer
+) -> dict[str, Any]:
+    """Say where on earth arrays are; coordinates are read of those whose values were asked for."""
+    nowhere, _ = recorder.ask(ShowEarth())
+    listed = nowhere["earth"]["arrays"]
+    shown: dict[str, Message] = {} if listed else {"": nowhere}
+    before = packer.size
+    for path in dict.fromkeys([*listed[:_GRIDS], *refs.arrays()[:_GRIDS]]):
+        if packer.size - before > _MESH_BYTES:
+            break
+        answer, buffers = recorder.ask(ShowEarth(array=path, read=path in wanted))
+        earth = {**answer["earth"], "arrays": ()}  # the same of all
+        shown[path] = recorder.placed({"earth": earth}, buffers)
+        if buffers:
+            _record_grid_of_map(recorder, path, tuple(earth["axes"]))
+    if listed:
+        recorder.keep(ShowLand(detail="110m"))
+        recorder.ask(ShowEarth())  # which is what is shown where no script runs
+    return {"arrays": listed, "shown": shown}
+
+
+def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) -> None:
+    """Draw the chunks along the dimensions of the map, where the first ones are others."""
+    drawn = recorder.answers.get(name_of(ShowGrid(array=path)), {}).get("map") or {}
+    if tuple(drawn.get("axes", ())) != axes:
+        recorder.keep(ShowGrid(array=path, axes=axes))
+
+
+def _record_costs(recorder: Recorder, refs: ReferenceSet) -> None:
+    """Tell what reading costs, of the first arrays; the page computes times of other places."""
+    for path in (None, *refs.arrays()[:_COSTS]):
+        found, _ = recorder.keep(ShowCost(array=path))
+        array = found.get("array")
+        if array is not None:
+            for bar in found["bars"]:
+                if bar["path"] == array and bar["name"] != "open":
+                    recorder.keep(ShowTouches(array=array, access=bar["name"]))
+
+
+def _record_items(
+    recorder: Recorder, recording: Recording, paths: Sequence[str], report: SavedProgress
+) -> None:
+    """Ask for the details of each path; what many of them have in common is kept once."""
+    arrays: dict[str, int] = {}
+    codes: dict[str, int] = {}
+    ladders, before = 0, recording.packer.size
+    for number, path in enumerate(paths):
+        report(number, len(paths))
+        shown, _ = recorder.ask(ShowKey(path=path))
+        if "error" in shown:
+            recording.items.append([path, shown["error"]])
+            continue
+        item = {name: value for name, value in shown["item"].items() if value is not None}
+        if item.get("array") is not None:
+            item["array"] = _place(arrays, recording.arrays, item["array"]["path"], item["array"])
+        explained = None if item.get("kind") is None else recorder.ask(ExplainKey(path=path))[0]
+        code = recorder.ask(WriteCode(path=path))[0]
+        text = str(code.get("code", "")).replace(repr(path), "\0")
+        told = _place(codes, recording.codes, text, text) if "code" in code else code
+        recording.items.append([path, item, explained, told])
+        if item.get("kind") in HELD and recording.packer.size - before < _HELD_BYTES:
+            recorder.keep(ReadBytes(path=path, start=0, n=_BLOCK))
+            if "chunk" in item and ladders < _LADDERS:
+                recorder.keep(ClimbLadder(path=path))
+                ladders += 1
+    report(len(paths), len(paths))
+
+
+def _place(places: dict[str, int], kept: list[Any], name: str, value: Any) -> int:
+    """Return where a value is kept, which is kept once for each name."""
+    if name not in places:
+        places[name] = len(kept)
+        kept.append(value)
+    return places[name]

@@ -1,0 +1,150 @@
+"""The versions of the Icechunk repository that a set is a snapshot of, and what changed between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from refexplorer.differing import diff
+from refexplorer.display.difference import difference_text
+from refexplorer.errors import RefexplorerError
+from refexplorer.history import history
+from refexplorer.opening import open_references
+from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.context import RepositoryVersions, ViewContext
+from refexplorer.views.wire.explorer.version_messages import (
+    CompareVersions,
+    ListVersions,
+    OpenVersion,
+    VersionChanges,
+    VersionList,
+    VersionRow,
+)
+from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
+from refexplorer.views.wire.messages import Done
+
+if TYPE_CHECKING:
+    from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
+    from refexplorer.referenceset import ReferenceSet
+
+LISTED = 200
+"""Snapshots, branches and tags that are listed."""
+
+
+class OwnVersions:
+    """The versions of a repository, for who runs this process.
+
+    Parameters
+    ----------
+    references
+        A set of it.
+    """
+
+    def __init__(self, references: ReferenceSet) -> None:
+        self._refs = references
+
+    def listing(self, most: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
+        """List them."""
+        return self._history().listing(most)
+
+    def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
+        """Say what changed."""
+        return self._history().changes(before, after)
+
+    def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
+        """Open one."""
+        refs = self._refs
+        name, options = version_name(refs, version), refs.storage_options
+        return open_references(name, storage_options=options, limits=refs.limits)
+
+    def _history(self) -> RepositoryHistory:
+        return history(self._refs)
+
+
+def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
+    """Return who reads the versions of the repository of a set; None if it has none, or no place.
+
+    For who runs this process, and for nobody else.
+    """
+    source = references.source
+    is_known = source.repository is not None and source.place is not None
+    return OwnVersions(references) if is_known else None
+
+
+def version_name(references: ReferenceSet, version: str) -> str:
+    """Return what opens another version of the repository of a set."""
+    facts = references.source.repository
+    assert facts is not None
+    return f"{facts.place}@{version}"
+
+
+class VersionPicker:
+    """Answers which versions there are and what changed between two of them; opens one."""
+
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._versions = context.versions
+        self._show = context.show
+        start = context.jobs.start
+        self.operations: Operations = {
+            ListVersions: lambda asked: start(asked, self._list),
+            CompareVersions: lambda asked: start(asked, lambda report: self._diff(asked, report)),
+            OpenVersion: lambda asked: start(asked, lambda report: self._open(asked, report)),
+        }
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there are versions, and whoever looks at them may list them."""
+        return self._versions is not None
+
+    def _list(self, report: Report) -> JobAnswer:
+        go_on(report, None, None, "Reading the history of the repository")
+        found = self._known().listing(LISTED, _wanted(report, "Reading the history"))
+        facts = self._refs.source.repository
+        assert facts is not None
+        rows = tuple(
+            VersionRow(each.id, each.written, each.message, (*each.branches, *each.tags))
+            for each in found.snapshots
+        )
+        branches, tags = tuple(found.branches.items()), tuple(found.tags.items())
+        return VersionList(facts.snapshot, branches, tags, rows, found.more), []
+
+    def _diff(self, request: CompareVersions, report: Report) -> JobAnswer:
+        known = self._known()
+        sets = []
+        for number, version in enumerate((request.before, request.after)):
+            label = f"Opening {version}"
+            go_on(report, number, 3, label)
+            sets.append(known.open(version, _wanted(report, label)))
+        go_on(report, 2, 3, "Comparing")
+        found = diff(*sets)
+        try:
+            is_wanted = _wanted(report, "Reading the transaction log")
+            logged = known.changes(request.before, request.after, is_wanted)
+        except RefexplorerError:  # neither need be an ancestor of the other
+            logged = ()
+        first, *lines = difference_text(found).splitlines()
+        return VersionChanges(first, tuple(line.strip() for line in lines), logged), []
+
+    def _open(self, request: OpenVersion, report: Report) -> JobAnswer:
+        if self._show is None:
+            raise RefexplorerError(
+                "Another version is not opened in place of this one here; open it by its name, "
+                f"{version_name(self._refs, request.version)}."
+            )
+        known, label = self._known(), f"Opening {request.version}"
+        go_on(report, 0, 1, label)
+        self._show(known.open(request.version, _wanted(report, label)))
+        return Done(), []
+
+    def _known(self) -> RepositoryVersions:
+        if self._versions is None:
+            raise RefexplorerError(
+                "Only Icechunk repositories that have a place have versions, and a page for others "
+                "lists those of repositories alone that its visitors may open."
+            )
+        return self._versions
+
+
+def _wanted(report: Report, label: str) -> Callable[[], bool]:
+    return lambda: report(None, None, label)

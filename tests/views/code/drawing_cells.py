@@ -1,0 +1,68 @@
+"""Runs cells (JSON on stdin) one after the other, and says of each what was drawn (JSON)."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import warnings
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+
+def of_matplotlib() -> dict[str, Any]:
+    """Say what is in the figure."""
+    pyplot = import_module("matplotlib.pyplot")
+    mesh = import_module("matplotlib.collections").QuadMesh
+    axes = pyplot.gcf().axes[0]
+    found: dict[str, Any] = {"lines": [line.get_ydata() for line in axes.get_lines()]}
+    for each in (*axes.collections, *axes.images):
+        if isinstance(each, mesh) or each in axes.images:
+            found["cells"] = np.ma.filled(each.get_array().astype("f8"), np.nan)
+            found |= {"limits": each.get_clim(), "colours": each.get_cmap().name}
+            found["bar"] = type(each.norm).__name__
+            found["upward"] = axes.get_ylim()[1] > axes.get_ylim()[0]
+    pyplot.close("all")
+    return found
+
+
+def of_hvplot(drawn: Any) -> dict[str, Any]:
+    """Say what is in an element of HoloViews."""
+    if type(drawn).__name__ == "QuadMesh":
+        return {"cells": drawn.dimension_values(2, flat=False), "lines": []}
+    curves = list(drawn) if type(drawn).__name__ == "NdOverlay" else [drawn]
+    return {"lines": [curve.dimension_values(1) for curve in curves]}
+
+
+def plain(value: Any) -> Any:
+    """Return arrays as lists, NaN as null."""
+    if isinstance(value, np.ndarray):
+        return [plain(each) for each in value.tolist()]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and value != value else value
+
+
+def main() -> None:
+    """Run all."""
+    warnings.simplefilter("ignore")
+    if importlib.util.find_spec("matplotlib") is not None:
+        import_module("matplotlib").use("Agg")
+    told = []
+    for code in json.load(sys.stdin):
+        *lines, last = code.rstrip().splitlines()
+        names: dict[str, Any] = {}
+        exec("\n".join(lines), names)
+        drawn = eval(last, names)
+        told.append(plain(of_hvplot(drawn) if "hvplot" in last else of_matplotlib()))
+    json.dump(told, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

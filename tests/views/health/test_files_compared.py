@@ -1,0 +1,109 @@
+"""Comparing with the files in the explorer: what crosses the wire, and what may be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import refexplorer as rx
+from tests.helpers.explorer import Host, later
+from tests.helpers.verifying import Changed, joined, write_files
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A set of which one key is shifted, one is gone, and one field is another."""
+    mine = Changed(joined(write_files(tmp_path)))
+    mine.refs["foo/2.1.0"][1] += 8
+    del mine.refs["bar/2.0.0"]
+    mine.metadata("foo/.zattrs", scale_factor=0.2)
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(mine.document))
+    return path
+
+
+def differing(host: Host) -> dict[str, Any]:
+    asked = {"start": 0, "n": 100, "sort": "path", "descending": False}
+    rows = later(host, "health.rows", **asked)[0]["rows"]
+    return {row["path"]: row["counts"]["differing"] for row in rows}
+
+
+def test_findings_name_what_they_are_about(source: Path) -> None:
+    host = Host(source)
+    assert host.ask("verify.last") == {"found": None}
+    assert set(differing(host).values()) == {None}
+    found, _ = later(host, "verify", values=False)
+    assert (found["verdict"], found["good"], found["grants"]) == (
+        "differs from its files",
+        False,
+        [],
+    )
+    told = {(each["code"], each["array"], each["key"]) for each in found["findings"]}
+    assert told == {
+        ("offset", "foo", "foo/2.1.0"),
+        ("scale_factor", "foo", "foo/.zattrs"),
+        ("no-reference", "bar", None),  # no key leads to what is not there
+    }
+    (offset,) = [each for each in found["findings"] if each["code"] == "offset"]
+    assert [Path(url).name for url in offset["files"]] == ["o_0001.nc"]
+    assert found["finding_count"] == 3
+    assert differing(host)["foo"] == 24
+    assert differing(host)["lat"] == 0
+    assert host.controller.code == "refs.verify()"
+    assert host.ask("verify.last")["found"] == found
+    assert {event["ev"] for event in host.events} == {"progress"}
+
+
+def test_what_python_found_is_shown(source: Path) -> None:
+    refs = rx.open_references(source)
+    refs.verify()
+    assert Host(refs).ask("verify.last")["found"]["finding_count"] == 3
+
+
+def test_values_are_compared_if_asked_for(source: Path) -> None:
+    host = Host(source)
+    found, _ = later(host, "verify", values=True)
+    assert "values" in {each["code"] for each in found["findings"]}
+    assert host.controller.code == 'refs.verify(values="sample")'
+
+
+def test_only_what_may_be_read_is_read(source: Path, tmp_path: Path) -> None:
+    place = tmp_path / "elsewhere" / "set.json"
+    place.parent.mkdir()
+    source.rename(place)
+    host = Host(place)
+    found, _ = later(host, "verify", values=False)
+    assert (found["verdict"], found["grants"]) == ("nothing was compared", [str(tmp_path)])
+    assert found["findings"] == []
+    host.ask("allow", grant=str(tmp_path))
+    found, _ = later(host, "verify", values=False)
+    assert (found["verdict"], found["grants"]) == ("differs from its files", [])
+    assert host.controller.code == f"refs.verify(allow=[{str(tmp_path)!r}])"
+
+
+def test_a_visitor_reads_no_file_of_the_server(source: Path, tmp_path: Path) -> None:
+    """Nor one beside the set, unless whoever serves it said so."""
+    host = Host(source, served=True)
+    found, _ = later(host, "verify", values=False)
+    assert found["verdict"] == "nothing was compared"
+    assert found["findings"] == []
+    assert "error" in host.ask("allow", grant=str(tmp_path))
+    host = Host(source, served=True, allow=[str(tmp_path)])
+    found, _ = later(host, "verify", values=False)
+    assert found["verdict"] == "differs from its files"
+    assert str(tmp_path) not in host.controller.code
+
+
+def test_it_can_be_stopped(source: Path) -> None:
+    host = Host(source)
+    assert host.controller.handle({"id": "t:7", "op": "verify", "values": False}) == []
+    host.posted.get(timeout=30)  # it has begun
+    host.ask("cancel", job="t:7")
+    message: dict[str, Any] = {}
+    while message.get("id") != "t:7" or "ev" in message:
+        message = host.posted.get(timeout=30)[0]
+    assert message["error"] == "It was stopped."
+    assert host.ask("verify.last") == {"found": None}

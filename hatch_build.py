@@ -1,5 +1,7 @@
 """Build hook of the front end: TypeScript to one bundle per view, with node from PyPI.
 
+And of the long description: the README, whose links lead to files of the clone.
+
 The types of the messages come first: Python's models of them as a JSON Schema, and of that types.
 
 `python hatch_build.py` builds by hand, `python hatch_build.py --watch` after every change.
@@ -8,6 +10,7 @@ The types of the messages come first: Python's models of them as a JSON Schema, 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -16,6 +19,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 GENERATED = Path("refexplorer", "frontend", "generated")
 MODELS = Path("refexplorer", "views", "wire")
@@ -31,6 +35,31 @@ class FrontEndHook(BuildHookInterface):  # type: ignore[type-arg]
         build(Path(self.root))
 
 
+class LongDescription(MetadataHookInterface):
+    """Takes the README, and lets its links lead to where ``project.urls`` says the source is."""
+
+    PLUGIN_NAME = "long-description"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the long description."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        source = metadata.get("urls", {}).get("Source")
+        if source is not None:
+            text = absolute(text, source, f"v{metadata['version']}")
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def absolute(text: str, source: str, tag: str) -> str:
+    """Return Markdown whose links and pictures lead to the files of a repository, at a tag."""
+
+    def leading(found: re.Match[str]) -> str:
+        picture, label, path = found.groups()
+        form = "raw" if picture else "blob"
+        return f"{picture}[{label}]({source.rstrip('/')}/{form}/{tag}/{path})"
+
+    return re.sub(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)]+)\)", leading, text)
+
+
 def build(root: Path) -> None:
     """Make the bundles under `root`, unless they are there and up to date.
 
@@ -42,6 +71,8 @@ def build(root: Path) -> None:
     frontend = root / "refexplorer" / "frontend"
     static = root / "refexplorer" / "widgets" / "static"
     made = [static / f"{view}.js" for view in views(frontend)]
+    made += [static / f"land-{detail}.json" for detail in ("110m", "50m")]
+    made.append(root / "refexplorer" / "labextension" / "static" / "remoteEntry.js")
     if not (root / "PKG-INFO").is_file():  # an sdist brings its bundles, and needs no types
         made.append(root / GENERATED / "protocol.ts")
     if all(file.is_file() for file in made) and _is_current(root, frontend, made):
@@ -92,7 +123,11 @@ def _is_current(root: Path, frontend: Path, made: list[Path]) -> bool:
     """Tell whether no source is newer; an sdist brings its bundles and has no times to compare."""
     if (root / "PKG-INFO").is_file():
         return True
-    sources = [*(frontend / "src").rglob("*"), *frontend.glob("*.*"), *(root / MODELS).glob("*.py")]
+    sources = [
+        *(frontend / "src").rglob("*"),
+        *frontend.glob("*.*"),
+        *(root / MODELS).rglob("*.py"),
+    ]
     return _newest(sources) <= min(file.stat().st_mtime for file in made)
 
 

@@ -1,8 +1,9 @@
 // Bundles one ES module per view into the package; `--watch` rebuilds on every change.
 // Before that, the types of the messages are written: what Python says of them is in protocol.json.
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { build, context } from "esbuild";
 import { compile } from "json-schema-to-typescript";
+import { quantize } from "topojson-client";
 
 const outdir = "../widgets/static";
 // What has a bundle of its own has an index.tsx; hatch_build.py finds them likewise.
@@ -24,7 +25,7 @@ const options = {
 
 /** The licences of the packages in the bundles, which have to travel with them. */
 async function licences({ inputs }) {
-  const folders = Object.keys(inputs).map((path) => path.match(/^node_modules\/(@[^/]+\/)?[^/]+/)?.[0]);
+  const folders = [...Object.keys(inputs), "node_modules/world-atlas/"].map((path) => path.match(/^node_modules\/(@[^/]+\/)?[^/]+/)?.[0]);
   const texts = [...new Set(folders)].filter(Boolean).sort().map(async (folder) => {
     const file = (await readdir(folder)).find((name) => /^licen[cs]e/i.test(name));
     const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
@@ -44,10 +45,42 @@ async function types() {
   await writeFile("generated/protocol.ts", text);
 }
 
+/** Natural Earth's land, which Python hands out when a map is first shown: it is in no bundle. */
+async function land() {
+  await mkdir(outdir, { recursive: true });
+  await writeFile(`${outdir}/land-110m.json`, await readFile("node_modules/world-atlas/land-110m.json"));
+  const fine = JSON.parse(await readFile("node_modules/world-atlas/land-50m.json", "utf8"));
+  await writeFile(`${outdir}/land-50m.json`, JSON.stringify(quantize(absolute(fine), 1e4)));
+}
+
+/** A topology whose points are degrees. At 1:50 million its steps of 0.036 degrees are finer than the generalised coast, and weigh half. */
+function absolute({ transform: { scale, translate }, arcs, ...others }) {
+  const lines = arcs.map((arc) => {
+    const at = [0, 0];
+    return arc.map((step) => {
+      step.forEach((by, side) => {
+        at[side] += by;
+      });
+      return at.map((place, side) => place * scale[side] + translate[side]);
+    });
+  });
+  return { ...others, arcs: lines };
+}
+
+/** The extension of JupyterLab: a script that leaves its entry where Lab looks for it. */
+const extension = {
+  ...options,
+  entryPoints: [{ in: "src/lab/main.ts", out: "remoteEntry" }],
+  outdir: "../labextension/static",
+  format: "iife",
+};
+
 await types();
+await land();
 if (process.argv.includes("--watch")) {
-  await (await context(options)).watch();
+  for (const each of [options, extension]) await (await context(each)).watch();
 } else {
   const { metafile } = await build(options);
+  await build(extension);
   await writeFile(`${outdir}/LICENSES.txt`, await licences(metafile));
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.registry import EDITOR
 from refexplorer.views.snapshots.editor_snapshot import editor_text
-from refexplorer.views.wire.editor_messages import Explore
+from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.messages import Done
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.explorer import Explorer
@@ -80,6 +81,28 @@ class TemplateEditor(SnapshotWidget):
             self.set_trait("explorer", Explorer(self.references))
         assert self.explorer is not None
         return self.explorer
+
+    def to_html(self, path: str | os.PathLike[str], *, name: str = "An example") -> None:
+        """Write the editor with its text as one HTML file, which needs no Python and no network.
+
+        Each key is explained there, and the rules of the specification lead to their places; the
+        text can be read and copied. It fits into a frame of a documentation page.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        name
+            Of the text, for the title.
+
+        Raises
+        ------
+        RefexplorerError
+            If no key can be made of the text, or it is too long to be shown as a whole.
+        """
+        from refexplorer.widgets.saved_page import save_editor_page
+
+        save_editor_page(self.document, path, name)
 
     @property
     def _esm(self) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import traitlets
+from msgspec.structs import replace
 
 from refexplorer.views.exercises.exercise_checks import proven
 from refexplorer.views.exercises.exercise_controller import ExercisesController
@@ -57,6 +58,26 @@ class Exercises(TemplateEditor):
     ) -> None:
         offered = None if folder is None else proven(Path(folder))
         self._host(ExercisesController(exercise, solved, offered))
+
+    def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
+        """Write the open exercise as one HTML file, which needs no Python and no network.
+
+        What is judged there are the texts that the exercise has: the one to begin with, its
+        solutions and its wrong answers, in any spacing, with all hints. An answer is judged by
+        the set that it makes, which takes Python; so of any other text the page says that it is
+        not judged there.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        name
+            For the title; that of the exercise by default.
+        """
+        from refexplorer.widgets.saved_page import save_exercise_page
+
+        exercise = self._controller.exercise
+        save_exercise_page(replace(exercise, title=name or exercise.title), path)
 
     def _snapshot(self) -> tuple[str, str]:
         return EXERCISES.html(self._controller), editor_text(self._controller)

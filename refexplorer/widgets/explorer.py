@@ -12,12 +12,14 @@ import traitlets
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.maps.map_changes import Comparison
+from refexplorer.views.preview.chunk_cache import cache_of
 from refexplorer.views.registry import EXPLORER, described, part_named, snapshot_html, snapshot_text
 from refexplorer.views.snapshots.explorer_snapshot import complete
 from refexplorer.views.wire.answering import event, nowhere
-from refexplorer.views.wire.explorer_messages import GreetExplorer, SourceChanged, TreeRows
+from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer
+from refexplorer.views.wire.explorer.tree_messages import TreeRows
 from refexplorer.views.wire.json_form import to_wire
+from refexplorer.views.wire.messages import SourceChanged
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.opening_bar import open_watched
 from refexplorer.widgets.static_html import SnapshotWidget
@@ -41,7 +43,8 @@ class ReferencesWidget(SnapshotWidget):
         What may be read without asking, besides the folder of the reference file, such as
         ``["s3://bucket"]``.
     compare
-        A set as it was before, given as `source`: the map of chunks shows what changed since.
+        A set as it was before, given as `source`: what changed since is shown in the comparison,
+        the tree and the map of chunks.
     **options
         As for `open_references`.
 
@@ -53,6 +56,8 @@ class ReferencesWidget(SnapshotWidget):
         Python that does what was done last: chose a key, searched, read a part of an array.
     references
         The set that is shown; setting it shows another one.
+    compare
+        The set that it is compared with, or None; setting it compares with another one.
     first
         For the front end: the answers to what a view asks first, while they are true.
     parts
@@ -69,6 +74,7 @@ class ReferencesWidget(SnapshotWidget):
     selection = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
     references = ReferencesTrait()
+    compare = ReferencesTrait()
     part = traitlets.Unicode(read_only=True).tag(sync=True)
     first = traitlets.Dict(read_only=True).tag(sync=True)
     parts = traitlets.List(traitlets.Dict(), read_only=True).tag(sync=True)
@@ -92,10 +98,13 @@ class ReferencesWidget(SnapshotWidget):
     ) -> None:
         references = _opened(type(self).__name__, source, options)
         other = None if compare is None else _opened(type(self).__name__, compare, {})
-        self._controller = ExplorerController(references, allow=allow, compare=other)
+        self._controller = ExplorerController(
+            references, allow=allow, compare=other, show=self._show
+        )
         self._controller.selection = selection
-        super().__init__(selection=selection, code=self._controller.code, references=references)
-        self._controller.post = self.send
+        code = self._controller.code
+        super().__init__(selection=selection, code=code, references=references, compare=other)
+        self._attach()
         self.on_msg(self._receive)
         # The browser loads the front end meanwhile, since the widget is open there already.
         self.set_trait("first", _asked_first(self._controller))
@@ -112,6 +121,11 @@ class ReferencesWidget(SnapshotWidget):
     def _esm(self) -> str:
         return bundle_text("explorer")
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of decoded chunks that all views of the set keep, at most `Limits.kept_bytes`."""
+        return cache_of(self._controller.references).size
+
     def _snapshot(self) -> tuple[str, str]:
         return snapshot_html(self._controller, self.part), snapshot_text(
             self._controller, self.part
@@ -126,6 +140,14 @@ class ReferencesWidget(SnapshotWidget):
         complete(self._controller)
         super().save_static()
 
+    def _attach(self) -> None:
+        """Send what the controller says, and follow the set that a person compares with."""
+        controller = self._controller
+        controller.post = self.send
+        controller.comparison.changed.append(
+            lambda: self.set_trait("compare", controller.comparison.other)
+        )
+
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
         self.set_trait("first", {})
         for reply, attached in self._controller.handle(message, buffers):
@@ -139,19 +161,29 @@ class ReferencesWidget(SnapshotWidget):
             self._controller.selection = change["new"]
             self.code = self._controller.code
 
+    def _show(self, references: ReferenceSet) -> None:
+        self.references = references
+
     @traitlets.observe("references")
     def _reopen(self, change: dict[str, Any]) -> None:
         if change["new"] in (None, self._controller.references):
             return
         allowed = self._controller.policy.granted
         self._controller.post = nowhere
-        other = self._controller.part(Comparison).other
-        self._controller = ExplorerController(change["new"], allow=allowed, compare=other)
-        self._controller.post = self.send
+        self._controller.comparison.changed.clear()
+        self._controller = ExplorerController(
+            change["new"], allow=allowed, compare=self.compare, show=self._show
+        )
+        self._attach()
         self.selection = ""
         self.code = self._controller.code
         self.set_trait("first", {})
         self.send(*event(SourceChanged()))
+
+    @traitlets.observe("compare")
+    def _compare(self, change: dict[str, Any]) -> None:
+        if change["new"] is not self._controller.comparison.other:
+            self._controller.comparison.compare(change["new"])
 
 
 class Explorer(ReferencesWidget):
@@ -193,6 +225,14 @@ class TargetMap(ReferencesWidget, part="targets"):
     """The targets of a set, and the bytes of one of them as a strip; see `ReferencesWidget`.
 
     `refexplorer.refset.targets.layout.TargetLayout` holds the numbers behind it.
+    """
+
+
+class SetComparison(ReferencesWidget, part="compare"):
+    """A reference set beside another one: what differs, and one chunk in both.
+
+    See `ReferencesWidget`; ``SetComparison(after, compare=before)``.
+    `refexplorer.differing.Difference` holds the numbers behind it.
     """
 
 

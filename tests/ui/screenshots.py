@@ -1,13 +1,14 @@
 """Photograph both hosts: ``python -m tests.ui.screenshots [FOLDER]``.
 
 Writes the explorer and the editor in JupyterLab and on the page, light and dark, narrow and wide;
-with ``--readme`` only the picture of the README.
+with ``--readme`` only the pictures of the README, with ``--gallery`` those of the documentation.
 """
 
 # ruff: noqa: T201
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -21,12 +22,22 @@ from tests.helpers.browsing import EDIT, EXPLORE, open_on_page
 from tests.helpers.hosts import Lab, running_lab, running_page
 
 PICTURES = Path(__file__).parents[2] / "notebooks"
+GALLERY = Path(__file__).parents[2] / "docs" / "pictures"
 SMALL = 360
 """Height of the picture of one verb, px."""
 WIDTHS = (600, 1600)
 HEIGHT = 900
-TABS = ("Overview", "Key", "Data", "Chunks", "Targets")
+TABS = ("Overview", "Key", "Data", "Chunks", "Side by side", "Map", "Targets", "Cost")
 THEMES = ("light", "dark")
+SHOWN_IN_GALLERY = [
+    ("overview", "source=demo/broken.json&view=overview", "[role=tabpanel]"),
+    ("chunks", "source=demo/sst.v1.json&view=chunks&key=sst", "[role=tabpanel]"),
+    ("targets", "source=demo/sst.v1.json&view=targets", "[role=tabpanel]"),
+    ("cost", "source=demo/sst.v1.json&view=cost&key=sst", "[role=tabpanel]"),
+    ("exercises", "view=exercises&exercise=07-first-gen", "body"),
+    ("dark", "source=demo/sst.v1.json&view=key&key=sst/6.0.0", "body"),
+]
+"""Name of a picture, address on the page of the demo, and what is cut out."""
 
 
 @contextmanager
@@ -118,15 +129,53 @@ def photograph_readme(browser: Browser, url: str) -> None:
         page.goto(f"{url}?source=demo/spec.v1.json&view=editor")
         expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         cut(page.get_by_role("region", name="Template editor"), "edit")
+        photograph_verified(page, url)
+        photograph_map(page, url)
 
 
-def cut(part: Locator, name: str) -> None:
+def photograph_verified(page: Page, url: str) -> None:
+    """Save the picture of a set that differs from its files."""
+    page.goto(f"{url}?source=demo/broken.json")
+    page.get_by_role("button", name="Compare with the files").click()
+    found = page.locator("section.verified")
+    expect(found.get_by_role("button", name="Compare again")).to_be_visible(timeout=60_000)
+    found.scroll_into_view_if_needed()
+    cut(found, "verify")
+
+
+def photograph_map(page: Page, url: str) -> None:
+    """Save the map of the demo: the values of a day, and the chunk below a place."""
+    page.goto(f"{url}?source=demo/sst.v1.json&view=map&key=sst")
+    panel = page.get_by_role("tabpanel")
+    panel.get_by_role("button", name=re.compile("^Read .* B from")).click()
+    panel.get_by_role("button", name=re.compile("^Read .* kB from")).click()
+    expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()
+    panel.get_by_label("Place: latitude and longitude").fill("25N 70W")
+    page.keyboard.press("Enter")
+    expect(panel.get_by_text("Selected:")).to_be_visible()
+    panel.locator(".earth-map").scroll_into_view_if_needed()
+    cut(panel.locator(".earth-map"), "map")
+
+
+def photograph_gallery(browser: Browser, url: str) -> None:
+    """Save the pictures of the gallery: a view each, as somebody sees it who came there."""
+    GALLERY.mkdir(exist_ok=True)
+    with new_page(browser, 1200, "light") as page:
+        for name, address, selector in SHOWN_IN_GALLERY:
+            page.emulate_media(color_scheme="dark" if name == "dark" else "light")
+            page.goto(f"{url}?{address}")
+            part = page.locator(selector).first
+            expect(part).to_be_visible()
+            cut(part, name, GALLERY)
+
+
+def cut(part: Locator, name: str, folder: Path = PICTURES) -> None:
     """Write a screenshot of the upper part of one view."""
     part.page.wait_for_timeout(800)
     box = part.bounding_box()
     assert box is not None
     shown = {**box, "height": min(box["height"], SMALL)}
-    path = PICTURES / f"{name}.png"
+    path = folder / f"{name}.png"
     part.page.screenshot(path=path, clip=shown)  # type: ignore[arg-type]
     print(f"{path} {path.stat().st_size // 1000} kB")
 
@@ -138,6 +187,9 @@ def main(arguments: list[str]) -> None:
         with running_page("demo") as served:
             if "--readme" in arguments:
                 photograph_readme(browser, served.url)
+                return
+            if "--gallery" in arguments:
+                photograph_gallery(browser, served.url)
                 return
             folder = Path(arguments[0] if arguments else tempfile.mkdtemp())
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,15 @@
-"""Two sets beside each other in the map of chunks, told without colours too."""
+"""Two sets beside each other: numbers, marks in the tree, the map, one chunk in both."""
 
 from __future__ import annotations
 
 import json
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browsing import violations
-from tests.helpers.hosts import Lab
+from tests.helpers.browsing import open_on_page, row, violations
+from tests.helpers.hosts import Lab, PanelPage
 
 SETS = """
 import refexplorer as rx
@@ -19,11 +20,26 @@ del after["sst/0.0.0"]
 after["sst/1.0.0"] = ["other.nc", *after["sst/1.0.0"][1:]]
 """
 GRID = SETS + 'rx.ChunkGrid(after, compare=before, selection="sst")'
-EXPLORER = SETS + 'rx.explore(after, selection="sst")'
+COMPARISON = (
+    SETS
+    + """
+after = {key: value for key, value in after.items() if not key.startswith("land/")}
+rx.SetComparison(after, compare=before, selection="sst", allow=[str(demo.path("land.bin").parent)])
+"""
+)
+_KEEPS_ADDRESSES = """
+window.addresses = [];
+const replace = history.replaceState.bind(history);
+history.replaceState = (state, unused, url) => {
+  addresses.push(url);
+  replace(state, unused, url);
+};
+"""
+EXPLORER = SETS + 'explorer = rx.explore(after, selection="sst")\nexplorer'
 
 
 def test_what_became_of_chunks_is_drawn_and_told(lab: Lab, page: Page) -> None:
-    lab.open(page, "changes", [GRID])
+    lab.show(page, [GRID])
     legend = page.get_by_role("list", name="Legend")
     expect(legend).to_contain_text("M moved to another target: 1", timeout=60_000)
     expect(legend).to_contain_text("- removed: 1")
@@ -33,21 +49,124 @@ def test_what_became_of_chunks_is_drawn_and_told(lab: Lab, page: Page) -> None:
     map_.focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text(re.compile("chunk 0, 0, 0 · .* · removed"))).to_be_visible()
-    table = page.get_by_role("region", name="Keys that differ")
-    expect(table).to_contain_text("other.nc")
+    assert violations(page, within=".jp-OutputArea-output") == []
+
+
+def test_a_comparison_by_itself_has_numbers_map_and_keys(lab: Lab, page: Page) -> None:
+    lab.show(page, [COMPARISON])
+    part = page.get_by_role("region", name=re.compile("^Comparison of"))
+    table = part.get_by_role("grid", name="Keys that differ")
+    expect(table).to_contain_text("other.nc", timeout=60_000)
+    expect(part.get_by_role("list", name="Legend")).to_contain_text("- removed: 1")
+    part.get_by_role("button", name="1 key removed of sst: list them").click()
+    expect(table.locator(".rows").get_by_role("row")).to_have_count(1)
+    expect(table).to_contain_text("sst/0.0.0")
+    part.get_by_role("button", name="Show all changes").click()
+    expect(table.locator(".rows").get_by_role("row")).to_have_count(2 + 3)
+    part.get_by_role("combobox", name="Array of the map").select_option("land (removed)")
+    map_ = part.get_by_role("application", name=re.compile("since the other set: 1 removed"))
+    map_.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    both = part.get_by_role("region", name="The chunk in both sets")
+    both.get_by_role("button", name="Read this chunk in both sets").click()
+    expect(both).to_contain_text("The set has no such array.")
+    expect(both.get_by_role("application", name="Before, values of land")).to_be_visible()
+    part.get_by_role("button", name="sst", exact=True).click()
+    expect(part.get_by_role("combobox", name="Array of the map")).to_have_value("sst")
+    part.get_by_role("button", name="3 keys removed of land: list them").click()
+    table.get_by_role("gridcell", name="land/0.0", exact=True).click()
+    expect(part.get_by_role("combobox", name="Array of the map")).to_have_value("land")
+    expect(both.get_by_role("heading")).to_have_text("Values of land/0.0")
     assert violations(page, within=".jp-OutputArea-output") == []
 
 
 def test_a_person_names_the_other_set(lab: Lab, page: Page) -> None:
     (lab.folder / "older.json").write_text(json.dumps({"sst/1.0.0": ["older.nc"]}))
-    lab.open(page, "comparing", [EXPLORER])
-    page.get_by_role("tab", name="Chunks").click(timeout=60_000)
+    lab.show(page, [EXPLORER, "explorer.compare = before", "explorer.state"])
+    page.get_by_role("tab", name="Compare").click(timeout=60_000)
     field = page.get_by_label("Compare with another set")
     field.fill("missing.json")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("missing.json")
     field.fill("older.json")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("list", name="Legend")).to_contain_text("+ added: 16")
+    changes = page.get_by_role("list", name="Keys by their change")
+    expect(changes).to_contain_text("+ added")
+    expect(row(page.locator(".explorer"), "sst")).to_contain_text("+18")
     page.get_by_role("button", name="Stop comparing").click()
-    expect(page.get_by_role("list", name="Legend")).to_contain_text("sst_2025-08.nc")
+    expect(changes).to_have_count(0)
+    expect(row(page.locator(".explorer"), "sst")).not_to_contain_text("+18")
+
+
+def test_a_visitor_of_the_page_compares_offered_sets(panel_page: PanelPage, page: Page) -> None:
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    page.get_by_role("tab", name="Compare").click()
+    panel = page.get_by_role("tabpanel", name="Compare")
+    panel.get_by_role("combobox", name="Sets to compare with").select_option("demo/sst.v0.json")
+    expect(panel.get_by_role("heading", name=re.compile("keys? differ"))).to_be_visible()
+    expect(page).to_have_url(re.compile("view=compare&.*other=demo/sst.v0.json"))
+    panel.get_by_role("list", name="Keys by their change").get_by_role("button").first.click()
+    expect(page).to_have_url(re.compile("changes=removed"))
+    page.get_by_role("button", name="only changes").click()
+    expect(page).to_have_url(re.compile("only=changes"))
+    shown = page.url
+    rows = page.get_by_role("treegrid").locator(".rows").get_by_role("row")
+    expect(rows).to_have_count(2)
+    assert violations(page) == []
+    page.reload()
+    expect(panel.get_by_role("heading", name=re.compile("keys? differ"))).to_be_visible()
+    expect(rows).to_have_count(2)
+    expect(panel.get_by_role("button", name="Show all changes")).to_be_visible()
+    expect(page).to_have_url(shown)
+    field = page.get_by_label("Compare with another set")
+    field.fill("/etc/hostname")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("not opened on this page")
+
+
+@pytest.mark.own_page
+def test_a_removed_array_is_in_the_address(panel_page: PanelPage, page: Page) -> None:
+    page.goto(
+        f"{panel_page.url}?source=demo/spec.v1.json&view=compare&other=demo/sst.v0.json&key=key0"
+    )
+    panel = page.get_by_role("tabpanel", name="Compare")
+    arrays = panel.get_by_role("combobox", name="Array of the map")
+    arrays.select_option("wind (removed)")
+    expect(page).to_have_url(re.compile("gone=array%3Dwind$"))
+    page.get_by_role("tab", name="Key").click()
+    expect(page).not_to_have_url(re.compile("gone="))
+    page.go_back()
+    expect(page).to_have_url(re.compile("view=compare.*gone=array%3Dwind$"))
+    map_ = panel.get_by_role("application", name=re.compile("since the other set: .* removed"))
+    map_.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("gone=array%3Dwind%26chunk%3Dwind"))
+    shown = page.url
+    page.add_init_script(_KEEPS_ADDRESSES)
+    page.reload()
+    both = panel.get_by_role("region", name="The chunk in both sets")
+    expect(both.get_by_role("heading")).to_contain_text("Values of wind/")
+    expect(arrays).to_have_value("wind")
+    expect(page).to_have_url(shown)
+    assert page.evaluate("addresses") == [], "on its way there, the address said less"
+    assert violations(page) == []
+
+
+def test_a_chunk_is_read_in_both_sets(panel_page: PanelPage, page: Page) -> None:
+    page.goto(
+        f"{panel_page.url}?source=demo/sst.v1.json&view=compare&key=sst/2.0.0"
+        "&other=demo/sst.v0.json"
+    )
+    panel = page.get_by_role("tabpanel", name="Compare")
+    panel.get_by_role("button", name="Read this chunk in both sets").click()
+    expect(panel).to_contain_text("that both sets have are the same")
+    pictures = panel.get_by_role("region", name="The chunk in both sets").get_by_role("application")
+    expect(pictures).to_have_count(3)
+    pictures.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(panel).to_contain_text("lat 0, lon 0: before none, after none, difference none")  # land
+    pictures.last.hover()
+    expect(panel).to_contain_text(re.compile(r"before [\d.]+ \w+, after [\d.]+ \w+, difference 0"))
+    assert violations(page) == []

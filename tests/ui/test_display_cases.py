@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from refexplorer.markup import escape
 from tests.cases import hostile
-from tests.helpers.hosts import PanelPage, running_page
+from tests.helpers.browsing import open_file
+from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import ZARRAY
 
 HIDDEN = "\u202egpj.exe\u202c\u200b\u2066x\u2069\x1b[31m\x07\ufeff"
@@ -65,18 +65,10 @@ def document() -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PanelPage]:
-    place: Path = tmp_path_factory.mktemp("display") / "set.json"
-    place.write_text(json.dumps(document()))
-    with running_page("serve", str(place)) as page:
-        yield page
-
-
 @pytest.fixture
-def opened(served: PanelPage, page: Page) -> Locator:
-    page.goto(served.url)
-    return page.get_by_role("region", name="Reference set set.json")
+def opened(panel_page: PanelPage, page: Page, tmp_path: Path) -> Locator:
+    (tmp_path / "set.json").write_text(json.dumps(document()))
+    return open_file(page, panel_page.url, tmp_path / "set.json")
 
 
 def show(opened: Locator, key: str, pattern: str) -> Locator:

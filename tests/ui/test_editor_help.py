@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import GOOD, open_on_page, replace_text
+from tests.helpers.browsing import GOOD, choose, open_on_page, replace_text
 from tests.helpers.hosts import PanelPage
 
 INTERACTION_MS = 150
 """CodeMirror takes no Enter for a list that has only just opened."""
 
 
+@pytest.mark.both_hosts
 def test_a_quick_fix_mends_and_can_be_undone(editor: Locator) -> None:
     replace_text(editor, GOOD.replace('"{{u}}/{{i}}.nc"', '"{{u}}/{{ii}}.nc"'))
     editor.get_by_role("button", name="Replace ii by i").click()
@@ -37,6 +39,7 @@ def test_completion_knows_fields_dimensions_and_filters(editor: Locator) -> None
     expect(options.first).to_have_text("int")
 
 
+@pytest.mark.both_hosts
 def test_hovering_says_what_the_specification_says(editor: Locator) -> None:
     replace_text(editor, GOOD)
     # The marks come last: a line that is drawn anew under a pointer at rest forgets the hover.
@@ -61,7 +64,7 @@ def test_the_edited_set_opens_in_the_explorer(panel_page: PanelPage, page: Page)
     editor = page.get_by_role("region", name="Template editor")
     replace_text(editor, GOOD)
     expect(editor).to_contain_text("3 keys")
-    editor.get_by_role("button", name="Open in explorer").click()
+    choose(editor, "Export", "Open in explorer")
     explorer = page.get_by_role("region", name="Reference set Edited text")
     expect(explorer).to_contain_text("3 keys")
     page.get_by_role("button", name="Template editor").click()

@@ -1,4 +1,4 @@
-"""The explorer as a person uses it, the same in JupyterLab and on the page."""
+"""The explorer as a person uses it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.helpers.browsing import row
@@ -28,6 +29,15 @@ def test_browse_and_explain_a_key(explorer: Locator, demo: Path) -> None:
         expect(panel).to_contain_text(text)
 
 
+MOST_IS_IN_SIGHT = """explorer => {
+    const within = explorer.getBoundingClientRect();
+    const picture = explorer.querySelector("canvas").getBoundingClientRect();
+    return within.width <= 1010 && picture.top + 0.65 * picture.height < within.bottom;
+}"""
+"""Of a square picture, in an explorer that is 1,000 px wide."""
+
+
+@pytest.mark.both_hosts
 def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
     row(explorer, "sst").click()
     explorer.page.keyboard.press("ArrowRight")
@@ -40,6 +50,9 @@ def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
     expect(panel).to_contain_text("5,790 missing")
     expect(panel.get_by_role("application", name="sea surface temperature")).to_be_visible()
     expect(panel.locator("canvas, svg").first).to_be_visible()
+    beside = 1400 - explorer.evaluate("explorer => explorer.clientWidth")
+    explorer.page.set_viewport_size({"width": beside + 1000, "height": 900})
+    explorer.page.wait_for_function(MOST_IS_IN_SIGHT, arg=explorer.element_handle())
 
 
 def test_a_value_of_the_picture_tells_why_it_is_so(explorer: Locator) -> None:
@@ -65,6 +78,7 @@ def test_read_a_small_array_and_draw_a_line(explorer: Locator) -> None:
     expect(panel.get_by_role("application", name="lat: line").locator("svg")).to_be_visible()
 
 
+@pytest.mark.both_hosts
 def test_keyboard_alone(explorer: Locator) -> None:
     keyboard = explorer.page.keyboard
     tree = explorer.get_by_role("treegrid")
@@ -85,6 +99,7 @@ def test_keyboard_alone(explorer: Locator) -> None:
     expect(tree.get_by_role("row").nth(1)).to_have_attribute("aria-selected", SELECTED)
 
 
+@pytest.mark.both_hosts
 def test_keys_in_quick_succession_act_in_order(explorer: Locator) -> None:
     keyboard = explorer.page.keyboard
     expect(row(explorer, "wind_lon")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The first look at a broken set, in both hosts: what is wrong, where, and the way to it."""
+"""The first look at a broken set: what is wrong, where, and the way to it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,25 @@ rx.explore(demo.path("broken.json"))
 """
 
 
-@pytest.fixture(params=["lab", "page"])
-def broken(request: pytest.FixtureRequest, page: Page) -> Locator:
+@pytest.fixture
+def broken(request: pytest.FixtureRequest, host: str, page: Page) -> Locator:
     """The explorer of ``broken.json``."""
-    open_in_host(request, page, "broken", BROKEN, "Ten mistakes")
+    open_in_host(request, host, page, BROKEN, "Ten mistakes")
     return page.get_by_role("region", name="Reference set broken.json")
 
 
 def test_each_number_leads_to_what_it_counts(broken: Locator) -> None:
     table = broken.get_by_role("table", name="Arrays and the states of their chunks")
-    expect(table.get_by_role("row").nth(1)).to_contain_text("sst")  # the worst comes first
+    worst = table.get_by_role("row").nth(1)
+    for text in (
+        "sst",
+        "18 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 <i2",
+        "not read",
+    ):
+        expect(worst).to_contain_text(text)
+    heads = table.get_by_role("columnheader").all_inner_texts()
+    shown = ["Array", "Time", "Referenced", "No reference", "Rejected", "Failed", "Not read"]
+    assert [head.strip(" \n▾▴") for head in heads if head.strip(" \n▾▴") in shown] == shown
     table.get_by_role("button", name="4 chunks of sst rejected: list them").click()
     tree = broken.get_by_role("treegrid")
     rows = tree.locator(".rows").get_by_role("row")
@@ -57,9 +66,26 @@ def test_reading_and_asking_fill_in_what_was_not_known(broken: Locator) -> None:
     expect(sst).not_to_contain_text("not read")
     expect(broken.get_by_role("button", name="1 chunk of sst failed: list them")).to_be_visible()
     broken.get_by_role("button", name="Check size and reachability").click()
-    lost = broken.get_by_role("list", name="Targets that were found wanting")
+    lost = broken.get_by_role("list", name="Targets with problems")
     lost.get_by_role("button", name="sst_2025-10.nc").click()
     expect(broken.get_by_role("heading", name="sst_2025-10.nc")).to_be_visible()
+
+
+def test_the_set_is_compared_with_its_files(broken: Locator) -> None:
+    table = broken.get_by_role("table", name="Arrays and the states of their chunks")
+    heads = table.get_by_role("columnheader")
+    expect(heads.filter(has_text="Differs from file")).to_have_count(0)
+    broken.get_by_role("button", name="Compare with the files").click()
+    found = broken.get_by_role("list", name="What differs from the files")
+    expect(found).to_be_visible()
+    expect(broken.get_by_text("What to do: refexplorer repair SET --dry-run")).to_be_visible()
+    expect(heads.filter(has_text="Differs from file")).to_have_count(1)
+    expect(broken.get_by_role("button", name="Compare again")).to_be_visible()
+    expect(broken.get_by_text("Not compared: ")).to_be_visible()
+    lab = broken.page.locator(".jp-OutputArea-output").count()
+    assert violations(broken.page, within=".jp-OutputArea-output" if lab else None) == []
+    found.get_by_title("Show the array").first.click()
+    expect(broken.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
 
 
 def test_the_table_sorts_by_keyboard(broken: Locator) -> None:
@@ -76,12 +102,14 @@ def test_the_table_sorts_by_keyboard(broken: Locator) -> None:
 def test_trouble_is_seen_in_the_tree_and_can_be_all_of_it(broken: Locator) -> None:
     tree, keyboard = broken.get_by_role("treegrid"), broken.page.keyboard
     sst = tree.get_by_role("row").filter(has=broken.page.get_by_role("gridcell", name="sst"))
-    expect(sst).to_contain_text("4 chunks rejected, 1 chunk without a reference")
+    expect(sst).to_contain_text("4 chunks rejected, ")
+    expect(sst).to_contain_text("1 chunk without a reference")
+    expect(sst).to_contain_text("2 chunks that share bytes with another reference")
     broken.get_by_role("button", name="only trouble").click()
     expect(tree.locator(".rows").get_by_role("row")).to_have_count(2)
     sst.click()
     keyboard.press("ArrowRight")
-    expect(tree.locator(".rows").get_by_role("row")).to_have_count(8)
+    expect(tree.locator(".rows").get_by_role("row")).to_have_count(9)
     broken.get_by_role("button", name="absent chunks 1").click()
     expect(tree.locator(".rows").get_by_role("row")).to_have_count(1)
     expect(tree).to_contain_text("sst/4.0.1")
@@ -100,7 +128,10 @@ def test_the_key_is_the_last_to_be_cut(panel_page: PanelPage, page: Page, width:
     expect(tree.get_by_role("columnheader", name="Trouble")).to_be_visible()
     heads = tree.get_by_role("columnheader").all_inner_texts()
     shown = ["Key", "Trouble", "Kind", "Size", "Target", "Origin"]
-    assert [text for text in heads if text] == shown[: 4 if width == 1000 else 6]
+    assert [text for text in heads if text] == shown[: {600: 5, 1000: 4, 1600: 6}[width]]
+    if width != 1000:
+        shape = "18 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 <i2"
+        expect(tree.locator(".target", has_text=shape)).to_have_attribute("title", shape)
     assert violations(page) == []
 
 
@@ -122,9 +153,23 @@ def test_statements_lead_to_what_they_say(broken: Locator) -> None:
     expect(targets.get_by_role("grid", name="Targets").get_by_role("row")).to_have_count(5)
 
 
+@pytest.mark.both_hosts
 def test_the_dataset_leads_to_its_arrays(broken: Locator) -> None:
     frame = broken.get_by_title("The dataset as xarray shows it").content_frame
+    expect(frame.get_by_text("xarray.Dataset", exact=True)).to_be_visible()
     frame.get_by_role("link", name="wind", exact=True).click()
     selected = broken.get_by_role("treegrid").locator("[aria-selected=true]")
     expect(selected).to_contain_text("wind")
     expect(broken.get_by_role("tabpanel", name="Key")).to_contain_text("Array wind")
+
+
+def test_a_note_leads_to_the_page_of_its_code(broken: Locator) -> None:
+    notes = broken.get_by_role("tabpanel", name="Overview")
+    notes.get_by_role("button", name="What is this? undefined-name").first.click()
+    page = notes.get_by_role("region", name="About undefined-name")
+    expect(page).to_contain_text("What readers do")
+    expect(page.get_by_role("group", name="Example")).to_contain_text("http://{{u}}/f")
+    lab = broken.page.locator(".jp-OutputArea-output").count() > 0
+    assert violations(broken.page, within=".jp-OutputArea-output" if lab else None) == []
+    notes.get_by_role("button", name="Close undefined-name").click()
+    expect(page).to_have_count(0)

@@ -1,19 +1,16 @@
-"""The key inspector as a person uses it, the same in JupyterLab and on the page."""
+"""The key inspector as a person uses it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import row, violations
-from tests.helpers.hosts import running_page
+from tests.helpers.browsing import in_the_dark, open_file, row, violations
+from tests.helpers.hosts import PanelPage, running_page
 from tests.helpers.servers import range_server
 from tests.helpers.sets import raw_set
 
@@ -43,6 +40,7 @@ def test_one_key_from_its_template_to_its_values(explorer: Locator) -> None:
     expect(code).to_contain_text("fs.cat('wind/0.0.0')")
 
 
+@pytest.mark.both_hosts
 def test_bytes_by_keyboard_alone(explorer: Locator, demo: Path) -> None:
     data = (demo / "sst_2025-07.nc").read_bytes()[14040 : 14040 + 4608]
     panel = choose(explorer, "wind/0.0.0")
@@ -72,22 +70,19 @@ def test_bytes_by_keyboard_alone(explorer: Locator, demo: Path) -> None:
     expect(uint16).to_contain_text(str(int.from_bytes(data[512:514], "big")))
 
 
-@contextmanager
-def served_set(page: Page, folder: Path, *arguments: str, **keys: Any) -> Iterator[Locator]:
-    """The explorer of a set on a page of its own."""
-    (folder / "set.json").write_text(json.dumps(keys))
-    with running_page("serve", str(folder / "set.json"), *arguments) as served:
-        page.goto(served.url)
-        yield page.get_by_role("region", name="Reference set set.json")
+def write(folder: Path, url: str) -> Path:
+    """Write a set of one compressed chunk."""
+    path = folder / "set.json"
+    path.write_text(json.dumps(raw_set([url, 0, 15], compressor={"id": "zlib", "level": 1})))
+    return path
 
 
-def packed(url: str) -> dict[str, Any]:
-    return raw_set([url, 0, 15], compressor={"id": "zlib", "level": 1})
-
-
-def test_the_question_comes_before_the_first_request(page: Page, tmp_path: Path) -> None:
-    with range_server() as server, served_set(page, tmp_path, **packed(f"{server.url}/f")) as found:
-        panel = choose(found, "x/0")
+def test_the_question_comes_before_the_first_request(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
+    with range_server() as server:
+        path = write(tmp_path, f"{server.url}/f")
+        panel = choose(open_file(page, panel_page.url, path), "x/0")
         for button in ("Decode step by step", "Show bytes"):
             panel.get_by_role("button", name=button).click()
         asked = panel.get_by_role("group", name="Access")
@@ -97,14 +92,13 @@ def test_the_question_comes_before_the_first_request(page: Page, tmp_path: Path)
         assert server.requests == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_where_it_breaks_and_what_axe_finds(page: Page, tmp_path: Path, dark: bool) -> None:
-    page.emulate_media(color_scheme="dark" if dark else "light")
+def test_where_it_breaks_and_what_axe_finds(page: Page, tmp_path: Path) -> None:
     with range_server() as server:
         server.files["/f"] = b"not zlib at all"
-        allow, keys = ("--allow", server.url), packed(f"{server.url}/f")
-        with served_set(page, tmp_path, *allow, **keys) as found:
-            panel = choose(found, "x/0")
+        path = str(write(tmp_path, f"{server.url}/f"))
+        with running_page("serve", path, "--allow", server.url) as served:
+            page.goto(served.url)
+            panel = choose(page.get_by_role("region", name="Reference set set.json"), "x/0")
             link = panel.get_by_role("link", name=f"{server.url}/f")
             expect(link).to_have_attribute("rel", re.compile("noopener"))
             panel.get_by_role("button", name="Decode step by step").click()
@@ -113,4 +107,6 @@ def test_where_it_breaks_and_what_axe_finds(page: Page, tmp_path: Path, dark: bo
             expect(panel.get_by_role("grid")).to_contain_text("not zlib")
             panel.get_by_role("button", name="Show derivation").click()
             expect(panel.get_by_role("region", name="Derivation of this key")).to_be_visible()
+            assert violations(page) == []
+            in_the_dark(page)
             assert violations(page) == []

@@ -1,4 +1,4 @@
-"""The maps of chunks and of targets as a person uses them, in both hosts."""
+"""The maps of chunks and of targets as a person uses them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.helpers.browsing import open_on_page, row, violations
-from tests.helpers.hosts import PanelPage
+from tests.helpers.hosts import Lab, PanelPage
 
 
 def opened(explorer: Locator, tab: str) -> Locator:
@@ -19,6 +19,7 @@ def opened(explorer: Locator, tab: str) -> Locator:
     return panel
 
 
+@pytest.mark.both_hosts
 def test_from_a_chunk_to_its_key_and_back(explorer: Locator) -> None:
     panel = opened(explorer, "Chunks")
     picture = panel.get_by_role("application", name=re.compile("Chunks of sst: 9 . 1 . 2 chunks"))
@@ -43,7 +44,7 @@ def test_a_range_and_its_key(explorer: Locator) -> None:
     strip = panel.get_by_role("application", name=re.compile("Bytes of sst_2025-09.nc: 12 ranges"))
     strip.focus()
     explorer.page.keyboard.press("End")
-    expect(panel.get_by_role("status")).to_contain_text(
+    expect(panel.get_by_role("status").last).to_contain_text(
         re.compile(r"sst/8\.0\.1 · 103,\d+ \+ 12,\d+ bytes")
     )
     explorer.page.keyboard.press("Enter")
@@ -51,7 +52,7 @@ def test_a_range_and_its_key(explorer: Locator) -> None:
     panel.get_by_role("button", name="Show the selected range").click()
     expect(panel.get_by_role("button", name="Whole file")).to_be_enabled()
     row(explorer, "0.0.0").click()
-    expect(panel.get_by_role("status")).to_contain_text("Selected: sst/0.0.0")
+    expect(panel.get_by_role("status").last).to_contain_text("Selected: sst/0.0.0")
     table.get_by_text("land.bin").click()
     expect(panel.get_by_role("button", name="land/0.0")).to_be_visible()
 
@@ -77,7 +78,7 @@ def test_the_maps_of_a_broken_set(panel_page: PanelPage, page: Page, dark: bool)
     explorer = page.get_by_role("region", name="Reference set broken.json")
     panel = opened(explorer, "Chunks")
     expect(panel).to_contain_text("1 without a reference")
-    for state in ("no reference", "failed"):  # four references cannot be used
+    for state in ("no reference", "rejected or failed"):  # four references cannot be used
         expect(panel.get_by_role("list", name="Legend")).to_contain_text(state)
     assert violations(page) == []
     panel = opened(explorer, "Targets")
@@ -90,3 +91,67 @@ def test_a_set_without_targets_says_so(panel_page: PanelPage, page: Page) -> Non
     explorer = page.get_by_role("region", name="Reference set spec.v1.json")
     explorer.get_by_role("tab", name="Chunks").click()
     expect(explorer).to_contain_text("This set has no arrays, so there are no chunks to map.")
+
+
+MONTHS = """
+import json, refexplorer as rx
+meta = json.dumps({"zarr_format": 2, "shape": [24], "chunks": [1], "dtype": "<i4", "fill_value": 0,
+                   "order": "C", "compressor": None, "filters": None})
+months = [f"{2000 + n // 12}-{n % 12 + 1:02}" for n in range(24) if n != 7]
+refs = {f"x/{n}": [f"s3://b/{month[:4]}/sea_surface_{month}.nc", 10 * n, 5 + n]
+        for n, month in enumerate(months)}
+rx.explore({"x/.zarray": meta, "y/.zarray": meta, "y/0": ["https://h/mask.nc", 0, 4], **refs})
+"""
+
+
+def test_targets_are_searched_sorted_folded_and_written_as_a_list(lab: Lab, page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    lab.show(page, [MONTHS])
+    page.get_by_role("tab", name="Targets").click(timeout=60_000)
+    panel = page.get_by_role("tabpanel", name="Targets")
+    table = panel.get_by_role("grid", name="Targets")
+    table.get_by_role("button", name="Referenced").click()
+    ordered = table.get_by_role("columnheader", name="Referenced")
+    expect(ordered).to_have_attribute("aria-sort", "descending")  # the list below has the order
+    panel.get_by_role("searchbox", name="Find targets").fill("2000")
+    expect(panel).to_contain_text("11 of 24 targets")
+    panel.get_by_role("button", name="Copy list").click()
+    expect(panel).to_contain_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()").split()
+    assert copied[0] == "s3://b/2000/sea_surface_2000-12.nc"
+    assert len(copied) == 11
+    with page.expect_download() as saved:
+        panel.get_by_role("button", name="Save as CSV").click()
+    assert saved.value.path().read_text().count("\n") == 12
+    panel.get_by_role("searchbox", name="Find targets").fill("")
+    panel.get_by_label("Fold by").select_option("folder")
+    folded = panel.get_by_role("treegrid", name="Targets")
+    expect(folded.locator(".rows").get_by_role("row")).to_have_count(3)
+    folded.get_by_text("s3://b/2001/").click()
+    expect(folded.get_by_text("2001-12", exact=False).first).to_be_visible()
+    assert violations(page, within=".jp-OutputArea-output") == []
+
+
+def test_a_timeline_has_gaps_and_a_selection_its_targets(lab: Lab, page: Page) -> None:
+    page.set_viewport_size({"width": 1900, "height": 1000})  # room for the column of arrays
+    lab.show(page, [MONTHS])
+    page.get_by_role("tab", name="Targets").click(timeout=60_000)
+    panel = page.get_by_role("tabpanel", name="Targets")
+    timeline = panel.get_by_role("application", name=re.compile("^23 targets from 2000-01-01"))
+    expect(timeline).to_have_accessible_name(re.compile("1 period of 24 without one; 1 target"))
+    timeline.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    rows = panel.get_by_role("grid", name="Targets").locator(".rows").get_by_role("row")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("2000-02-01")
+    rows.get_by_role("button", name="x").click()  # which variable uses this file
+    expect(row(page.locator(".explorer"), "x")).to_have_attribute("aria-selected", "true")
+    panel.get_by_role("button", name="Show all dates").click()
+    panel.get_by_role("button", name="Only those of x").click()
+    expect(panel).to_contain_text("23 of 24 targets")
+    panel.get_by_role("textbox", name="part").fill("2:5")
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("2000-03-01")

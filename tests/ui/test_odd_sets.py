@@ -7,33 +7,60 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.helpers.hosts import running_page
+from tests.helpers.browsing import open_file
+from tests.helpers.hosts import PanelPage
+from tests.helpers.sets import metadata
 
 WIDTH = 600
+FITS = "panel => panel.scrollWidth <= panel.clientWidth"
 
 
-def test_long_names_stay_inside_a_narrow_window(page: Page, tmp_path: Path) -> None:
+def test_long_names_stay_inside_a_narrow_window(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
     name = "a_very_long_name_" * 20
-    (tmp_path / "long.json").write_text(json.dumps({f"{name}/0": ["s3://b/" + "deep/" * 90, 4, 4]}))
+    group = {"zarr_format": 2}
+    refs = {
+        ".zgroup": group, "g/.zgroup": group, f"g/{name}/.zarray": metadata([1]),
+        f"g/{name}/.zattrs": {"_ARRAY_DIMENSIONS": ["t"]},
+        f"g/{name}/0": ["s3://b/" + "deep/" * 90, 4, 4],
+    }  # fmt: skip
+    (tmp_path / "long.json").write_text(json.dumps(refs))
     page.set_viewport_size({"width": WIDTH, "height": 800})
-    with running_page("serve", str(tmp_path / "long.json")) as served:
-        page.goto(f"{served.url}?source=long.json&view=key&key={name}/0")
-        expect(page.get_by_role("tabpanel")).to_contain_text("deep/")
-        for part in (
-            page.get_by_role("button", name="Copy code"),
-            page.get_by_role("columnheader", name="Origin"),
-            page.get_by_role("tabpanel"),
-        ):
-            box = part.bounding_box()
-            assert box is not None
-            assert box["x"] + box["width"] <= WIDTH
+    open_file(page, panel_page.url, tmp_path / "long.json", f"view=key&key=g/{name}/0")
+    expect(page.get_by_role("tabpanel")).to_contain_text("deep/")
+    for part in (
+        page.get_by_role("button", name="Copy code"),
+        page.get_by_role("columnheader", name="Target"),
+        page.get_by_role("tabpanel"),
+    ):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= WIDTH
+    page.get_by_role("tab", name="Targets").click()
+    panel = page.get_by_role("tabpanel", name="Targets")
+    expect(panel.locator(".target-map canvas").first).to_be_visible()
+    page.wait_for_function(FITS, arg=panel.element_handle())
+    for tab in ("Key", "Data", "Chunks", "Map"):
+        page.get_by_role("tab", name=tab, exact=True).click()
+        panel = page.get_by_role("tabpanel", name=tab, exact=True)
+        expect(panel).to_contain_text("a_very_long_name_")
+        page.wait_for_function(FITS, arg=panel.element_handle())
+    page.get_by_role("tab", name="Overview").click()
+    panel = page.get_by_role("tabpanel", name="Overview")
+    expect(panel.locator("section.files")).to_contain_text("All at s3://b.")
+    expect(panel).to_contain_text("long.json is a version 0 reference set, in which every")
+    dataset = panel.get_by_title("The dataset as xarray shows it").content_frame
+    expect(dataset.locator("body")).to_contain_text("xarray.DataTree")
+    page.wait_for_function(FITS, arg=panel.element_handle())
 
 
-def test_a_note_without_a_key_shows_the_text_around_it(page: Page, tmp_path: Path) -> None:
+def test_a_note_without_a_key_shows_the_text_around_it(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
     document = {"version": 1, "templates": {"u": "{{x|foo}}"}, "refs": {"a": "text"}}
     (tmp_path / "odd.json").write_text(json.dumps(document, indent=1))
-    with running_page("serve", str(tmp_path / "odd.json")) as served:
-        page.goto(served.url)
-        page.get_by_role("button", name="The filter foo is not supported").click()
-        lines = page.get_by_role("group", name="Lines around /templates/u")
-        expect(lines).to_contain_text('"u": "{{x|foo}}"')
+    open_file(page, panel_page.url, tmp_path / "odd.json")
+    page.get_by_role("button", name="The filter foo is not supported").click()
+    lines = page.get_by_role("group", name="Lines around /templates/u")
+    expect(lines).to_contain_text('"u": "{{x|foo}}"')

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.helpers.browsing import row, violations
 from tests.helpers.hosts import PanelPage
 
 
@@ -21,6 +23,7 @@ def test_an_old_picture_is_dimmed_and_said_to_be_old(panel_page: PanelPage, page
     old = panel.locator(".outcome.old")
     expect(panel.locator(".outcome")).to_be_visible()
     expect(old).to_have_count(0)
+    panel.get_by_text("How much is read").click()
     panel.get_by_role("combobox", name="Read other parts automatically").select_option("never")
     field = panel.get_by_role("textbox", name="time: index or slice")
     field.fill("-1")
@@ -32,13 +35,16 @@ def test_an_old_picture_is_dimmed_and_said_to_be_old(panel_page: PanelPage, page
     expect(old).to_have_count(0)
 
 
-def test_a_cheap_part_is_read_by_itself_and_the_focus_goes_on(
-    panel_page: PanelPage, page: Page
-) -> None:
-    panel = data(page, panel_page.url, key="sst", part="0,:,:")
+@pytest.mark.both_hosts
+def test_a_cheap_part_is_read_by_itself_and_the_focus_goes_on(explorer: Locator) -> None:
+    row(explorer, "sst").click()
+    explorer.get_by_role("tab", name="Data").click()
+    panel = explorer.get_by_role("tabpanel", name="Data")
+    field = panel.get_by_role("textbox", name="time: index or slice")
+    field.fill("0")
+    field.press("Enter")
     panel.get_by_role("button", name=re.compile("^Read ")).click()
     expect(panel.get_by_role("button", name="Read again")).to_be_visible()
-    field = panel.get_by_role("textbox", name="time: index or slice")
     lat = panel.get_by_role("textbox", name="lat: index or slice")
     field.fill("12")
     field.press("Tab")
@@ -52,6 +58,13 @@ def test_a_cheap_part_is_read_by_itself_and_the_focus_goes_on(
     lat.fill("::0")
     lat.press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("the step of ::0 is 0")
+    lat.fill(":")
+    lat.press("Enter")
+    field.fill("2025-08")  # a label, as xarray takes it
+    field.press("Enter")
+    expect(field).to_have_value("6:12")
+    lab = explorer.page.locator(".jp-OutputArea-output").count()
+    assert violations(explorer.page, within=".jp-OutputArea-output" if lab else None) == []
 
 
 def test_axes_without_coordinates_say_so(panel_page: PanelPage, page: Page) -> None:

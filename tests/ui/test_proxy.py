@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from refexplorer.app.proxy import setup
 from tests.helpers.hosts import Lab
 
 pytest.importorskip("jupyter_server_proxy", reason="no jupyter-server-proxy")
 
 
-def test_the_proxy_finds_the_page() -> None:
-    found = importlib.metadata.entry_points(group="jupyter_serverproxy_servers")
-    assert found["refexplorer"].load() is setup
-
-
+@pytest.mark.own_page
 def test_the_page_works_below_jupyter(lab: Lab, page: Page) -> None:
     page.goto(f"{lab.url}/refexplorer/?source=demo/sst.v1.json&view=key&key=sst")
     expect(page.get_by_role("region", name="Reference set sst.v1.json")).to_be_visible()

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.cases.sizes import PAST, VARYING, VAST, WHOLE, text
-from tests.helpers.hosts import running_page
+from tests.helpers.browsing import follow, open_file
+from tests.helpers.hosts import PanelPage
 
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "varying": (VARYING, "size not known", "The number of bytes is not known"),
@@ -19,39 +20,39 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_header_and_overview(page: Page, tmp_path: Path, name: str) -> None:
+def test_header_and_overview(panel_page: PanelPage, page: Page, tmp_path: Path, name: str) -> None:
     references, header, overview = CASES[name]
     (tmp_path / "set.json").write_text(text(references))
-    with running_page("serve", str(tmp_path / "set.json")) as served:
-        page.goto(served.url)
-        explorer = page.get_by_role("region", name="Reference set set.json")
-        expect(explorer.locator("header")).to_contain_text(header)
-        expect(explorer.get_by_role("tabpanel", name="Overview")).to_contain_text(overview)
-        row = explorer.get_by_role("treegrid").get_by_role("row").filter(has_text="array")
-        expect(row).to_contain_text("10,000 EB" if name == "vast" else "not known")
-        expect(explorer).not_to_contain_text(" 0 B")
-        row.click()
-        facts = explorer.get_by_role("tabpanel", name="Key")
-        explorer.get_by_role("tab", name="Key").click()
-        expect(facts).to_contain_text("10,000 EB" if name == "vast" else "storednot known")
+    explorer = open_file(page, panel_page.url, tmp_path / "set.json")
+    expect(explorer.locator("header")).to_contain_text(header)
+    expect(explorer.get_by_role("tabpanel", name="Overview")).to_contain_text(overview)
+    row = explorer.get_by_role("treegrid").get_by_role("row").filter(has_text="array")
+    expect(row).to_contain_text("10,000 EB" if name == "vast" else "not known")
+    expect(explorer).not_to_contain_text(" 0 B")
+    row.click()
+    facts = explorer.get_by_role("tabpanel", name="Key")
+    explorer.get_by_role("tab", name="Key").click()
+    expect(facts).to_contain_text("10,000 EB" if name == "vast" else "storednot known")
 
 
-def test_the_maps_keep_every_digit_or_say_that_they_do_not(page: Page, tmp_path: Path) -> None:
+def test_the_maps_keep_every_digit_or_say_that_they_do_not(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
     (tmp_path / "set.json").write_text(text(PAST))
-    with running_page("serve", str(tmp_path / "set.json")) as served:
-        page.goto(f"{served.url}?source=set.json&view=targets&key=x/0")
-        panel = page.get_by_role("tabpanel", name="Targets")
-        expect(panel).to_contain_text("Selected: x/0 · 9,223,372,036,854,775,798 + 100 bytes")
-        page.goto(f"{served.url}?source=set.json&view=chunks&key=x/3")
-        panel = page.get_by_role("tabpanel", name="Chunks")
-        expect(panel).to_contain_text("about 9.01 PB + 7 bytes")
+    open_file(page, panel_page.url, tmp_path / "set.json", "view=targets&key=x/0")
+    panel = page.get_by_role("tabpanel", name="Targets")
+    expect(panel).to_contain_text("Selected: x/0 · 9,223,372,036,854,775,798 + 100 bytes")
+    follow(page, tmp_path / "set.json", "view=chunks&key=x/3")
+    panel = page.get_by_role("tabpanel", name="Chunks")
+    expect(panel).to_contain_text("about 9.01 PB + 7 bytes")
 
 
-def test_what_was_not_read_is_not_called_right(page: Page, tmp_path: Path) -> None:
+def test_what_was_not_read_is_not_called_right(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
     (tmp_path / "set.json").write_text(text({"loose": ["s3://bucket/f.nc", 0, 4]}))
-    with running_page("serve", str(tmp_path / "set.json")) as served:
-        page.goto(served.url)
-        panel = page.get_by_role("tabpanel", name="Overview")
-        expect(panel).to_contain_text("No problems were found in the references.")
-        expect(panel).to_contain_text("The targets were not checked.")
-        expect(panel).not_to_contain_text("Nothing is wrong")
+    open_file(page, panel_page.url, tmp_path / "set.json")
+    panel = page.get_by_role("tabpanel", name="Overview")
+    expect(panel).to_contain_text("No problems were found in the references.")
+    expect(panel).to_contain_text("The targets were not checked.")
+    expect(panel).not_to_contain_text("Nothing is wrong")

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from pathlib import Path
 
+import numpy as np
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import violations
-from tests.helpers.hosts import PanelPage, running_page
+from tests.helpers.browsing import follow, open_file, violations
+from tests.helpers.hosts import PanelPage
+
+_IS_ONE_LINE = "name => name.getClientRects()[0]?.height < 24"
+_FITS = "numbers => numbers.scrollWidth <= numbers.clientWidth"
+_ARE_APART = """(legend) => {
+  const texts = [...legend.querySelectorAll("svg text")];
+  const boxes = texts
+    .filter((text) => /^[\\d.]/.test(text.textContent))
+    .map((text) => text.getBoundingClientRect())
+    .sort((one, two) => one.left - two.left);
+  return boxes.length > 1 && boxes.every((box, at) => at === 0 || boxes[at - 1].right < box.left);
+}"""
 
 
 def array(shape: list[int], dtype: str = "|u1", **more: object) -> str:
@@ -21,6 +35,7 @@ def array(shape: list[int], dtype: str = "|u1", **more: object) -> str:
     )  # fmt: skip
 
 
+@pytest.mark.both_hosts
 def test_keys_lead_to_the_search_and_to_their_list(explorer: Locator) -> None:
     keyboard, page = explorer.page.keyboard, explorer.page
     expect(explorer.get_by_role("treegrid")).to_contain_text("sst")
@@ -52,45 +67,76 @@ def test_sets_on_the_page_are_links(panel_page: PanelPage, page: Page) -> None:
     expect(page.get_by_role("heading", name="Explore a reference set")).to_be_visible()
 
 
-def test_wide_tables_have_pages(page: Page, tmp_path: Path) -> None:
+def test_wide_tables_have_pages(panel_page: PanelPage, page: Page, tmp_path: Path) -> None:
     values = "".join(chr(column % 100) for column in range(300))
     (tmp_path / "set.json").write_text(json.dumps({"x/.zarray": array([3, 100]), "x/0.0": values}))
-    with running_page("serve", str(tmp_path / "set.json")) as served:
-        page.goto(f"{served.url}?source=set.json&view=data&key=x&mode=table")
-        panel = page.get_by_role("tabpanel", name="Data")
-        panel.locator(".offer button").click()
-        pages = panel.get_by_role("group", name="Page of columns")
-        expect(pages).to_contain_text("columns 1 to 40 of 100")
-        pages.get_by_role("button", name="Next columns").click()
-        pages.get_by_role("button", name="Next columns").click()
-        expect(pages).to_contain_text("columns 81 to 100 of 100")
-        expect(panel.get_by_role("columnheader").last).to_have_text("99")
-        expect(panel.get_by_role("cell").last).to_have_text("99")
-        expect(pages.get_by_role("button", name="Next columns")).to_be_disabled()
+    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x&mode=table")
+    panel = page.get_by_role("tabpanel", name="Data")
+    panel.locator(".offer button").click()
+    pages = panel.get_by_role("group", name="Page of columns")
+    expect(pages).to_contain_text("columns 1 to 40 of 100")
+    pages.get_by_role("button", name="Next columns").click()
+    pages.get_by_role("button", name="Next columns").click()
+    expect(pages).to_contain_text("columns 81 to 100 of 100")
+    expect(panel.get_by_role("columnheader").last).to_have_text("99")
+    expect(panel.get_by_role("gridcell").last).to_have_text("99")
+    expect(pages.get_by_role("button", name="Next columns")).to_be_disabled()
 
 
-def test_false_that_is_the_fill_value_is_explained(page: Page, tmp_path: Path) -> None:
+def test_false_that_is_the_fill_value_is_explained(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
     meta = array([4], "|b1", fill_value=False)
     (tmp_path / "set.json").write_text(json.dumps({"x/.zarray": meta, "x/0": "\1\0\1\0"}))
-    with running_page("serve", str(tmp_path / "set.json")) as served:
-        page.goto(f"{served.url}?source=set.json&view=data&key=x")
-        panel = page.get_by_role("tabpanel", name="Data")
-        panel.locator(".offer button").click()
-        expect(panel).to_contain_text(re.compile("2 missing: NaN stands for the fill value"))
-        panel.get_by_role("checkbox", name="scale and offset").click()
-        expect(panel).not_to_contain_text("missing:")
+    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
+    panel = page.get_by_role("tabpanel", name="Data")
+    panel.locator(".offer button").click()
+    expect(panel).to_contain_text(re.compile("2 missing: NaN stands for the fill value"))
+    panel.get_by_role("checkbox", name="scale and offset").click()
+    expect(panel).not_to_contain_text("missing:")
 
 
-def test_cells_of_equal_steps_are_square(page: Page, tmp_path: Path) -> None:
+def test_cells_of_equal_steps_are_square(panel_page: PanelPage, page: Page, tmp_path: Path) -> None:
     (tmp_path / "set.json").write_text(
         json.dumps({"x/.zarray": array([50, 50]), "x/0.0": "ab" * 1250})
     )
-    with running_page("serve", str(tmp_path / "set.json")) as served:
-        page.goto(f"{served.url}?source=set.json&view=data&key=x")
-        panel = page.get_by_role("tabpanel", name="Data")
-        panel.locator(".offer button").click()
-        picture = panel.locator(".figure image")
-        expect(picture).to_be_visible()
-        box = picture.bounding_box()
-        assert box is not None
-        assert abs(box["width"] - box["height"]) < 1
+    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
+    panel = page.get_by_role("tabpanel", name="Data")
+    panel.locator(".offer button").click()
+    picture = panel.locator(".figure canvas")
+    expect(picture).to_be_visible()
+    box = picture.bounding_box()
+    assert box is not None
+    assert abs(box["width"] - box["height"]) < 1
+
+
+def test_names_numbers_and_questions_of_one_key(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
+    """Long names of attributes, wide numbers and bytes are whole; a question names its button."""
+    meta = array([4, 4], "<f8")
+    values = base64.b64encode(np.linspace(-1.5e12, 9.75e14, 16).tobytes()).decode()
+    attributes = {"valid_range_of_the_measurement": [0, 1], "units": "m"}
+    refs = {
+        "x/.zarray": meta, "x/.zattrs": json.dumps(attributes), "x/0.0": f"base64:{values}",
+        "y/.zarray": array([4]), "y/0": ["s3://bucket/f.nc", 0, 4],
+    }  # fmt: skip
+    (tmp_path / "set.json").write_text(json.dumps(refs))
+    page.set_viewport_size({"width": 1000, "height": 800})
+    open_file(page, panel_page.url, tmp_path / "set.json", "view=key&key=x")
+    name = page.locator("dt", has_text="valid_range_of_the_measurement")
+    page.wait_for_function(_IS_ONE_LINE, arg=name.element_handle())
+    follow(page, tmp_path / "set.json", "view=key&key=x/0.0")
+    page.get_by_role("button", name=re.compile("bytes", re.IGNORECASE)).first.click()
+    numbers = page.get_by_role("group", name="Numbers at the cursor")
+    expect(numbers).to_contain_text("float64")
+    page.wait_for_function(_FITS, arg=numbers.element_handle())
+    follow(page, tmp_path / "set.json", "view=data&key=x")
+    page.get_by_role("tabpanel", name="Data").locator(".offer button").click()
+    page.wait_for_function(_ARE_APART, arg=page.locator(".legend").first.element_handle())
+    follow(page, tmp_path / "set.json", "view=data&key=y/0")
+    page.get_by_role("button", name=re.compile("^Read 4 B")).click()
+    question = page.get_by_role("group", name="Access")
+    expect(question).to_contain_text("s3://bucket/f.nc may not be read yet.")
+    expect(question).not_to_contain_text("pass allow")
+    expect(question.get_by_role("button", name="Allow s3://bucket")).to_be_visible()

@@ -13,6 +13,7 @@ ADDRESSED = {
     "view": "data", "key": "sst", "slice": "1,0,0", "part": "2:6,:,::2", "mode": "table",
     "raw": "scale", "find": "0.1", "syntax": "substring", "kinds": "range",
 }  # fmt: skip
+_CLIPBOARD_HOLDS = "async (line) => (await navigator.clipboard.readText()).includes(line)"
 
 
 def shows_the_values(region: Locator) -> None:
@@ -26,6 +27,8 @@ def shows_the_values(region: Locator) -> None:
     panel.get_by_role("button", name=re.compile("^Read ")).click()
     expect(panel.get_by_role("button", name="Table")).to_have_attribute("aria-pressed", "true")
     expect(panel.get_by_role("slider", name="time")).to_have_value("1")
+    if (folded := panel.get_by_text("Colours and range")).is_visible():  # in a notebook
+        folded.click()
     expect(panel.get_by_role("checkbox").first).not_to_be_checked()
 
 
@@ -36,7 +39,7 @@ def test_what_one_sees_is_restored_from_the_address(panel_page: PanelPage, page:
     shows_the_values(region)
     expect(page).to_have_title("sst · sst.v1.json · refexplorer")
     for name, value in ADDRESSED.items():
-        assert f"{name}={value}" in page.url
+        expect(page).to_have_url(re.compile(re.escape(f"{name}={value}")))
     page.reload()
     shows_the_values(region)
     assert violations(page) == []
@@ -55,13 +58,17 @@ def test_lists_filters_and_windows_are_in_the_address(panel_page: PanelPage, pag
     expect(page.get_by_role("group", name="Filter")).to_contain_text("4 chunks rejected of sst")
     expect(page.get_by_role("combobox", name="Colour by")).to_have_value("kind")
     expect(page.get_by_text("of them in view")).to_be_visible()
-    assert page.url == shown
+    expect(page).to_have_url(shown)
     page.get_by_role("button", name="Show all keys").click()
     page.get_by_role("button", name="only trouble").click()
     expect(page).to_have_url(re.compile("only=trouble"))
     page.reload()
     rows = page.get_by_role("treegrid").locator(".rows").get_by_role("row")
     expect(rows).to_have_count(2)
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=chunks&key=land")
+    expect(page.get_by_role("combobox", name="Array")).to_have_value("land")
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=targets&files=find%3D07")
+    expect(page.get_by_role("tabpanel", name="Targets")).to_contain_text("1 of 4 targets")
 
 
 def test_back_goes_back_to_what_was_listed(panel_page: PanelPage, page: Page) -> None:
@@ -95,13 +102,41 @@ explorer = rx.explore(demo.path("sst.v1.json"))
 explorer.state = {ADDRESSED!r}
 explorer
 """
-    book = lab.open(page, "state", [show, "explorer.state"])
+    book = lab.show(page, [show, "explorer.state"])
     region = page.get_by_role("region", name="Reference set sst.v1.json")
     shows_the_values(region)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    region.get_by_role("combobox", name="Copy as cell").select_option("xarray")
+    page.wait_for_function(_CLIPBOARD_HOLDS, arg="values = dataset['sst'].isel(time=")
+    assert violations(page, within=".jp-OutputArea-output") == []
     region.get_by_role("tab", name="Overview").click()
     region.get_by_role("searchbox").fill("wind/1")
     expect(region.get_by_role("search")).to_contain_text("9 keys found")
+    page.wait_for_timeout(1000)  # Python is told of it when it has rested a moment
     page.locator(".jp-CodeCell").nth(1).click()
     page.keyboard.press("Shift+Enter")
     expect(book.output(1)).to_contain_text("'find': 'wind/1'")
     expect(book.output(1)).not_to_contain_text("'view'")
+
+
+def test_a_picture_is_copied_as_a_cell(panel_page: PanelPage, page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    where = "view=data&key=sst&slice=3,0,0&part=2:6,:,::2&axes=1,2&colours=magma&limits=10,30"
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&{where}")
+    panel = page.get_by_role("tabpanel", name="Data")
+    panel.get_by_role("button", name=re.compile("^Read ")).click()
+    expect(panel.get_by_label("Lowest value")).to_have_value("10")
+    expect(page).to_have_url(re.compile(re.escape(where)))
+    expect(panel.get_by_role("slider", name="time")).to_have_value("3")
+    menu = page.get_by_role("combobox", name="Copy as cell")
+    for library, line in {
+        "xarray": "values = dataset['sst'].isel(time=5, lon=slice(0, 192, 2))",
+        "zarr": "values = array[5, :96, :192:2]",
+        "fsspec": "data = fs.cat('sst/2.0.0')",
+    }.items():
+        menu.select_option(library)
+        expect(page.get_by_role("status").get_by_text("Copied")).to_be_visible()
+        page.wait_for_function(_CLIPBOARD_HOLDS, arg=line)
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function(_CLIPBOARD_HOLDS, arg=where)
+    assert violations(page) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -32,13 +33,21 @@ def tree(tmp_path: Path, hook: ModuleType) -> Path:
     (frontend / "src" / "view.ts").write_text("export {};\n")
     (frontend / "package-lock.json").write_text("no lock file\n")
     shutil.copy(ROOT / "refexplorer" / "frontend" / "package.json", frontend)
-    for made in (tmp_path / hook.MODELS / "models.py", tmp_path / hook.GENERATED / "protocol.ts"):
+    for made in (
+        tmp_path / hook.MODELS / "explorer" / "tree.py",
+        tmp_path / hook.GENERATED / "protocol.ts",
+    ):
         made.parent.mkdir(parents=True)
         made.touch()
     static = tmp_path / "refexplorer" / "widgets" / "static"
     static.mkdir(parents=True)
     for view in ("explorer", "page"):
         (static / f"{view}.js").write_text("export {};\n")
+    for detail in ("110m", "50m"):
+        (static / f"land-{detail}.json").write_text("{}\n")
+    extension = tmp_path / "refexplorer" / "labextension" / "static"
+    extension.mkdir(parents=True)
+    (extension / "remoteEntry.js").write_text("export {};\n")
     return tmp_path
 
 
@@ -47,11 +56,22 @@ def age(path: Path, seconds: int) -> None:
     os.utime(path, (changed, changed))
 
 
+def test_pictures_and_map_keep_to_their_size() -> None:
+    """What pictures and map may add, compressed, to the 164 kB that the explorer had before."""
+    static = ROOT / "refexplorer" / "widgets" / "static"
+    names = ("explorer.js", "land-110m.json", "land-50m.json")
+    sizes = [len(gzip.compress((static / name).read_bytes(), 9)) for name in names]
+    assert sum(sizes) < 164_426 + 200_000
+    assert sizes[0] < 250_000  # coastlines are not in it
+
+
 def test_nothing_is_run_while_the_bundles_are_current(hook: ModuleType, tree: Path) -> None:
     hook.build(tree)
 
 
-@pytest.mark.parametrize("source", ["src/view.ts", "package-lock.json", "../views/wire/models.py"])
+@pytest.mark.parametrize(
+    "source", ["src/view.ts", "package-lock.json", "../views/wire/explorer/tree.py"]
+)
 def test_a_newer_source_is_built_and_failure_is_said(
     hook: ModuleType, tree: Path, source: str
 ) -> None:
@@ -66,7 +86,10 @@ def test_an_sdist_uses_the_bundles_that_it_brings(hook: ModuleType, tree: Path) 
     hook.build(tree)
 
 
-@pytest.mark.parametrize("made", ["widgets/static/page.js", "frontend/generated/protocol.ts"])
+@pytest.mark.parametrize(
+    "made",
+    ["widgets/static/page.js", "widgets/static/land-50m.json", "frontend/generated/protocol.ts"],
+)
 def test_what_is_missing_is_built(hook: ModuleType, tree: Path, made: str) -> None:
     (tree / "refexplorer" / made).unlink()
     with pytest.raises(SystemExit, match="not built"):
@@ -84,7 +107,8 @@ def test_the_lock_file_has_what_every_system_needs() -> None:
 
 def test_every_view_of_the_front_end_has_a_bundle_that_the_page_looks_for(hook: ModuleType) -> None:
     found = hook.views(ROOT / "refexplorer" / "frontend")
-    assert found == sorted(view._bundle.stem for view in (EditorView, ExplorerView, Frame))
+    of_page = {view._bundle.stem for view in (EditorView, ExplorerView, Frame)}
+    assert found == sorted(of_page | {"saved"})  # which a page from disk holds beside the explorer
 
 
 def test_who_builds_installs_no_linter() -> None:

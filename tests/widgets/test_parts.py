@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,15 @@ from refexplorer import demo
 
 PARTS: dict[str, Any] = {
     name: getattr(rx, name)
-    for name in ("Explorer", "KeyTree", "KeyInspector", "ArrayPreview", "ChunkGrid", "TargetMap")
+    for name in (
+        "Explorer",
+        "KeyTree",
+        "KeyInspector",
+        "ArrayPreview",
+        "ChunkGrid",
+        "TargetMap",
+        "SetComparison",
+    )
 }
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -48,6 +57,19 @@ def test_references_are_linked() -> None:
     tree.references = rx.open_references({"c": "text"})
     assert inspector.references is not None
     assert list(inspector.references) == ["c"]
+
+
+def test_views_say_how_much_they_keep_of_a_set() -> None:
+    refs = rx.open_references(demo.path("sst.v0.json"), limits=rx.Limits(kept_bytes=10**5))
+    widget, other = rx.ArrayPreview(refs), rx.ArrayPreview(refs)
+    assert widget.kept_bytes == 0
+    read = {"id": "t:1", "op": "chunk.read", "array": "time", "index": None, "slices": [":"]}
+    widget._receive(None, read, [])
+    for _ in range(500):
+        if widget.kept_bytes:
+            break
+        time.sleep(0.01)
+    assert widget.kept_bytes == other.kept_bytes > 0
 
 
 def test_code_tells_a_search() -> None:

@@ -24,9 +24,9 @@ from refexplorer.views.registry import (
     snapshot_html,
     snapshot_text,
 )
-from refexplorer.views.wire import explorer_messages
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.explorer import explorer_messages
 from refexplorer.views.wire.messages import Count, Request, tag_of
 from refexplorer.views.wire.schema import schema
 from refexplorer.widgets.explorer import ReferencesWidget
@@ -145,13 +145,15 @@ def test_no_request_has_two_controllers(references: rx.ReferenceSet) -> None:
 
 
 def test_every_request_of_the_front_end_is_answered(references: rx.ReferenceSet) -> None:
-    rooms = ("explorer", "tree", "key", "preview", "maps")
+    rooms = ("explorer", "tree", "key", "preview", "maps", "compare", "health", "geo", "beside")
     sources = [path for room in rooms for path in (FRONTEND / room).glob("*.ts*")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     asked = set(re.findall(r'"([a-z]+[.][a-z]+)"', text))
-    assert {"tree.rows", "grid.show", "chunk.read", "changes.with", "key.bytes"} <= asked
+    assert {"tree.rows", "grid.show", "chunk.read", "compare.with", "key.bytes"} <= asked
     answered = {*map(tag_of, ExplorerController(references).operations)}
-    assert asked - {"refexplorer.layout"} <= answered  # which is what the browser keeps
+    assert (
+        asked - {"refexplorer.layout", "refexplorer.compared"} <= answered
+    )  # which is what the browser keeps
 
 
 def test_every_part_has_a_public_widget() -> None:

@@ -26,7 +26,7 @@ test("what one arranged is there the next time, each by itself", () => {
   browser(storage());
   keep({ tab: "chunks" });
   keep({ tree: 55 });
-  assert.deepEqual(kept(), { tab: "chunks", tree: 55, bound: 1_000_000 });
+  assert.deepEqual(kept(), { tab: "chunks", tree: 55, bound: 1_000_000, budget: null });
 });
 
 test("a tree that would leave no room is as wide as at first", () => {
@@ -38,9 +38,9 @@ test("a tree that would leave no room is as wide as at first", () => {
 test("a browser that keeps nothing, or something else, shows the explorer as at first", () => {
   browser(storage(true));
   keep({ tab: "chunks" });
-  assert.deepEqual(kept(), { tab: "overview", tree: 40, bound: 1_000_000 });
+  assert.deepEqual(kept(), { tab: "overview", tree: 40, bound: 1_000_000, budget: null });
   const local = storage();
   browser(local);
   local.setItem("refexplorer.layout", "{broken");
-  assert.deepEqual(kept(), { tab: "overview", tree: 40, bound: 1_000_000 });
+  assert.deepEqual(kept(), { tab: "overview", tree: 40, bound: 1_000_000, budget: null });
 });

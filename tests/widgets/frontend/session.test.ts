@@ -33,6 +33,7 @@ function page(state: Record<string, unknown> = {}) {
   };
   const host: Host = {
     place: "page",
+    isMain: true,
     get: (name) => values[name],
     set,
     send: ({ id, op }) =>

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { extremes, layout, range, slice, thinned } from "../../../refexplorer/frontend/src/preview/slices.ts";
+import { extremes, layout, placeOf, range, slice } from "../../../refexplorer/frontend/src/preview/slices.ts";
 import type { ReadingModel } from "../../../refexplorer/frontend/src/shared/wire.ts";
 
 function reading(shape: number[], coordinates: (number[] | null)[] = []): ReadingModel {
   return {
     shape,
+    region: shape.map((size) => [0, size, 1]),
     dimensions: shape.map((_, i) => "tzyx"[i]!),
     coordinates: shape.map((_, i) => ({ name: "tzyx"[i]!, values: coordinates[i] ?? null })),
   } as ReadingModel;
@@ -24,6 +25,11 @@ test("a slice is the values at the step of the other dimensions", () => {
   assert.deepEqual([...slice(values, asked, layout(asked), [1, 0, 0])], [6, 7, 8, 9, 10, 11]);
 });
 
+test("an axis without a coordinate tells the index in the array", () => {
+  const part = { ...reading([4]), region: [[100, 124, 6]] } as ReadingModel;
+  assert.equal(placeOf(layout(part).drawn[0]!, 2), "112");
+});
+
 test("coordinates are an axis only where they run one way in even steps", () => {
   const places = (values: number[]) => layout(reading([values.length], [values])).drawn[0]!.at;
   assert.deepEqual(places([75, 50, 25]), [75, 50, 25]);
@@ -39,13 +45,6 @@ test("a thinned line keeps its spikes", () => {
   assert.ok(drawn.length <= 1_000);
   assert.ok(drawn.includes(123_456) && drawn.includes(654_321));
   assert.deepEqual(drawn, drawn.toSorted((a, b) => a - b));
-});
-
-test("a thinned picture holds values that were there", () => {
-  const values = Float64Array.from({ length: 2_000 * 10 }, (_, i) => i);
-  const { values: kept, width, height, every } = thinned(values, 2_000, 10);
-  assert.deepEqual([width, height, every], [667, 10, 3]);
-  assert.equal(kept[667 + 1], 2_003);
 });
 
 test("values that are no numbers have no range", () => {

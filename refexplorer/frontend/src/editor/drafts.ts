@@ -1,47 +1,116 @@
-/** What was written stays with the tab of the browser, so that a reload of the page loses nothing. */
+/** What was written stays in the browser, so that neither a reload nor a closed tab loses it. */
 
 import type { EditReply } from "../shared/wire.ts";
 
 const STORED = "refexplorer-draft";
+/** Lists the names of all drafts, the newest last. */
+const LISTED = "refexplorer-drafts";
 /** Characters of a text that is kept: a browser gives a page about five million. */
 const LONGEST = 1_000_000;
+const MOST = 100;
 
-type Opened = EditReply & { document: string };
+export type Opened = EditReply & {
+  document: string;
+  /** Whether the text came with a link. */
+  linked?: boolean;
+};
 
 interface Draft {
-  /** The text that was there before; of an exercise it does not matter. */
+  /** The text that was there before; of an exercise it does not matter, unless a link brought it. */
   start: string;
   text: string;
 }
 
-/** Where the draft of a text lies: each exercise has one. */
-function place(reply: Opened): string {
-  return `${STORED} ${reply.task?.name ?? ""}`;
-}
-
 /** Returns what was written in place of a text before the page was loaded anew; null for nothing. */
-export function draftOf(reply: Opened): string | null {
-  try {
-    const { start, text }: Draft = JSON.parse(sessionStorage.getItem(place(reply)) ?? "{}");
-    const isOfThis = reply.task !== undefined || start === reply.document;
-    return isOfThis && typeof text === "string" && text !== reply.document ? text : null;
-  } catch {
-    return null;
+export function draftOf(opened: Opened): string | null {
+  for (const store of stores()) {
+    try {
+      const { start, text }: Partial<Draft> = JSON.parse(store.getItem(nameOf(opened)) ?? "{}");
+      const isOfThis = isOneForAll(opened) || start === opened.document;
+      if (isOfThis && typeof text === "string") return text === opened.document ? null : text;
+    } catch {
+      // What lies there is no draft, or may not be looked at.
+    }
   }
+  return null;
 }
 
 export function keepDraft(opened: Opened, text: string): void {
-  try {
-    const draft: Draft = { start: opened.document, text };
-    if (text.length <= LONGEST) sessionStorage.setItem(place(opened), JSON.stringify(draft));
-  } catch {
-    // A browser that keeps nothing: the text lasts as long as the page.
-  }
+  if (text.length > LONGEST) return;
+  const draft: Draft = { start: opened.document, text };
+  for (const store of stores()) keep(store, nameOf(opened), JSON.stringify(draft));
 }
 
 export function forgetDraft(opened: Opened): void {
+  for (const store of stores()) forget(store, [nameOf(opened)]);
+}
+
+/** Forgets what was written in place of any text. */
+export function forgetDrafts(): void {
+  for (const store of stores()) forget(store, listed(store));
+}
+
+/**
+ * Of this tab and of the browser, as far as it lets a page keep anything: the first tells what was
+ * written here where two tabs write on one text, the second outlasts the tab.
+ */
+function stores(): Storage[] {
+  return [() => sessionStorage, () => localStorage].flatMap((store) => {
+    try {
+      return [store()];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function isOneForAll({ task, linked }: Opened): boolean {
+  return task !== undefined && !linked;
+}
+
+/** Where the draft of a text lies: each exercise has one, and each other text. */
+function nameOf(opened: Opened): string {
+  const { task, document } = opened;
+  return [STORED, task?.name ?? "", isOneForAll(opened) ? "" : digest(document)].join(" ");
+}
+
+/** A short name of a text; two texts of one name are told apart by what lies there. */
+function digest(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return `${(hash >>> 0).toString(36)}.${text.length}`;
+}
+
+function listed(store: Storage): string[] {
   try {
-    sessionStorage.removeItem(place(opened));
+    const found: unknown = JSON.parse(store.getItem(LISTED) ?? "[]");
+    return Array.isArray(found) ? found.filter((name) => typeof name === "string" && name.startsWith(STORED)) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Keeps a draft; the oldest ones make room for it. */
+function keep(store: Storage, name: string, draft: string): void {
+  const names = [...listed(store).filter((each) => each !== name), name];
+  if (names.length > MOST) forget(store, names.splice(0, names.length - MOST));
+  for (;;) {
+    try {
+      store.setItem(name, draft);
+      store.setItem(LISTED, JSON.stringify(names));
+      return;
+    } catch {
+      // Without room the text lasts as long as the page.
+      if (names.length === 1) return;
+      forget(store, names.splice(0, 1));
+    }
+  }
+}
+
+function forget(store: Storage, names: string[]): void {
+  try {
+    for (const name of names) store.removeItem(name);
+    store.setItem(LISTED, JSON.stringify(listed(store).filter((name) => !names.includes(name))));
   } catch {
     // There was none.
   }

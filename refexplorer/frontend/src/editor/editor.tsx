@@ -5,20 +5,24 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
 import type { ViewProps } from "../shared/mount.tsx";
-import { Blank, Notes, Sentence } from "../shared/parts.tsx";
+import { Blank, Notes, Sentence, Title } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditReply, Fix, Help, EditorDiagnostic, Note, Remarks } from "../shared/wire.ts";
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
-import { DerivationPanel } from "./derivation.tsx";
+import { DerivationPanel } from "./derived/derivation.tsx";
 import { Below } from "./below.tsx";
 import { Explained } from "./explained.tsx";
+import { OriginLine } from "./origin.tsx";
 import { Readers } from "./readers.tsx";
+import { SpecificationRules } from "./specification/rules.tsx";
 import { EditorSession } from "./session.ts";
-import { ShorterPanel } from "./shorter.tsx";
+import { ShorterPanel } from "./shorter/shorter.tsx";
 import { Table } from "./table.tsx";
 import { TaskPanel } from "../exercises/task.tsx";
 import { Trying } from "./trying.tsx";
-import { Export, GoTo } from "./toolbar.tsx";
+import { Examples, Export, GoTo, WithText } from "./toolbar.tsx";
+import { compareWith } from "../text/comparison.ts";
+import { showPlaces } from "../text/rules.ts";
 import { revealTraces, showTraces } from "../text/traces.ts";
 
 export function Editor({ host, root }: ViewProps) {
@@ -28,6 +32,7 @@ export function Editor({ host, root }: ViewProps) {
   const view = useRef<EditorView | null>(null);
   const [side, turn] = useState<"readers" | "trying" | "shorter" | null>(null);
   const [code, explain] = useState<string | null>(null);
+  const { isOpen: withRules } = useStore(session.specification);
   if (help === null) {
     return failure === null ? (
       <Blank sentence="Opening the document …" />
@@ -40,39 +45,46 @@ export function Editor({ host, root }: ViewProps) {
     if (side === "readers") session.readAs("");
   };
   const isTask = session.tasks.state.all.length > 0;
+  const name = isTask ? "Exercises" : "Template editor";
   const mend = (fix: Fix, of: string) => view.current && applyFix(view.current, fix, of);
   const format = async () => {
     await session.format();
     jump({ from: 0, to: 0 });
   };
+  const write = (text: string) => view.current && replaceText(view.current, text);
+  const cite = (rule: string) => void session.specification.open(rule);
   const jump = (place: { from: number; to: number }) => view.current && jumpTo(view.current, place);
   const main = (
-    <section class={`view editor${isTask ? " with-task" : ""}`} aria-label={isTask ? "Exercises" : "Template editor"}>
+    <section class={`view editor${isTask ? " with-task" : ""}`} aria-label={name}>
       <header class="bar head">
-        <b class="title">{isTask ? "Exercises" : "Template editor"}</b>
+        <Title host={host} text={name} />
         <span class="chip form">{reply?.form === "V0" ? "V0" : "V1 → V0"}</span>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={withRules}
+          onClick={() => (withRules ? session.specification.close() : void session.specification.open())}
+        >
+          Specification
+        </button>
         <button type="button" class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>Try values</button>
         <button type="button" class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
           As others read it
         </button>
-        {!isTask && (
-          <button type="button" class="button" aria-pressed={side === "shorter"} onClick={() => show("shorter")}>
-            Find a shorter V1
-          </button>
-        )}
-        {!isTask && <button type="button" class="button" onClick={() => session.explore()}>Open in explorer</button>}
         {reply?.wrap && <button type="button" class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
         {reply && <Total reply={reply} />}
         <span class="tools">
-          <button type="button" class="button" onClick={format}>Format</button>
+          {!isTask && <Examples session={session} write={write} />}
+          <WithText session={session} isTask={isTask} isOnPage={host.place === "page"} format={() => void format()} shorten={() => show("shorter")} />
           <GoTo session={session} />
-          <Export session={session} />
+          <Export session={session} isTask={isTask} isOnPage={host.place === "page"} />
         </span>
       </header>
+      <OriginLine session={session} />
       {isTask && (
-        <TaskPanel tasks={session.tasks} write={(text) => view.current && replaceText(view.current, text)} />
+        <TaskPanel tasks={session.tasks} write={write} cite={cite} />
       )}
-      <div class="two">
+      <div class={withRules ? "two with-rules" : "two"}>
         <Code session={session} help={help} root={root} view={view} />
         <div class="results">
           <Table session={session} stale={reply?.good === false} />
@@ -86,10 +98,18 @@ export function Editor({ host, root }: ViewProps) {
               session={session}
               code={code}
               close={() => explain(null)}
-              write={isTask ? null : (text) => view.current && replaceText(view.current, text)}
+              write={isTask ? null : write}
+              cite={cite}
             />
           )}
         </div>
+        {withRules && (
+          <SpecificationRules
+            specification={session.specification}
+            write={isTask ? null : write}
+            train={(name) => session.tasks.choose(name)}
+          />
+        )}
       </div>
       {reply && (
         <Footer
@@ -99,6 +119,7 @@ export function Editor({ host, root }: ViewProps) {
           jump={(mark) => (mark.from < 0 ? session.lookAt(mark.line ?? 1) : jump(mark))}
           mend={(fix) => remarks && mend(fix, remarks.text)}
           explain={explain}
+          cite={cite}
         />
       )}
     </section>
@@ -134,6 +155,9 @@ function Code({ session, help, root, view }: CodeProps) {
   const box = useRef<HTMLDivElement>(null);
   const { good, remarks } = useStore(session);
   const { derivation, version } = useStore(session.tracing);
+  const { chosen, followed } = useStore(session.specification);
+  const { other, trouble } = useStore(session.comparing);
+  const [differing, setDiffering] = useState<number | null>(null);
   useLayoutEffect(() => {
     const { view: editor, begin } = createEditor({
       parent: box.current!,
@@ -142,7 +166,11 @@ function Code({ session, help, root, view }: CodeProps) {
       help,
       first: session.state.reply?.window?.first ?? null,
       edited: (text) => session.edited(text),
-      moved: (pointer) => session.tracing.at(pointer),
+      moved: (pointer) => {
+        session.tracing.at(pointer);
+        session.specification.at(pointer);
+      },
+      compared: setDiffering,
     });
     view.current = editor;
     session.replace = (text) => replaceText(editor, text);
@@ -161,7 +189,36 @@ function Code({ session, help, root, view }: CodeProps) {
   useEffect(() => {
     if (view.current && derivation) revealTraces(view.current, derivation);
   }, [derivation?.key, derivation?.number]);
-  return <div class="code-box" ref={box} />;
+  const revealed = useRef<string | null>(null);
+  useEffect(() => {
+    if (!view.current || (followed !== null && followed.version !== good?.version)) return;
+    if (followed !== null && view.current.state.doc.toString() !== good?.text && session.state.reply?.window === null) return;
+    // Only a rule that was just chosen moves the text: not what is typed while it is shown.
+    showPlaces(view.current, followed?.places ?? [], followed !== null && revealed.current !== chosen);
+    if (followed !== null || chosen === null) revealed.current = chosen;
+  }, [followed, good]);
+  useEffect(() => {
+    if (view.current) compareWith(view.current, other?.text ?? null);
+  }, [other]);
+  return (
+    <div class="code-box">
+      {(other !== null || trouble !== null) && (
+        <p class="comparing">
+          <span class={trouble === null ? "" : "bad"} role="status">{trouble ?? comparison(other!.name, differing)}</span>
+          <button type="button" class="button" onClick={() => session.comparing.end()}>
+            {other === null ? "Close" : "Stop comparing"}
+          </button>
+        </p>
+      )}
+      <div class="code-text" ref={box} />
+    </div>
+  );
+}
+
+function comparison(name: string, differing: number | null): string {
+  if (differing === 0) return `The same as ${name}.`;
+  const places = differing === null ? "" : `: ${counted(differing, "place")} ${differing === 1 ? "differs" : "differ"}`;
+  return `Compared with ${name}${places}; its lines stand above those of the text.`;
 }
 
 const NOTHING_SAID: Omit<Remarks, "version"> = { good: true, sentence: "", notes: [], note_count: 0 };
@@ -173,12 +230,13 @@ interface FooterProps {
   jump(mark: EditorDiagnostic): void;
   mend(fix: Fix): void;
   explain(code: string): void;
+  cite(rule: string): void;
 }
 
 /** The code of a note that an exercise does not tell yet. */
 const HIDDEN = "hidden";
 
-function Footer({ reply, remarks, failure, jump, mend, explain }: FooterProps) {
+function Footer({ reply, remarks, failure, jump, mend, explain, cite }: FooterProps) {
   const { good, sentence, notes, note_count: total } = remarks ?? NOTHING_SAID;
   const marks = new Map<Note, EditorDiagnostic>(notes.map((mark) => [mark, mark]));
   // The first note says what the sentence says, but for the number of keys, which the header says.
@@ -200,6 +258,11 @@ function Footer({ reply, remarks, failure, jump, mend, explain }: FooterProps) {
               ))}
               {note.code !== HIDDEN && (
                 <button type="button" class="button fix" onClick={() => explain(note.code)}>About {note.code}</button>
+              )}
+              {marks.get(note)!.rule !== null && (
+                <button type="button" class="button fix" onClick={() => cite(marks.get(note)!.rule!)}>
+                  Rule: {marks.get(note)!.rule}
+                </button>
               )}
             </span>
           )}

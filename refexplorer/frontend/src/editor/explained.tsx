@@ -2,7 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import { Blank, Sentence } from "../shared/parts.tsx";
+import { PageOfCode } from "../text/codepage.tsx";
+import { Blank } from "../shared/parts.tsx";
 import type { CodePage } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 
@@ -12,9 +13,11 @@ interface Props {
   close(): void;
   /** Puts the example into the editor; null where the text is not to be replaced. */
   write: ((text: string) => void) | null;
+  /** Shows a rule in the specification. */
+  cite(rule: string): void;
 }
 
-export function Explained({ session, code, close, write }: Props) {
+export function Explained({ session, code, close, write, cite }: Props) {
   const [page, setPage] = useState<CodePage | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   useEffect(() => {
@@ -30,38 +33,8 @@ export function Explained({ session, code, close, write }: Props) {
   return (
     <section class="derivation explained" aria-label={`About ${code}`}>
       {trouble !== null && <Blank sentence={trouble} />}
-      {page !== null && <Page page={page} write={write} />}
+      {page !== null && <PageOfCode page={page} write={write} cite={cite} />}
       <button type="button" class="button close" aria-label="Close" onClick={close}>✕</button>
     </section>
-  );
-}
-
-function Page({ page, write }: { page: CodePage; write: Props["write"] }) {
-  return (
-    <>
-      <p><b class="mono">{page.code}</b>: <Sentence text={page.meaning} /></p>
-      <dl>
-        <dt>What readers do</dt>
-        {page.readers.map((said) => <dd key={said}><Sentence text={said} /></dd>)}
-        <dt>How it comes about</dt>
-        <dd><Sentence text={page.cause} /></dd>
-        <dt>What to do</dt>
-        <dd><Sentence text={page.mend} /></dd>
-        {page.rule && (
-          <>
-            <dt>The rule</dt>
-            <dd>
-              <Sentence text={page.rule.sentence} />{" "}
-              <a href={page.rule.link} target="_blank" rel="noreferrer">Specification, {page.rule.section}</a>
-            </dd>
-          </>
-        )}
-        <dt>The smallest example</dt>
-        <dd><pre role="group" aria-label="Example">{page.example}</pre></dd>
-      </dl>
-      {write && page.live && (
-        <button type="button" class="button" onClick={() => write(page.example)}>Put it into the editor</button>
-      )}
-    </>
   );
 }

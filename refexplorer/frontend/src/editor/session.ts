@@ -6,10 +6,13 @@ import { RowWindow } from "../shared/rows/window.ts";
 import { Wire } from "../shared/wire.ts";
 import type { CodePage, Count, EditorRow, EditorWire, EditReply, Help, ReaderVerdict, Remarks, V0Text } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
-import { draftOf, forgetDraft, keepDraft } from "./drafts.ts";
-import { Shortening } from "./shortening.ts";
+import { Comparing } from "./comparing.ts";
+import { draftOf, forgetDraft, forgetDrafts, keepDraft, type Opened } from "./drafts.ts";
+import { fragmentOf, KEPT, KEPT_OF_LINK, LINKED, linkedBy, type Linked, type Origin } from "./links.ts";
+import { Shortening } from "./shorter/shortening.ts";
+import { Specification } from "./specification/specification.ts";
 import { Tasks } from "../exercises/tasks.ts";
-import { Tracing } from "./tracing.ts";
+import { Tracing } from "./derived/tracing.ts";
 
 export interface EditorState {
   /** Null until the document is here. */
@@ -24,6 +27,8 @@ export interface EditorState {
   remarks: (Remarks & { text: string }) | null;
   /** Whose V0 the table shows; empty for the specification's. */
   reader: string;
+  /** Null for a text of Python, and once it was read. */
+  origin: Origin | null;
 }
 
 /** Characters of a text of which all but the rows waits until typing pauses. */
@@ -36,6 +41,8 @@ export class EditorSession extends Store<EditorState> {
   readonly tracing: Tracing;
   readonly tasks: Tasks;
   readonly shortening: Shortening;
+  readonly specification: Specification;
+  readonly comparing: Comparing;
   /** Called when the text was set elsewhere: from Python, or in another view. */
   replace: (text: string) => void = () => undefined;
   /** Called with the text of another task: there is nothing to undo in it. */
@@ -51,8 +58,8 @@ export class EditorSession extends Store<EditorState> {
   private telling: ReturnType<typeof setTimeout> | undefined;
   private remarking: ReturnType<typeof setTimeout> | undefined;
   private busy = false;
-  /** What Python gave to begin with. */
-  private begun: (EditReply & { document: string }) | null = null;
+  /** What Python or a link gave to begin with. */
+  private begun: Opened | null = null;
   private readonly tried = new Newest<Record<string, string>>((templates) => this.ask(templates));
   private readonly remarked = new Newest<string>((text) => this.remark(text));
   private readonly placed = new Newest<[number, Record<string, number>]>((place) => this.find(place));
@@ -63,7 +70,7 @@ export class EditorSession extends Store<EditorState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super({ help: null, failure: null, reply: null, text: "", good: null, remarks: null, reader: "" });
+    super({ help: null, failure: null, reply: null, text: "", good: null, remarks: null, reader: "", origin: null });
     this.host = host;
     this.wire = new Wire(host);
     this.rows = new RowWindow(
@@ -72,6 +79,8 @@ export class EditorSession extends Store<EditorState> {
     );
     this.tracing = new Tracing(this.wire, this.rows);
     this.shortening = new Shortening(this.wire, host);
+    this.specification = new Specification(this.wire);
+    this.comparing = new Comparing(this.wire);
     const remark = () => void this.remarked.ask(this.text);
     this.tasks = new Tasks(this.wire, host.place, (reply, anew) => this.opened(reply, anew), remark);
     this.offs = [
@@ -80,6 +89,7 @@ export class EditorSession extends Store<EditorState> {
       this.wire.on("changed", ({ version, total }) => this.show(version, total)),
       this.wire.on("opened", () => void this.open()),
       this.wire.on("tried", () => this.edited(this.text)),
+      this.onLink(() => void this.open()),
     ];
     void this.open();
   }
@@ -94,6 +104,7 @@ export class EditorSession extends Store<EditorState> {
     this.tellNow();
     for (const off of this.offs) off();
     this.shortening.close();
+    this.specification.close();
     this.wire.close();
   }
 
@@ -103,7 +114,7 @@ export class EditorSession extends Store<EditorState> {
       const hello = await this.wire.request("hello");
       this.told = hello.document;
       this.tasks.list(hello.exercises ?? []);
-      this.start(hello);
+      await this.begunBy(hello);
       this.set({ help: hello.help });
     } catch (error) {
       this.set({ failure: (error as Error).message });
@@ -122,22 +133,93 @@ export class EditorSession extends Store<EditorState> {
   }
 
   /** Another task is open, with the text to begin with. */
-  private opened(reply: EditReply & { document: string }, anew = false): void {
+  private opened(reply: Opened, anew = false): void {
     if (anew) forgetDraft(reply);
+    this.leaveLink();
     if (reply.window === null) this.tell(reply.document);
     this.tracing.close();
     this.start(reply);
   }
 
-  /** Shows a text that Python gave, or what was written in its place before the page was loaded anew. */
-  private start(reply: EditReply & { document: string }): void {
-    const draft = this.host.place === "page" && reply.window === null ? draftOf(reply) : null;
-    this.begun = reply;
-    this.asked = reply.document;
-    this.text = draft ?? reply.document;
-    this.begin(this.text, reply.window?.first ?? null);
-    this.take(reply, reply.document);
-    if (draft !== null) void this.ask();
+  /** Begins with what the address of the page links to, else with what Python has. */
+  private async begunBy(hello: Opened): Promise<void> {
+    try {
+      const link = await this.linked();
+      const isOther = link !== null && link.exercise !== (hello.task?.name ?? null);
+      const reply = isOther ? await this.wire.request("exercise", { name: link.exercise! }) : hello;
+      const isLarge = reply.window !== null;
+      this.start(link === null || link.text === null || isLarge ? reply : { ...reply, document: link.text, linked: true });
+      if (link !== null && isLarge) throw new Error("The link is not opened in place of a large document: open it in a new tab.");
+    } catch (error) {
+      if (this.begun === null) this.start(hello);
+      this.set({ origin: { leads: null, sentence: (error as Error).message } });
+    }
+  }
+
+  /** What the address links to in this view; null for nothing. */
+  private async linked(): Promise<Linked | null> {
+    if (this.host.place !== "page") return null;
+    const link = await linkedBy(location.hash);
+    const isOfTasks = this.tasks.state.all.length > 0;
+    return link !== null && (link.exercise !== null) === isOfTasks ? link : null;
+  }
+
+  /** The address of the page with the text that is here, and with nothing else of the address that is here. */
+  async link(): Promise<string> {
+    const exercise = this.tasks.state.task?.name ?? null;
+    const isUntouched = exercise !== null && !this.begun?.linked && this.text === this.begun?.document;
+    const fragment = await fragmentOf({ exercise, text: isUntouched ? null : this.text });
+    return `${location.origin}${location.pathname}?view=${exercise === null ? "editor" : "exercises"}${fragment}`;
+  }
+
+  private onLink(callback: () => void): Off {
+    if (this.host.place !== "page") return () => undefined;
+    const changed = () => location.hash !== "" && callback();
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }
+
+  /** The address names the text no more. */
+  private leaveLink(): void {
+    if (this.host.place === "page" && location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
+  }
+
+  /** Goes back from what was kept to what it was written over, and from a link to the text that was there without it. */
+  async goBack(): Promise<void> {
+    const { begun } = this;
+    if (begun === null) return;
+    if (this.state.origin?.leads === "draft") {
+      forgetDraft(begun);
+      this.start(begun);
+      void this.ask();
+    } else if (begun.task) {
+      await this.tasks.restart();
+    } else {
+      const { document } = await this.wire.request("start");
+      this.leaveLink();
+      this.start({ ...begun, document, linked: false });
+      void this.ask();
+    }
+  }
+
+  /** Forgets all that this browser kept; the text that is here stays. */
+  forget(): void {
+    forgetDrafts();
+    this.set({ origin: null });
+  }
+
+  /** Shows a text that Python or a link gave, or what was written in its place before the page was loaded anew. */
+  private start(opened: Opened): void {
+    const isKept = this.host.place === "page" && opened.window === null;
+    const draft = isKept ? draftOf(opened) : null;
+    this.begun = opened;
+    this.comparing.end();
+    this.asked = opened.document;
+    this.text = draft ?? opened.document;
+    this.begin(this.text, opened.window?.first ?? null);
+    this.take(opened, opened.document);
+    this.set({ origin: draft === null ? (opened.linked ? LINKED : null) : opened.linked ? KEPT_OF_LINK : KEPT });
+    if (draft !== null || opened.linked) void this.ask();
   }
 
   /** Shows the part of a large document around a line. */
@@ -196,6 +278,20 @@ export class EditorSession extends Store<EditorState> {
     }
   }
 
+  /** Titles of the texts to begin with. */
+  async examples(): Promise<readonly string[]> {
+    return (await this.wire.request("examples")).titles;
+  }
+
+  async example(title: string): Promise<string | null> {
+    try {
+      return (await this.wire.request("example", { title })).document;
+    } catch (error) {
+      this.set({ failure: (error as Error).message });
+      return null;
+    }
+  }
+
   /** What there is to know about a diagnostic code. */
   async explainCode(code: string): Promise<CodePage> {
     return (await this.wire.request("code", { code })).page;
@@ -224,7 +320,8 @@ export class EditorSession extends Store<EditorState> {
       if (templates) this.take(await this.wire.request("try", { templates }), this.asked);
       for (let asked: string | null = null; asked !== this.text; ) {
         asked = this.asked = this.text;
-        const reply = await this.wire.request("edit", { document: asked });
+        const given = this.begun?.linked === true && asked === this.begun.document;
+        const reply = await this.wire.request("edit", { document: asked, given });
         this.tell(asked);
         this.take(reply, asked);
       }
@@ -264,6 +361,7 @@ export class EditorSession extends Store<EditorState> {
   private take(reply: EditReply, text: string): void {
     this.set({ reply, text, good: reply.good ? { version: reply.version, text } : this.state.good });
     this.tasks.take(reply);
+    this.specification.refresh();
     this.show(reply.version, reply.shown);
     clearTimeout(this.remarking);
     const ask = () => text === this.text && void this.remarked.ask(text);

@@ -1,15 +1,15 @@
 /** The V0 keys that the text makes, of any number. */
 
 import type { CSSProperties } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
-import { Badge, Blank } from "../shared/parts.tsx";
+import { Badge, Blank, Cut } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditorRow } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
-import { isUsed } from "./tracing.ts";
+import { isUsed } from "./derived/tracing.ts";
 
 interface Props {
   session: EditorSession;
@@ -20,7 +20,6 @@ interface Props {
 export function Table({ session, stale }: Props) {
   const { reader } = useStore(session);
   const { active, uses, target } = useStore(session.tracing);
-  const id = useId();
   const handle = useRef<RowsHandle>(null);
   const { rows, tracing } = session;
   useEffect(() => {
@@ -36,21 +35,20 @@ export function Table({ session, stale }: Props) {
     <Rows
       rows={rows}
       handle={handle}
-      kept={active}
+      active={active}
       attributes={{
         class: stale ? "table stale" : "table",
         role: "grid",
         "aria-label": `${stale ? "V0 keys of the last good text" : "V0 keys"}${reader && ` as ${reader} has them`}`,
-        "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
-        onKeyDown,
       }}
+      onKeyDown={onKeyDown}
       header={<Columns />}
       footer={<Absence session={session} />}
     >
-      {(row, { index, key, style }) => (
+      {(row, { index, key, id, style }) => (
         <TableRow
           key={key}
-          id={`${id}-${index}`}
+          id={id}
           row={row}
           index={index}
           style={style}
@@ -133,7 +131,7 @@ function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
       <span role="gridcell"><Badge kind={row.kind} /></span>
       <span role="gridcell" title={row.key}>{row.key}</span>
       <span role="gridcell" class={row.url === null ? "quiet" : ""} title={row.why ?? content}>
-        {WORDS[row.state] ?? content}
+        {WORDS[row.state] ?? (row.url === null ? content : <Cut text={content} />)}
       </span>
       <span role="gridcell" class="number">{row.offset === null ? "" : count(row.offset)}</span>
       <span role="gridcell" class="number">{row.length === null ? "" : count(row.length)}</span>

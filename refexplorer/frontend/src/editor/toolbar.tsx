@@ -1,8 +1,10 @@
-/** Above the text and the rows: the way to a row, and the document to take away. */
+/** Above the text and the rows: the way to a row, texts to begin with, and the document to take away. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { Sentence, toClipboard } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import { Menu } from "./menu.tsx";
 import type { EditorSession } from "./session.ts";
 
 export function GoTo({ session }: { session: EditorSession }) {
@@ -18,7 +20,7 @@ export function GoTo({ session }: { session: EditorSession }) {
         type="search"
         class="field"
         aria-label="Go to a key or a number"
-        placeholder="Go to key or number"
+        placeholder="Key or number"
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value);
@@ -32,8 +34,15 @@ export function GoTo({ session }: { session: EditorSession }) {
 
 type Way = "Copy V0" | "Save V0";
 
-/** Takes the document away as V0 or V1; asks first where V0 is large. */
-export function Export({ session }: { session: EditorSession }) {
+interface ExportProps {
+  session: EditorSession;
+  isTask: boolean;
+  /** Whether there is an address that others can open. */
+  isOnPage: boolean;
+}
+
+/** Takes the document away as V0 or V1, or to the explorer; asks first where V0 is large. */
+export function Export({ session, isTask, isOnPage }: ExportProps) {
   const [said, say] = useState<string | null>(null);
   const [asked, ask] = useState<Way | null>(null);
   const take = async (way: Way, sure = false) => {
@@ -47,20 +56,95 @@ export function Export({ session }: { session: EditorSession }) {
       say((error as Error).message);
     }
   };
+  const copyLink = async () => {
+    ask(null);
+    try {
+      const link = await session.link();
+      say((await toClipboard(link)) ? "Copied." : "The browser refused to copy the link; save the text instead.");
+    } catch (error) {
+      say((error as Error).message);
+    }
+  };
   return (
     <span class="export">
       <span class="quiet" role="status">{said !== null && <Sentence text={said} />}</span>
-      {asked !== null ? (
+      {asked !== null && (
         <button type="button" class="button" onClick={() => take(asked, true)}>{asked} all the same</button>
-      ) : (
-        <>
-          <button type="button" class="button" onClick={() => take("Copy V0")}>Copy V0</button>
-          <button type="button" class="button" onClick={() => take("Save V0")}>Save V0</button>
-          <button type="button" class="button" onClick={() => save("references.v1.json", session.document)}>Save text</button>
-        </>
       )}
+      <Menu
+        label="Export"
+        choices={[
+          ...(isTask ? [] : [{ name: "Open in explorer", act: () => void session.explore() }]),
+          ...(isOnPage ? [{ name: "Copy link", act: () => void copyLink() }] : []),
+          { name: "Copy V0", act: () => void take("Copy V0") },
+          { name: "Save V0", act: () => void take("Save V0") },
+          { name: "Save text", act: () => save("references.v1.json", session.document) },
+        ]}
+      />
     </span>
   );
+}
+
+/** Puts one of the shipped sets into the editor; what was there is a step to undo. */
+export function Examples({ session, write }: { session: EditorSession; write(text: string): void }) {
+  const [titles, setTitles] = useState<readonly string[]>([]);
+  useEffect(() => {
+    let isCurrent = true;
+    session.examples().then((found) => isCurrent && setTitles(found), () => undefined);
+    return () => {
+      isCurrent = false;
+    };
+  }, [session]);
+  const show = async (title: string) => {
+    const text = await session.example(title);
+    if (text !== null) write(text);
+  };
+  if (titles.length === 0) return null;
+  return <Menu label="Examples" choices={titles.map((name) => ({ name, act: () => void show(name) }))} />;
+}
+
+interface WithTextProps {
+  session: EditorSession;
+  isTask: boolean;
+  /** Whether the browser keeps what is written. */
+  isOnPage: boolean;
+  format(): void;
+  shorten(): void;
+}
+
+/** What is done with the text: in order, shorter, and compared with another one. */
+export function WithText({ session, isTask, isOnPage, format, shorten }: WithTextProps) {
+  const { solution } = useStore(session.tasks);
+  const { reply } = useStore(session);
+  // Of a large document only a part is here.
+  const isWhole = reply?.window === null;
+  const { comparing } = session;
+  return (
+    <Menu
+      label="Text"
+      choices={[
+        { name: "Format", act: format },
+        ...(isTask ? [] : [{ name: "Find a shorter V1", act: shorten }]),
+        ...(isWhole ? [{ name: "Compare with the start", act: () => void comparing.withStart() }] : []),
+        ...(isWhole && solution !== null
+          ? [{ name: "Compare with the solution", act: () => comparing.begin("the solution", solution) }]
+          : []),
+        ...(isWhole ? [{ name: "Compare with a file …", act: () => pick((file) => void comparing.withFile(file)) }] : []),
+        ...(isOnPage ? [{ name: "Forget what this browser kept", act: () => session.forget() }] : []),
+      ]}
+    />
+  );
+}
+
+/** Lets the person choose a file. */
+function pick(take: (file: File) => void): void {
+  const input = document.createElement("input");
+  input.type = "file";
+  input.onchange = () => {
+    const [file] = input.files ?? [];
+    if (file) take(file);
+  };
+  input.click();
 }
 
 async function deliver(way: Way, text: string): Promise<string> {

@@ -12,9 +12,11 @@ interface Props {
   tasks: Tasks;
   /** Puts a text into the editor. */
   write(text: string): void;
+  /** Shows a rule in the specification. */
+  cite(rule: string): void;
 }
 
-export function TaskPanel({ tasks, write }: Props) {
+export function TaskPanel({ tasks, write, cite }: Props) {
   const { all, task, result, solved, shown, solution, trouble } = useStore(tasks);
   if (task === null || result === null) return null;
   const place = all.findIndex((one) => one.name === task.name);
@@ -34,12 +36,20 @@ export function TaskPanel({ tasks, write }: Props) {
         {next && <button type="button" class="button" onClick={() => tasks.choose(next.name)}>Next</button>}
       </div>
       <p class="task-text"><Sentence text={task.task} /></p>
+      {task.rules.length > 0 && result.lesson === null && (
+        <p class="task-rules quiet">
+          Rules:{" "}
+          {task.rules.map(({ name }) => (
+            <button type="button" class="button" key={name} onClick={() => cite(name)}>{name}</button>
+          ))}
+        </p>
+      )}
       {task.given !== null && <pre class="given" role="group" aria-label="What is given">{task.given}</pre>}
       <p class={result.passed ? "passed" : "quiet"} role="status">
         {result.passed !== null && <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>}
         <Sentence text={trouble ?? (result.passed && shown.includes(task.name) ? NOT_COUNTED : result.sentence)} />
       </p>
-      {result.lesson !== null && <Taught lesson={result.lesson} choose={(name) => tasks.choose(name)} />}
+      {result.lesson !== null && <Taught lesson={result.lesson} choose={(name) => tasks.choose(name)} cite={cite} />}
       {task.hints.length > 0 && !result.passed && (
         <ul class="hints" aria-label="Hints">
           {task.hints.map((hint) => <li key={hint}><Sentence text={hint} /></li>)}
@@ -69,7 +79,7 @@ function Progress({ all, solved, shown }: ProgressProps) {
 }
 
 /** What there is to know once it is solved. */
-function Taught({ lesson, choose }: { lesson: Lesson; choose(name: string): void }) {
+function Taught({ lesson, choose, cite }: { lesson: Lesson; choose(name: string): void; cite: Props["cite"] }) {
   return (
     <div class="taught">
       <p><Sentence text={lesson.why} /></p>
@@ -81,9 +91,11 @@ function Taught({ lesson, choose }: { lesson: Lesson; choose(name: string): void
       ))}
       {lesson.rules.length > 0 && (
         <ul class="hints" aria-label="Rules of the specification">
-          {lesson.rules.map(({ section, sentence, link }) => (
-            <li key={sentence}>
-              <Sentence text={sentence} /> <a href={link} target="_blank" rel="noreferrer">Specification, {section}</a>
+          {lesson.rules.map(({ name, section, sentence, link }) => (
+            <li key={name}>
+              <Sentence text={sentence} />{" "}
+              <button type="button" class="button" onClick={() => cite(name)}>Show the rule</button>{" "}
+              <a href={link} target="_blank" rel="noreferrer">Specification, {section}</a>
             </li>
           ))}
         </ul>

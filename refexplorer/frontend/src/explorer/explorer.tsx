@@ -7,6 +7,7 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
+import { CopyCell } from "../key/copycell.tsx";
 import { Header } from "./header.tsx";
 import { KeyList, onShortcut } from "./keys.tsx";
 import { Keys, PARTS, type PartProps } from "./parts.tsx";
@@ -46,7 +47,7 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
       onKeyDown={(event) => onShortcut(event, section.current!, () => setHelp(true))}
     >
       {help && <KeyList close={() => setHelp(false)} />}
-      <Header hello={hello} session={session} />
+      <Header host={host} hello={hello} session={session} />
       <div class="main" style={{ "--tree": `${share}%` }}>
         <Keys session={session} hello={hello} alone={false} />
         <Splitter share={share} move={setShare} />
@@ -58,6 +59,7 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
       </div>
       <footer class="bar foot">
         <code class="code" title={code}>{code}</code>
+        <CopyCell session={session} />
         <Copy text={code} label="Copy code" />
         {isLinked(host) && <CopyLink />}
         <button type="button" class="button" aria-label="Show the keys" title="Keys (?)" onClick={() => setHelp(true)}>?</button>

@@ -1,19 +1,20 @@
 /** What a set is, in one line above the explorer; each number leads to what it counts. */
 
 import { count, counted, extent } from "../shared/format.ts";
-import { SeverityMark } from "../shared/parts.tsx";
+import type { Host } from "../shared/host.ts";
+import { SeverityMark, Title } from "../shared/parts.tsx";
 import type { Hello, Severity } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
 import { START } from "./state.ts";
 
 const SEVERITIES: Severity[] = ["error", "warning", "info"];
 
-export function Header({ hello, session }: { hello: Hello; session: ExplorerSession }) {
+export function Header({ host, hello, session }: { host: Host; hello: Hello; session: ExplorerSession }) {
   const { facts, severities } = hello;
   const size = extent(facts);
   return (
     <header class="bar head">
-      <b class="title" title={hello.title}>{hello.title}</b>
+      <Title host={host} text={hello.title} />
       <span class="chip">{hello.form}</span>
       <Fact text={counted(facts.keys, "key")} go={() => session.run(session.find(START.search))} />
       <Fact text={counted(facts.arrays, "array")} go={() => session.show("overview")} />

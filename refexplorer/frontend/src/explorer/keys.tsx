@@ -13,7 +13,9 @@ const KEYS: [keys: string, does: string][] = [
   ["Page Up, Page Down, Home, End", "move by a page, or to an end"],
   ["letters", "go to the next key that begins so"],
   ["Enter", "select the key, the chunk or the range"],
-  ["Ctrl+C", "copy the key"],
+  ["Ctrl+C", "copy the key, or the cells that were chosen in a table"],
+  ["Shift+arrows", "move the window of a picture, or choose cells of a table"],
+  ["p", "keep the profiles through a point of a picture"],
   ["Shift+F10", "open the menu of the key"],
   ["Tab", "go to the next control"],
 ];

@@ -5,10 +5,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { count, counted, extent, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Files } from "../health/files.tsx";
 import { HealthTable } from "../health/healthtable.tsx";
+import { Verified } from "../health/verified.tsx";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { SetFacts, Hello, Note, Severity } from "../shared/wire.ts";
 import { Waited } from "../shared/asking.tsx";
+import { Versions } from "../versions/versions.tsx";
+import { About } from "./about.tsx";
 import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
 
@@ -22,6 +25,8 @@ const FORMS: Record<string, string> = {
   V1: "a version 1 reference set",
   parquet: "a parquet reference set, with a folder of record files for each array",
   Icechunk: "a snapshot of an Icechunk repository, with the references of its chunks in manifests",
+  Zarr: "a Zarr store, with a reference to each of its files",
+  "data file": "made of references to data files, which were made when it was opened",
   VirtualiZarr: "a virtual dataset of VirtualiZarr, held in memory",
 };
 
@@ -29,8 +34,11 @@ export function Overview({ session, hello }: Props) {
   const { facts } = hello;
   return (
     <>
+      <h2 class="unseen">Overview</h2>
       <HealthTable session={session} />
       <Files session={session} />
+      {hello.has_versions && <Versions picker={session.versions} />}
+      <Verified session={session} />
       <SetNotes session={session} hello={hello} />
       <section>
         <h3>About this set</h3>
@@ -66,7 +74,8 @@ function howMuch(facts: SetFacts): string {
   const what = counted(keys, "key") + (Number(arrays) > 0 ? ` of ${counted(arrays, "array")}` : "");
   const size = extent(facts);
   if (Number(targets) === 0 && size !== null) return `It maps ${what} to ${size}, all of it stored in the set itself.`;
-  const where = `${size ?? "bytes"} in ${counted(targets, "target")}`;
+  const held = Number(facts.kinds.inline) + Number(facts.kinds.base64) > 0;
+  const where = `${size ?? "bytes"} in ${counted(targets, "target")}${held ? " and in the set itself" : ""}`;
   const unknown = size === null ? " The number of bytes is not known, since the length of every key would have to be computed." : "";
   return `It maps ${what} to ${where}.${unknown} No target is read until you ask for it.`;
 }
@@ -102,7 +111,7 @@ function SetNotes({ session, hello }: Props) {
       {total === 0 ? (
         <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
       ) : (
-        <Notes notes={about} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} />
+        <Notes notes={about} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} about={(code) => <About session={session} code={code} />} />
       )}
       {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}
     </section>

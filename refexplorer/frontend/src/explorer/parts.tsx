@@ -2,12 +2,27 @@
 
 import type { ComponentType } from "preact";
 
+import cost from "../advice/cost.css";
+import beside from "../beside/beside.css";
+import { Beside } from "../beside/beside.tsx";
+import { Compare } from "../compare/compare.tsx";
+import { Cost } from "../advice/cost.tsx";
+import geo from "../geo/geo.css";
+import { EarthPart } from "../geo/map.tsx";
 import { Inspector } from "../key/inspector.tsx";
 import { KeyField } from "../key/keyfield.tsx";
 import { Chunks } from "../maps/chunks.tsx";
 import { Targets } from "../maps/targets.tsx";
 import { Data } from "../preview/data.tsx";
 import type { Hello } from "../shared/wire.ts";
+import changes from "../styles/changes.css";
+import data from "../styles/data.css";
+import derivation from "../styles/derivation.css";
+import health from "../styles/health.css";
+import hex from "../styles/hex.css";
+import inspector from "../styles/inspector.css";
+import maps from "../styles/maps.css";
+import tree from "../styles/tree.css";
 import { SearchBox } from "../tree/search.tsx";
 import { Tree } from "../tree/tree.tsx";
 import { Overview } from "./overview.tsx";
@@ -26,8 +41,15 @@ export const PARTS: Record<string, ComponentType<PartProps>> = {
   key: Key,
   data: Data,
   chunks: Chunks,
+  beside: Beside,
+  map: EarthPart,
   targets: Targets,
+  compare: Compare,
+  cost: Cost,
 };
+
+/** The style sheets of the parts, one after the other. */
+export const STYLES = [health, tree, inspector, derivation, hex, data, maps, changes, cost, geo, beside].join("");
 
 export function Keys({ session, hello }: PartProps) {
   return (

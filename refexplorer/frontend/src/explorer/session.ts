@@ -3,31 +3,41 @@
 import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
-import { OVERHEARD, Wire } from "../shared/wire.ts";
-import type { Count, ExplorerWire, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
+import { OVERHEARD } from "../shared/wire.ts";
+import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
+import { Costs } from "../advice/costs.ts";
+import { Besides } from "../beside/besides.ts";
 import { Health, type ChunkState } from "../health/health.ts";
-import { Comparing } from "../maps/comparing.ts";
+import { Comparing } from "../compare/comparing.ts";
+import { Verifying } from "../health/verifying.ts";
+import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import { keep, kept } from "./layout.ts";
 import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
-import { START, WHOLE, type ExplorerState, type Focus, type PartRecord, type Search } from "./state.ts";
-import { Waiting } from "../shared/waiting.ts";
+import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
+import { VersionPicker } from "../versions/versions.ts";
+import { Views } from "./views.ts";
 
-export class ExplorerSession extends Store<ExplorerState> {
+export class ExplorerSession extends Views<ExplorerState> {
   readonly rows: RowWindow<Row>;
   /** Changes with the rows, which only the tree and the search draw. */
   readonly listing = new Store<object>({});
-  readonly maps: Maps;
-  readonly preview: Preview;
-  readonly details: KeyDetails;
-  readonly comparing: Comparing;
-  readonly health: Health;
+  readonly maps = this.view(new Maps(this.wire));
+  readonly preview = this.view(new Preview(this.wire));
+  readonly earth = this.view(new Earth(this.wire));
+  readonly beside = this.view(new Besides(this.wire));
+  readonly health = this.view(new Health(this.wire, () => void this.rows.refresh()));
+  readonly costs = this.view(new Costs(this.wire));
+  readonly verifying = this.view(new Verifying(this.wire, () => this.health.load()));
+  readonly details = this.view(new KeyDetails(this.wire));
+  readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
+  readonly versions = this.view(new VersionPicker(this.wire));
   /** The search for what is odd, and the metadata that xarray opens. */
-  readonly seeking: Waiting;
-  readonly describing: Waiting;
+  readonly seeking = this.waiting();
+  readonly describing = this.waiting();
   /** The listing of chunks of one state. */
-  readonly narrowing: Waiting;
+  readonly narrowing = this.waiting();
   /** What this widget shows: the explorer, or one part of it by itself. */
   readonly part: string;
   private readonly parts: PartRecord[];
@@ -37,28 +47,20 @@ export class ExplorerSession extends Store<ExplorerState> {
   picked: string | null = null;
   /** The part of the next array that is looked at, where an address names one. */
   askedPart: string[] | null = null;
+  /** How often a person chose a tab: what an address asks for does not undo that. */
+  shows = 0;
   private keys: Promise<void> = Promise.resolve();
   /** Settles when the first rows are here: nothing else may hold them up. */
   private first = gate();
   private readonly host: Host;
-  private readonly wire: ExplorerWire;
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super(START);
+    super(host, START);
     this.host = host;
     this.parts = host.get("parts") as PartRecord[];
     this.state = { ...START, tab: this.tabNamed(kept().tab) };
     this.part = (host.get("part") as string | undefined) || WHOLE;
-    this.wire = new Wire(host);
-    this.maps = new Maps(this.wire);
-    this.preview = new Preview(this.wire);
-    this.seeking = new Waiting(this.wire);
-    this.describing = new Waiting(this.wire);
-    this.narrowing = new Waiting(this.wire);
-    this.health = new Health(this.wire, () => void this.rows.refresh());
-    this.details = new KeyDetails(this.wire);
-    this.comparing = new Comparing(this.wire);
     this.rows = new RowWindow(
       (start, n) => this.wire.request("tree.rows", { start, n }).finally(() => this.first.open()),
       () => this.listing.set({}),
@@ -76,25 +78,9 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.opened = this.open();
   }
 
-  close(): void {
+  override close(): void {
     for (const off of this.offs) off();
-    this.preview.close();
-    this.seeking.close();
-    this.describing.close();
-    this.narrowing.close();
-    this.health.close();
-    this.maps.close();
-    this.details.close();
-    this.comparing.close();
-    this.wire.close();
-  }
-
-  /** Calls back with each change of what is shown, in any part of the explorer. */
-  watchAll(watcher: () => void): Off {
-    const offs = [this, this.maps, this.preview].map((store) => store.watch(watcher));
-    return () => {
-      for (const off of offs) off();
-    };
+    super.close();
   }
 
   async open(): Promise<void> {
@@ -108,6 +94,7 @@ export class ExplorerSession extends Store<ExplorerState> {
       else this.rows.reset(1);
       if (this.part === WHOLE || this.part === "tree") void this.first.opened.then(() => this.health.load());
       if (this.part === WHOLE || this.part === "key") void this.seekNotes();
+      if (this.part !== "key" && this.part !== "data" && this.part !== "targets") void this.lookAtOther();
       const selection = String(this.host.get("selection") ?? "");
       if (selection === "") return;
       this.mark(selection);
@@ -120,6 +107,19 @@ export class ExplorerSession extends Store<ExplorerState> {
   private begin(rows: RowsReply<Row>): void {
     this.rows.fill(rows);
     this.first.open();
+  }
+
+  /** Asks what the set is compared with, and marks the tree with what changed. */
+  private async lookAtOther(): Promise<void> {
+    if (this.part === WHOLE || this.part === "tree") await this.first.opened;
+    await this.comparing.load();
+    if (this.comparing.isOn) this.marked();
+  }
+
+  /** The marks of changes beside the rows are others. */
+  private marked(): void {
+    if (!this.comparing.isOn && this.state.only === "changes") this.run(this.showOnly(null));
+    else void this.rows.refresh();
   }
 
   /** The set as xarray shows it; asked for once. */
@@ -167,16 +167,13 @@ export class ExplorerSession extends Store<ExplorerState> {
   private async reopen(): Promise<void> {
     this.first = gate();
     this.set({ ...START, tab: this.state.tab });
-    this.maps.forget();
-    this.preview.forget();
-    this.details.look("");
-    this.comparing.forget();
-    this.health.forget();
+    this.forget();
     await this.open();
   }
 
   /** Shows a tab, and remembers it for the next explorer. */
   show(tab: string): void {
+    this.shows += 1;
     this.set({ tab });
     if (this.part === WHOLE) keep({ tab });
   }
@@ -216,8 +213,9 @@ export class ExplorerSession extends Store<ExplorerState> {
 
   /** Selects a key, as a person does, and opens the tree down to it. */
   async reveal(path: string): Promise<void> {
+    const looked = this.lookAt(path); // asked before the notebook and the address hear of it: the answer comes sooner
     this.choose(path);
-    await this.lookAt(path);
+    await looked;
   }
 
   /** Selects the chunk under a pixel; the picture stays as it is. */
@@ -228,8 +226,9 @@ export class ExplorerSession extends Store<ExplorerState> {
 
   /** Selects a key that the tree shows, as a person does. */
   async select(path: string): Promise<void> {
+    const inspected = this.inspect(path);
     this.choose(path);
-    await this.inspect(path);
+    await inspected;
   }
 
   /** Marks a key, and lets the notebook observe it. */
@@ -242,6 +241,7 @@ export class ExplorerSession extends Store<ExplorerState> {
     const tab = path !== "" && this.state.tab === "overview" ? "key" : this.state.tab;
     const same = path === this.state.selection || path === this.picked;
     const steps = same ? this.state.steps : [];
+    this.comparing.leaveGone();
     this.set({ selection: path, itemError: null, tab, steps });
   }
 
@@ -271,6 +271,16 @@ export class ExplorerSession extends Store<ExplorerState> {
     }
   }
 
+  /** What there is to know about the code of a note. */
+  async explainCode(code: string): Promise<CodePage> {
+    return (await this.wire.request("notes.code", { code })).page;
+  }
+
+  /** A cell of a notebook that makes a picture again. */
+  async cell(asked: ExplorerOperations["code.cell"]["asks"]): Promise<string> {
+    return (await this.wire.job("code.cell", asked).reply).message.code;
+  }
+
   /** Moves the keyboard to a row and selects it. */
   async goTo(index: number): Promise<void> {
     const active = Math.min(Math.max(0, index), this.rows.total - 1);
@@ -295,10 +305,10 @@ export class ExplorerSession extends Store<ExplorerState> {
     this.rows.reset(total, true);
   }
 
-  /** Narrows the tree to what is wrong, or shows everything again. */
-  async showOnly(trouble: boolean): Promise<void> {
-    this.set({ onlyTrouble: trouble });
-    const { message } = await this.narrowing.ask("tree.only", { trouble });
+  /** Narrows the tree to what is wrong or to what changed, or shows everything again. */
+  async showOnly(what: Only | null): Promise<void> {
+    this.set({ only: what });
+    const { message } = await this.narrowing.ask("tree.only", { what });
     if (this.state.searching) await this.find(START.search);
     this.set({ active: 0 });
     this.rows.reset(message.total, true);
@@ -340,7 +350,7 @@ export class ExplorerSession extends Store<ExplorerState> {
   /** Lists the chunks of a state in the tree, and marks them on the map; of one array, or of all. */
   focusOn(state: ChunkState, array: string | null): Promise<void> {
     this.set({ notesOf: array });
-    if (array !== null) this.maps.showGrid(array);
+    if (array !== null) this.maps.openGrid(array);
     return this.narrow({ by: "state", state, array });
   }
 
@@ -362,7 +372,7 @@ export class ExplorerSession extends Store<ExplorerState> {
 
   /** Shows the targets, or those of one array. */
   showTargets(array: string | null): void {
-    this.maps.narrowTargets(array);
+    this.maps.narrowTargets({ array, slices: null });
     this.show("targets");
   }
 

@@ -29,19 +29,23 @@ export type Focus =
   /** The keys that refer to a target. */
   | { by: "target"; url: string | null };
 
+/** What a tree may show alone: what is wrong, or what differs from the other set. */
+export type Only = "trouble" | "changes";
+
 /** How the values of an array are drawn. */
 export interface Picture {
   /** The array; null for any, as long as nothing was chosen. */
   array: string | null;
-  mode: "heatmap" | "line" | "table" | "statistics";
+  mode: "heatmap" | "channel" | "line" | "lines" | "table" | "statistics";
   /** The dimensions that are drawn; none: the last ones. */
   axes: number[];
   scheme: string;
   /** Of the colours, as they were written. */
   limits: [string, string];
+  scale: "linear" | "log" | "symlog";
 }
 
-export const PLAIN: Picture = { array: null, mode: "heatmap", axes: [], scheme: "viridis", limits: ["", ""] };
+export const PLAIN: Picture = { array: null, mode: "heatmap", axes: [], scheme: "viridis", limits: ["", ""], scale: "linear" };
 
 export interface ExplorerState {
   hello: Hello | null;
@@ -62,8 +66,8 @@ export interface ExplorerState {
   severity: Severity | null;
   /** Counts up whenever the notes should be scrolled to. */
   notesShown: number;
-  /** Whether the tree shows nothing but what is wrong. */
-  onlyTrouble: boolean;
+  /** What the tree is narrowed to. */
+  only: Only | null;
   capped: boolean;
   /** How many of the keys that were found match by their target alone. */
   inTargets: Count;
@@ -99,7 +103,7 @@ export const START: ExplorerState = {
   notesOf: null,
   severity: null,
   notesShown: 0,
-  onlyTrouble: false,
+  only: null,
   capped: false,
   inTargets: 0,
   searchError: null,

@@ -1,14 +1,17 @@
 /** What the explorer shows, as texts: on the page its address, in a notebook the trait `state`. */
 
+import { besideSides, besideText } from "../beside/besides.ts";
+import type { Comparing, ComparingState } from "../compare/comparing.ts";
+import { earthState, earthText } from "../geo/place.ts";
 import { LOOKS, type By } from "../maps/cells.ts";
-import type { Span } from "../maps/maps.ts";
+import { isNarrowed, type Query, type Span } from "../maps/maps.ts";
 import type { Host, Off } from "../shared/host.ts";
 import { PLACES, type Place, type Places } from "../shared/place.ts";
 import type { Kind, Severity } from "../shared/wire.ts";
 import { KINDS } from "../shared/format.ts";
 import { STATE_NAMES, type ChunkState } from "../health/health.ts";
 import type { ExplorerSession } from "./session.ts";
-import { PLAIN, START, WHOLE, type Focus, type Mode, type Picture } from "./state.ts";
+import { PLAIN, START, WHOLE, type Focus, type Mode, type Only, type Picture } from "./state.ts";
 
 const NAMES = new Set<string>(PLACES);
 const SYNTAXES: Mode[] = ["glob", "substring", "regex"];
@@ -29,8 +32,9 @@ function followAddress(host: Host, session: ExplorerSession): Off {
     await session.opened;
     const [asked, here] = [host.get("asked") as Place, host.get("here") as Place];
     const { address } = here.step === asked.step ? here : asked;
-    if (address !== textOf(session)) goTo(session, Object.fromEntries(new URLSearchParams(address)));
-    step = asked.step;
+    if (address !== textOf(session)) await goTo(session, Object.fromEntries(new URLSearchParams(address)));
+    // On the way there, what is shown is less than what the address says.
+    if ((host.get("asked") as Place).step === asked.step) step = asked.step;
     tell();
   };
   void go();
@@ -77,9 +81,10 @@ function textOf(session: ExplorerSession): string {
 
 /** Where the explorer is; what is as it is at first is left out. */
 export function placesOf(session: ExplorerSession): Places {
-  const { tab, selection, steps, search, focus, onlyTrouble, notesOf, severity, picture, by } = session.state;
+  const { tab, selection, steps, search, focus, only, notesOf, severity, picture, by } = session.state;
   const { plan, isChosen, scale, times } = session.preview.state;
-  const { grid } = session.maps.state;
+  const { grid, query } = session.maps.state;
+  const { listed: keys } = session.comparing.state;
   const isDrawn = picture.array !== null && [selection, session.state.item?.array?.path].includes(picture.array);
   const all: Places = {
     view: tab === START.tab ? "" : tab,
@@ -95,13 +100,48 @@ export function placesOf(session: ExplorerSession): Places {
     syntax: search.mode === START.search.mode ? "" : search.mode,
     kinds: search.kinds.join(","),
     list: focus === null ? "" : listed(focus),
-    only: onlyTrouble ? "trouble" : "",
+    only: only ?? "",
     notes: severity ?? (notesOf === null ? "" : `of:${notesOf}`),
     by: by ?? "",
-    map: grid && session.maps.isNarrowed() ? `${grid.axes.join(",")};${grid.window.map((span) => span.join("-")).join(",")};${grid.array}` : "",
+    map: grid && isNarrowed(grid) ? `${grid.axes.join(",")};${spansText(grid.window)};${grid.array}` : "",
+    earth: earthText(session.earth.state),
+    beside: tab === "beside" ? besideText(session.beside.state) : "",
+    files: filesText(query),
+    other: session.comparing.state.source,
+    gone: tab === "compare" ? goneText(session.comparing.state) : "",
+    cost: session.costs.text,
+    changes: keys.change === null && keys.folder === "" ? "" : `${keys.change ?? ""}:${keys.folder}`,
   };
   return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ""));
 }
+
+/** The query of the table of targets as one text. */
+function filesText(query: Query): string {
+  const { open, slices, ...others } = query;
+  const texts = Object.entries(others).map(([name, value]) => [name, String(value)]);
+  const lists = [["slices", slices], ["open", open]].flatMap(([name, list]) => ((list ?? []) as string[]).map((text) => [name as string, text]));
+  return `${new URLSearchParams([...texts, ...lists])}`;
+}
+
+/** What `filesText` wrote; what is no such thing is left out. */
+function filesQuery(text: string): Query {
+  const found = new URLSearchParams(text);
+  const one = (name: string, allowed: string[]) => (allowed.includes(found.get(name) ?? "") ? found.get(name) : null);
+  const number = (name: string) => (/^-?\d+(\.\d+)?$/.test(found.get(name) ?? "") ? Number(found.get(name)) : null);
+  return {
+    array: found.get("array"),
+    slices: found.has("slices") ? found.getAll("slices") : null,
+    find: found.get("find") ?? "",
+    since: number("since"),
+    until: number("until"),
+    sort: (one("sort", SORTS) ?? "set") as Query["sort"] & string,
+    descending: found.get("descending") === "true",
+    fold: (one("fold", ["folder", "host"]) ?? "none") as Query["fold"] & string,
+    open: found.getAll("open"),
+  };
+}
+
+const SORTS = ["name", "ranges", "bytes", "share", "size", "state", "date"];
 
 function listed(focus: Focus): string {
   if (focus.by === "target") return focus.url === null ? "target" : `target:${focus.url}`;
@@ -126,7 +166,11 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
   const tab = session.tabNamed(places.view ?? "");
   session.preview.set({ scale: !/scale/.test(places.raw ?? ""), times: !/times/.test(places.raw ?? "") });
   if (places.part !== undefined && places.part !== now.part) session.askedPart = places.part.split(",");
+  if (places.cost !== now.cost) session.costs.restore(places.cost ?? "");
+  if (places.files !== now.files) session.maps.narrowTargets(filesQuery(places.files ?? ""));
   if (places.map !== undefined && places.map !== now.map) restoreMap(session, places.map);
+  if ((places.earth ?? "") !== (now.earth ?? "")) session.earth.set(earthState(places.earth ?? ""));
+  const pair = places.beside !== undefined && places.beside !== now.beside ? besideSides(places.beside) : null;
   const shown = {
     tab,
     steps: indices(places.slice ?? ""),
@@ -136,17 +180,28 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
     notesOf: notes.startsWith("of:") ? notes.slice(3) : null,
   };
   const arrive = async () => {
-    if ((places.only === "trouble") !== session.state.onlyTrouble) await session.showOnly(places.only === "trouble");
+    const { other = "", changes = ":" } = places;
+    if (other !== (now.other ?? "")) await session.comparing.compare(other);
+    if (pair?.sides) {
+      session.beside.set({ window: pair.window });
+      session.beside.show(pair.sides, true);
+    }
+    const [change, ...folder] = changes.split(":");
+    if (changes !== (now.changes ?? ":")) session.comparing.list({ change: change || null, folder: folder.join(":") });
+    const only = onlyOf(places.only);
+    if (only !== session.state.only && (only !== "changes" || other !== "")) await session.showOnly(only);
     const isListing = list !== null || places.find !== undefined || places.kinds !== undefined;
     if (key !== session.state.selection) await (isListing ? session.select(key) : session.reveal(key));
+    if ((places.gone ?? "") !== goneText(session.comparing.state)) await showGone(session.comparing, places.gone ?? "");
     if (list !== null) {
       if (places.list !== now.list) await session.narrow(list);
     } else {
       const search = { text: places.find ?? "", mode: syntaxOf(places.syntax), kinds: KINDS.filter((kind: Kind) => places.kinds?.split(",").includes(kind)) };
       if (JSON.stringify(search) !== JSON.stringify(session.state.search) || session.state.focus !== null) await session.find(search);
     }
-    session.set(shown);
+    session.set(shows === session.shows ? shown : { ...shown, tab: session.state.tab });
   };
+  const shows = session.shows;
   const arriving = arrive();
   session.run(arriving);
   session.set(shown);
@@ -169,17 +224,47 @@ function pictureOf(places: Places): Picture {
 }
 
 function isMode(text: string | undefined): text is Picture["mode"] {
-  return text === "heatmap" || text === "line" || text === "table" || text === "statistics";
+  return ["heatmap", "channel", "line", "lines", "table", "statistics"].includes(text ?? "");
+}
+
+function onlyOf(text: string | undefined): Only | null {
+  return text === "trouble" || text === "changes" ? text : null;
 }
 
 function syntaxOf(text: string | undefined): Mode {
   return SYNTAXES.find((each) => each === text) ?? START.search.mode;
 }
 
+/** The removed array that is looked at, as a query of its own. */
+function goneText({ gone, goneChunk }: ComparingState): string {
+  if (gone === null) return "";
+  const { array, axes, window } = gone;
+  const shown = isNarrowed(gone) ? { axes: axes.join(","), window: spansText(window) } : {};
+  return `${new URLSearchParams({ array, ...(goneChunk === null ? {} : { chunk: goneChunk }), ...shown })}`;
+}
+
+async function showGone(comparing: Comparing, text: string): Promise<void> {
+  const found = new URLSearchParams(text);
+  const array = found.get("array");
+  if (array === null) return comparing.leaveGone();
+  const window = readSpans(found.get("window"));
+  await comparing.showGone(array, window && indices(found.get("axes") ?? ""), window, found.get("chunk"));
+}
+
 function restoreMap(session: ExplorerSession, text: string): void {
   const [axes, window, ...array] = text.split(";");
-  const spans = window?.split(",").map((span) => span.split("-").map(Number) as Span) ?? [];
-  if (spans.flat().every((at) => Number.isInteger(at))) session.maps.showGrid(array.join(";"), indices(axes ?? ""), spans);
+  const spans = readSpans(window ?? null);
+  if (spans !== null) session.maps.openGrid(array.join(";"), indices(axes ?? ""), spans);
+}
+
+function spansText(window: Span[]): string {
+  return window.map((span) => span.join("-")).join(",");
+}
+
+/** What `spansText` wrote; null for what is no such thing. */
+function readSpans(text: string | null): Span[] | null {
+  const spans = text?.split(",").map((span) => span.split("-").map(Number)) ?? [];
+  return spans.length > 0 && spans.every((span) => span.length === 2 && span.every(Number.isInteger)) ? (spans as Span[]) : null;
 }
 
 /** Whole numbers, none if one is not. */

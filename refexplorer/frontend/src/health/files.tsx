@@ -1,4 +1,4 @@
-/** The files of a set in a few lines: how many, where, and which were found wanting. */
+/** The files of a set in a few lines: how many, where, and which of them have problems. */
 
 import { useEffect } from "preact/hooks";
 
@@ -18,7 +18,8 @@ export function Files({ session }: { session: ExplorerSession }) {
   // Sorting a large set takes longer than counting its chunks, which must not wait for it.
   const isNext = page !== null || error !== null;
   useEffect(() => {
-    if (isNext && !running) void session.maps.sumTargets();
+    // which ranges overlap, and the dates in names, are known from then on
+    if (isNext && !running) void session.maps.sumTargets().then(() => session.health.load());
   }, [session, hello?.title, running, isNext]);
   if (filesError !== null) return <section><h3>Targets</h3><Failure sentence={filesError} /></section>;
   if (files === null) return <section><h3>Targets</h3><p class="quiet">Sorting the references by their targets …</p><Waited waiting={session.maps.summing} /></section>;
@@ -31,7 +32,7 @@ export function Files({ session }: { session: ExplorerSession }) {
         {where(files)} <button type="button" class="link" onClick={() => session.showTargets(null)}>Show the table of targets</button>
       </p>
       {files.lost.length > 0 && (
-        <ul class="lost" aria-label="Targets that were found wanting">
+        <ul class="lost" aria-label="Targets with problems">
           {files.lost.map(({ url, state, message }) => (
             <li key={url}>
               <span class="bad">{STATES[state]}</span>{" "}
@@ -53,7 +54,7 @@ function where({ total, places, place_count: all, checked, lost_count: lost, unl
   if (Number(all) > places.length) named.push(`others at ${counted(Number(all) - places.length, "more place")}`);
   const list = named.join(", ");
   const some = Number(checked) === Number(total) ? "All were" : `${count(checked)} of ${count(total)} were`;
-  const found = Number(lost) === 0 ? "nothing wrong was found" : `${count(lost)} found wanting`;
+  const found = Number(lost) === 0 ? "nothing wrong was found" : `${count(lost)} with problems`;
   const asked = Number(checked) === 0 ? "None was asked whether it is there." : `${some} asked: ${found}.`;
   const unknown = Number(unlisted) > 0 ? ` ${counted(unlisted, "generated key")} were not evaluated and may have other targets.` : "";
   return `${list[0]!.toUpperCase()}${list.slice(1)}. ${asked}${unknown}`;

@@ -7,7 +7,7 @@ import type { ExplorerOperations, ExplorerWire, HealthCounts, HealthPage } from 
 
 export type HealthSort = ExplorerOperations["health.rows"]["asks"]["sort"];
 /** Those of which the chunks can be listed. */
-export type ChunkState = keyof Omit<HealthCounts, "chunks" | "differing">;
+export type ChunkState = keyof Omit<HealthCounts, "chunks">;
 
 /** The states, with what is said of chunks of each. */
 export const STATE_NAMES: Record<ChunkState, string> = {
@@ -16,6 +16,8 @@ export const STATE_NAMES: Record<ChunkState, string> = {
   rejected: "rejected",
   failed: "failed",
   unread: "not read",
+  differing: "unlike their file",
+  overlapping: "that share bytes with another reference",
 };
 
 /** Rows that the table begins with, and how many more it shows at a time. */
@@ -61,7 +63,7 @@ export class Health extends Store<HealthState> {
 
   sortBy(sort: HealthSort): void {
     const again = this.state.sort === sort;
-    this.set({ sort, descending: again ? !this.state.descending : sort !== "path" });
+    this.set({ sort, descending: again ? !this.state.descending : sort !== "path" && sort !== "times" });
     this.load();
   }
 

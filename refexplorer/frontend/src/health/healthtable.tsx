@@ -1,18 +1,29 @@
 /** The first table of a set: its arrays, what is wrong with their chunks, each number a link to them. */
 
+import { useEffect } from "preact/hooks";
+
 import type { ExplorerSession } from "../explorer/session.ts";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { bytes, count, counted, SEVERITY_MARKS } from "../shared/format.ts";
+import { Words } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Count, HealthCounts, HealthPage, HealthRow } from "../shared/wire.ts";
+import type { Count, HealthCounts, HealthPage, HealthRow, TimeRange } from "../shared/wire.ts";
 import { STATE_NAMES, type ChunkState, type HealthSort } from "./health.ts";
 
-const TROUBLE: ChunkState[] = ["rejected", "failed"];
+const TROUBLE: ChunkState[] = ["rejected", "failed", "differing"];
 
-const COLUMNS: { name: string; sort: HealthSort; title: string; class?: string }[] = [
+interface Column {
+  name: string;
+  sort: HealthSort;
+  title: string;
+  class?: string;
+}
+
+const COLUMNS: Column[] = [
   { name: "Array", sort: "path", title: "In the order of the set", class: "start" },
   { name: "Chunk", sort: "chunks", title: "Shape of a chunk; sorts by the number of chunks", class: "start wide" },
   { name: "Size", sort: "bytes", title: "Bytes of all its references", class: "wide" },
+  { name: "Time", sort: "times", title: "First and last time; sorts by the first", class: "start middle" },
   { name: "Referenced", sort: "referenced", title: "Chunks with a reference, of all chunks", class: "middle" },
   { name: "No reference", sort: "absent", title: "Chunks without a reference: they read as the fill value" },
   { name: "Rejected", sort: "rejected", title: "Chunks with a reference that an error keeps out of the set" },
@@ -20,19 +31,29 @@ const COLUMNS: { name: string; sort: HealthSort; title: string; class?: string }
   { name: "Not read", sort: "unread", title: "Chunks with a reference that nobody has read here yet" },
 ];
 
-/** Only there once something was compared: `refs.verify()` does it. */
-const DIFFERING = {
+/** Only there once something was compared, here or by `refs.verify()`. */
+const DIFFERING: Column = {
   name: "Differs from file", sort: "differing", title: "Chunks that are not what their file says, of those that were compared",
-} as const;
+};
+/** Only there where there are some: most sets have none. */
+const OVERLAPPING: Column = {
+  name: "Overlapping", sort: "overlapping", title: "Chunks whose byte range shares bytes with that of another key",
+};
 
 export function HealthTable({ session }: { session: ExplorerSession }) {
   const { page, error, sort, descending } = useStore(session.health);
+  // chunks were read since in other tabs
+  useEffect(() => {
+    if (page !== null) session.health.load();
+  }, [session]);
   if (error !== null) return <section><h3>Arrays</h3><Failure sentence={error} /></section>;
   if (page === null) {
     return <section><h3>Arrays</h3><p class="quiet">Counting the chunks …</p><Waited waiting={session.health.counting} /></section>;
   }
   if (Number(page.total) === 0) return null;
-  const compared = page.sums.differing !== null;
+  const further = [page.sums.differing === null ? [] : DIFFERING, Number(page.sums.overlapping) > 0 ? OVERLAPPING : []].flat();
+  const isTimed = sort === "times" || page.rows.some(({ times }) => times.first !== null);
+  const columns = COLUMNS.filter((column) => isTimed || column.sort !== "times");
   const more = Number(page.total) - page.rows.length;
   return (
     <section class="health">
@@ -42,15 +63,14 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
         <table class="health-table" aria-label="Arrays and the states of their chunks">
           <thead>
             <tr>
-              {COLUMNS.map((column) => (
+              {[...columns, ...further].map((column) => (
                 <Head key={column.sort} {...column} sorted={sort === column.sort ? descending : null} sortBy={() => session.health.sortBy(column.sort)} />
               ))}
-              {compared && <Head {...DIFFERING} sorted={sort === DIFFERING.sort ? descending : null} sortBy={() => session.health.sortBy(DIFFERING.sort)} />}
               <th scope="col" class="start"><button type="button" title="What is surely wrong first" onClick={() => session.health.sortBy("trouble")}>Notes</button></th>
             </tr>
           </thead>
           <tbody>
-            {page.rows.map((row) => <ArrayRow key={row.path} row={row} session={session} compared={compared} />)}
+            {page.rows.map((row) => <ArrayRow key={row.path} row={row} session={session} further={further} isTimed={isTimed} />)}
           </tbody>
         </table>
       </div>
@@ -80,16 +100,16 @@ function Head({ name, title, class: look, sorted, sortBy }: HeadProps) {
 /** What is wrong in one line, each part a link; what was not looked at is said as well. */
 function Verdict({ page: { sums }, session }: { page: HealthPage; session: ExplorerSession }) {
   const some = (state: ChunkState) => sums[state] !== null && Number(sums[state]) > 0;
-  const listed = (["rejected", "failed", "absent"] as ChunkState[]).filter(some);
+  const listed = (["rejected", "failed", "differing", "overlapping", "absent"] as ChunkState[]).filter(some);
   const unknown = sums.absent === null || sums.rejected === null;
   return (
     <p class="verdict">
       {listed.map((state) => (
-        <button type="button" key={state} class={`chip ${TROUBLE.includes(state) ? "error" : ""}`} onClick={() => session.run(session.focusOn(state, null))}>
+        <button type="button" key={state} class={`chip ${lookOf(state)}`} onClick={() => session.run(session.focusOn(state, null))}>
           <Mark state={state} /> {counted(sums[state]!, "chunk")} {STATE_NAMES[state]}
         </button>
       ))}
-      {listed.length === 0 && !unknown && <span>All {count(sums.chunks)} chunks have a reference.</span>}
+      {!some("rejected") && !some("absent") && !unknown && <span>{Number(sums.chunks) === 1 ? "The only chunk has a reference." : `All ${count(sums.chunks)} chunks have a reference.`}</span>}
       {unknown && <span>Too many chunks are generated to count those without a reference.</span>}
       <span class="quiet">{tried(sums)}</span>
     </p>
@@ -100,38 +120,67 @@ function Verdict({ page: { sums }, session }: { page: HealthPage; session: Explo
 function tried({ failed, unread }: HealthCounts): string {
   if (failed === null) return "No chunk has been read yet: whether the bytes are there and decode is not known.";
   if (unread === null) return "Not all chunks have been read.";
-  return Number(unread) === 0 ? "All chunks with a reference were read." : `${counted(unread, "chunk")} have not been read yet.`;
+  return Number(unread) === 0 ? "All chunks with a reference were read." : `${counted(unread, "chunk")} ${Number(unread) === 1 ? "has" : "have"} not been read yet.`;
 }
 
 export function Mark({ state }: { state: ChunkState }) {
-  if (state === "absent") return <span class="hatch small" aria-hidden="true" />;
-  return <span class="severity error" aria-hidden="true">{SEVERITY_MARKS.error}</span>;
+  const look = lookOf(state);
+  if (look === "") return <span class="hatch small" aria-hidden="true" />;
+  return <span class={`severity ${look}`} aria-hidden="true">{SEVERITY_MARKS[look]}</span>;
 }
 
-function ArrayRow({ row, session, compared }: { row: HealthRow; session: ExplorerSession; compared: boolean }) {
+/** How bad a state is, as its notes and badges have it: bytes may be shared on purpose, and a chunk left out. */
+function lookOf(state: ChunkState): "error" | "warning" | "" {
+  return TROUBLE.includes(state) ? "error" : state === "overlapping" ? "warning" : "";
+}
+
+interface ArrayRowProps {
+  row: HealthRow;
+  session: ExplorerSession;
+  further: Column[];
+  /** Whether there is a column of times. */
+  isTimed: boolean;
+}
+
+function ArrayRow({ row, session, further, isTimed }: ArrayRowProps) {
   const { counts, path } = row;
   const by = (lengths: Count[]) => lengths.map(count).join(" × ") || "scalar";
   const number = (state: ChunkState) => <Number_ state={state} counts={counts} name={path || "/"} go={() => session.run(session.focusOn(state, path))} />;
   return (
     <tr>
       <th scope="row" class="start">
-        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}>{path || "/"}</button>
+        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}><Words text={path || "/"} /></button>
         <span class="quiet shape">{by(row.shape)} {row.dtype}</span>
       </th>
-      <td class="start wide mono">{by(row.chunks)}</td>
+      <td class="start wide mono">
+        {by(row.chunks)}
+        {row.inner_chunks != null && <span class="quiet" title={`Each chunk is a shard: ${count(row.inner_count!)} inner chunks of ${by(row.inner_chunks)} in all`}> of {by(row.inner_chunks)}, {count(row.inner_count!)} inner chunks</span>}
+      </td>
       <td class="number wide">{row.bytes === null ? <Unknown /> : bytes(row.bytes)}</td>
-      <td class="number middle">{number("referenced")}<span class="quiet"> of {count(counts.chunks)}</span></td>
+      {isTimed && <td class="start middle mono"><Times times={row.times} /></td>}
+      <td class="number middle">{number("referenced")}{counts.referenced !== counts.chunks && <span class="quiet"> of {count(counts.chunks)}</span>}</td>
       <td class="number">{number("absent")}</td>
       <td class="number">{number("rejected")}</td>
       <td class="number">{counts.failed === null ? <span class="quiet">not read</span> : number("failed")}</td>
       <td class="number">{number("unread")}</td>
-      {compared && (
-        <td class={Number(counts.differing) > 0 ? "number bad" : "number quiet"}>
-          {counts.differing === null ? "not compared" : count(counts.differing)}
-        </td>
+      {further.includes(DIFFERING) && (
+        <td class="number">{counts.differing === null ? <span class="quiet">not compared</span> : number("differing")}</td>
       )}
+      {further.includes(OVERLAPPING) && <td class="number">{number("overlapping")}</td>}
       <td class="start"><NoteCounts row={row} show={() => session.showNotes(path)} /></td>
     </tr>
+  );
+}
+
+/** Nothing where the times are not known: the reason is in the title. */
+function Times({ times: { first, last, source, said } }: { times: TimeRange }) {
+  if (first === null) return <span class="empty" title={said}><span class="unseen">{said}</span></span>;
+  return (
+    <span title={said}>
+      {first === last ? first : <>{first}<br />{last}</>}
+      {source === "names" && <span class="quiet" aria-hidden="true"> ≈</span>}
+      <span class="unseen"> {said}</span>
+    </span>
   );
 }
 
@@ -143,7 +192,7 @@ function Number_({ state, counts, name, go }: { state: ChunkState; counts: Healt
   const found = counts[state];
   if (found === null) return <Unknown />;
   if (Number(found) === 0) return <span class="quiet">0</span>;
-  const bad = TROUBLE.includes(state) ? "bad" : "";
+  const bad = lookOf(state) === "error" ? "bad" : "";
   return (
     <button type="button" class={`link ${bad}`} aria-label={`${counted(found, "chunk")} of ${name} ${STATE_NAMES[state]}: list them`} onClick={go}>
       {count(found)}

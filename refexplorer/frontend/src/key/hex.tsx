@@ -39,7 +39,7 @@ export function Hex({ block: { data, start, total: size }, cursor, move }: Props
         aria-busy={bytes.length === 0}
         aria-rowcount={Math.ceil(total / ACROSS)}
         aria-colcount={ACROSS + 2}
-        aria-activedescendant={`${id}-${cursor}`}
+        aria-activedescendant={cursor - page < bytes.length ? `${id}-${cursor}` : undefined}
         onKeyDown={(event) => steer(event, cursor, total, moveTo)}
       >
         {rowsOf(bytes, page).map(([offset, part]) => (

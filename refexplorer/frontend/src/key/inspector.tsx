@@ -13,6 +13,7 @@ import { Failure, Outcome } from "../shared/asking.tsx";
 import { Hex } from "./hex.tsx";
 import { BLOCK, type KeyDetails } from "./keydetails.ts";
 import { Ladder } from "./ladder.tsx";
+import { Shard } from "./shard.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
 
 export function Inspector({ session }: { session: ExplorerSession }) {
@@ -31,7 +32,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) 
     details.look(item.path);
     details.writeCode();
   }, [details, item.path]);
-  const readable = item.chunk?.estimate ?? (item.array?.path === item.path ? item.array?.estimate : null);
+  const readable = item.chunk !== null || item.array?.path === item.path;
   return (
     <>
       <div class="key-title">
@@ -49,6 +50,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) 
       {item.text !== null && <Text text={item.text} total={item.text_total} />}
       {item.kind !== null && <Bytes item={item} details={details} />}
       {item.chunk !== null && <Decoding details={details} />}
+      {item.chunk !== null && item.array?.inner_chunks != null && <Shard details={details} />}
       {item.array && <ArrayFacts array={item.array} session={session} chunk={item.chunk?.index.map(Number) ?? null} />}
       <Code details={details} />
     </>
@@ -232,6 +234,9 @@ function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number
           {missing > 0 && <>; <Go name={`${count(missing)} without a reference`} go={() => session.run(session.focusOn("absent", array.path))} /></>}
           {Number(rejected) > 0 && <>; <Go name={`${count(Number(rejected))} rejected by errors`} bad go={() => session.run(session.focusOn("rejected", array.path))} /></>}
         </Line>
+        {array.inner_chunks !== null && array.inner_chunks !== undefined && (
+          <Line name="inner chunks">{by(array.inner_chunks)}, {count(array.inner_count!)} in all; each chunk is a shard</Line>
+        )}
         {session.part === "explorer" && <Line name="targets"><Go name="Show the targets of this array" go={() => session.showTargets(array.path)} /></Line>}
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
         <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>

@@ -3,7 +3,7 @@
 import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import type { Asked } from "../shared/waiting.ts";
-import type { BytesPage, KeyExplained, ExplorerOperations, ExplorerWire, LadderReply, JobProgress } from "../shared/wire.ts";
+import type { BytesPage, KeyExplained, ExplorerOperations, ExplorerWire, LadderReply, JobProgress, ShardModel } from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
@@ -23,12 +23,25 @@ export interface KeyState {
   /** The byte that the cursor is on. */
   cursor: number;
   ladder: Asked<LadderReply> | null;
+  shard: Asked<ShardInside> | null;
+  /** The inner chunk that is looked at, by its number in the order of the grid. */
+  inner: number | null;
+  innerLadder: Asked<LadderReply> | null;
 }
 
-type Questions = Pick<ExplorerOperations, "key.explain" | "key.code" | "key.bytes" | "key.ladder">;
-type Part = "explained" | "code" | "block" | "ladder";
+/** A shard with the byte ranges of its inner chunks in it; -1 and 0 for empty ones. */
+export interface ShardInside extends ShardModel {
+  offsets: Float64Array;
+  lengths: Float64Array;
+}
 
-const NOTHING: KeyState = { path: "", explained: null, code: null, block: null, cursor: 0, ladder: null };
+type Questions = Pick<ExplorerOperations, "key.explain" | "key.code" | "key.bytes" | "key.ladder" | "key.shard" | "key.inner">;
+type Part = "explained" | "code" | Reading;
+/** What is read from a target, and so may wait and ask. */
+export type Reading = "block" | "ladder" | "shard" | "innerLadder";
+const READINGS: Reading[] = ["block", "ladder", "shard", "innerLadder"];
+
+const NOTHING: KeyState = { path: "", explained: null, code: null, block: null, cursor: 0, ladder: null, shard: null, inner: null, innerLadder: null };
 
 export class KeyDetails extends Store<KeyState> {
   private readonly wire: ExplorerWire;
@@ -44,9 +57,14 @@ export class KeyDetails extends Store<KeyState> {
     this.off();
   }
 
+  /** The set is another one. */
+  forget(): void {
+    this.look("");
+  }
+
   /** Turns to another key, or to the same one of another set; what was asked before is stopped. */
   look(path: string): void {
-    for (const part of ["block", "ladder"] as const) this.cancel(part);
+    for (const part of READINGS) this.cancel(part);
     this.set({ ...NOTHING, path });
   }
 
@@ -78,8 +96,26 @@ export class KeyDetails extends Store<KeyState> {
     void this.ask("ladder", "key.ladder", {}, ({ ladder }) => ladder);
   }
 
+  readShard(): void {
+    void this.ask("shard", "key.shard", {}, ({ shard }, [offsets, lengths]) => ({
+      ...shard,
+      offsets: new Float64Array(offsets ?? new ArrayBuffer(0)),
+      lengths: new Float64Array(lengths ?? new ArrayBuffer(0)),
+    }));
+  }
+
+  /** Looks at an inner chunk; its ladder is another question. */
+  pickInner(inner: number): void {
+    this.cancel("innerLadder");
+    this.set({ inner, innerLadder: null });
+  }
+
+  climbInner(inner: number[]): void {
+    void this.ask("innerLadder", "key.inner", { inner }, ({ ladder }) => ladder);
+  }
+
   /** Grants what a reading asked for; then `again` reads. */
-  async allow(part: "block" | "ladder", grant: string, again: () => void): Promise<void> {
+  async allow(part: Reading, grant: string, again: () => void): Promise<void> {
     try {
       await this.wire.request("allow", { grant });
       again();
@@ -88,7 +124,7 @@ export class KeyDetails extends Store<KeyState> {
     }
   }
 
-  cancel(part: "block" | "ladder"): void {
+  cancel(part: Reading): void {
     const id = this.state[part]?.id;
     if (!id) return;
     this.set({ [part]: null });
@@ -120,7 +156,7 @@ export class KeyDetails extends Store<KeyState> {
   }
 
   private progress(message: JobProgress): void {
-    for (const part of ["block", "ladder"] as const) {
+    for (const part of READINGS) {
       const asked = this.state[part];
       if (asked && asked.id === message.id) {
         this.set({ [part]: { ...asked, progress: message } });

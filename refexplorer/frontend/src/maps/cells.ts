@@ -107,8 +107,8 @@ function sizeOf(picture: GridPicture, cell: number): string {
   return presence(picture, cell).present > 0 ? bytes(size) : "";
 }
 
-export function stateName(state: string): string {
-  if (state === FAILED) return "failed";
+function stateName(state: string): string {
+  if (state === FAILED) return "rejected or failed";
   return state === "absent" ? "without a reference" : KIND_NAMES[state as Kind];
 }
 

@@ -3,7 +3,7 @@
 import { count } from "../shared/format.ts";
 import type { Frame } from "./board.tsx";
 import { cellAt, type Place } from "./cells.ts";
-import type { ChangePicture } from "./comparing.ts";
+import type { ChangePicture } from "../compare/comparing.ts";
 import type { GridPicture } from "./maps.ts";
 import { fill, hatching, type Ink } from "./palette.ts";
 

@@ -11,7 +11,7 @@ import type { ChunkState } from "../health/health.ts";
 import { Board, type Frame } from "./board.tsx";
 import { changeSaid, changesSummary, paintChanges } from "./changecells.ts";
 import { cellAt, FAILED, failures, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
-import type { ChangePicture } from "./comparing.ts";
+import type { ChangePicture } from "../compare/comparing.ts";
 import type { GridPicture, Span } from "./maps.ts";
 import { cross, fill, hatching, kindInk, series } from "./palette.ts";
 import { range } from "../preview/slices.ts";

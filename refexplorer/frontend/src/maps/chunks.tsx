@@ -8,30 +8,30 @@ import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Kind } from "../shared/wire.ts";
 import { fitting } from "./changecells.ts";
-import { ChangeLegend, Comparison } from "./changes.tsx";
+import { ChangeLegend } from "../compare/changelegend.tsx";
 import { FAILED, LOOKS, placeOf, targetName, type By } from "./cells.ts";
 import { ChunkBoard, domainOf, ramp } from "./chunkboard.tsx";
 import { Choice, Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
-import type { GridPicture, Span } from "./maps.ts";
+import { isNarrowed, type GridPicture, type Span } from "./maps.ts";
 import { kindInk, series } from "./palette.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 
 export function Chunks({ session }: { session: ExplorerSession }) {
   const { item, focus, by: chosen } = useStore(session);
   const { grid, gridError } = useStore(session.maps);
-  const { changes } = useStore(session.comparing);
+  const { changes, compared } = useStore(session.comparing);
   const setBy = (look: By) => session.set({ by: look });
   const looks = Object.entries(LOOKS).filter(([look]) => look !== "change" || changes !== null);
   const by = looks.some(([look]) => look === chosen) ? chosen! : changes ? "change" : "target";
   const wanted = item?.array?.path ?? null;
   useEffect(() => {
-    if (grid === undefined && session.maps.isAsked) return; // by an address
+    if (grid === undefined && session.maps.isAsked) return;
     if (grid === undefined || (wanted !== null && wanted !== grid?.array)) session.maps.showGrid(wanted);
     else if (grid && item?.chunk && placeOf(grid, item.chunk.index.map(Number)) === null) session.maps.showGrid(grid.array, grid.axes);
   }, [item]);
   useEffect(() => {
     if (grid) session.comparing.show(grid);
-  }, [grid, changes === null]);
+  }, [grid, changes === null, compared]);
   if (gridError !== null) return <Blank sentence={gridError} retry={() => session.maps.showGrid(wanted)} />;
   if (grid === undefined) {
     return <><Blank sentence="Counting the chunks …" /><Waited waiting={session.maps.counting} /></>;
@@ -43,6 +43,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
   return (
     <>
       <Waited waiting={session.maps.counting} />
+      <Waited waiting={session.comparing.drawing} />
       <Heading grid={grid} />
       <Controls grid={grid} by={by} looks={looks} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
       {grid.rows * grid.columns === 0 ? (
@@ -63,7 +64,6 @@ export function Chunks({ session }: { session: ExplorerSession }) {
           {by === "change" ? changes && <ChangeLegend changes={changes} /> : <Legend grid={grid} by={by} />}
         </>
       )}
-      <Comparison comparing={session.comparing} grid={grid} />
     </>
   );
 }
@@ -82,7 +82,7 @@ function Heading({ grid }: { grid: GridPicture }) {
   const total = grid.window.reduce((product, [start, stop]) => product * (stop - start), 1);
   const absent = Number(grid.counts[0]);
   const size = grid.grid.map((n, i) => (named(grid, i) ? `${grid.dimensions[i]} ` : "") + count(n)).join(" × ");
-  const part = grid.window.some(([start, stop], i) => stop - start !== Number(grid.grid[i]));
+  const part = isNarrowed(grid);
   const parts = [
     size === "" ? "a single chunk" : `${size} chunks`,
     part ? `${count(total)} of them in view` : "",
@@ -187,7 +187,7 @@ function Legend({ grid, by }: { grid: GridPicture; by: By }) {
   const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
   const absent: LegendEntry[] = [
     ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", mark: "nothing" as const }] : []),
-    ...(failed ? [{ name: "failed", mark: "failed" as const }] : []),
+    ...(failed ? [{ name: "rejected or failed", mark: "failed" as const }] : []),
   ];
   if (by === "size" || by === "offset") {
     return (

@@ -49,7 +49,7 @@ export function said(strip: Strip, { from, to, array, key, range, share }: Inter
   const begins = strip.begins[index]!;
   const parts = [place, share > 0 ? `${percent(share)} referenced` : "not referenced"];
   if (begins > 0) parts.push(`${counted(begins, "range")} begin${begins === 1 ? "s" : ""} here`);
-  if (array >= 0) parts.push(`mostly ${name}`);
+  if (array >= 0) parts.push(strip.arrays.length === 1 ? name : `mostly ${name}`);
   if (strip.sharedBytes[index]! > 0) parts.push(`${bytes(strip.sharedBytes[index]!)} referenced more than once`);
   return parts.join(" · ");
 }

@@ -4,7 +4,7 @@ import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import type { ExplorerWire, Grid, Layout, JobProgress, TargetRow, TargetsSummary } from "../shared/wire.ts";
+import type { Count, ExplorerWire, Grid, Layout, JobProgress, TargetDates, TargetQuery, TargetRow, TargetsSummary } from "../shared/wire.ts";
 import { Waiting } from "../shared/waiting.ts";
 
 export type Span = [number, number];
@@ -57,6 +57,9 @@ interface StripWish {
   window: Span | null;
 }
 
+/** What of the targets is listed; what is left out is as it is at first. */
+export type Query = Partial<TargetQuery>;
+
 export interface MapsState {
   /** Undefined until it was asked for; null if the set has no arrays. */
   grid: GridPicture | null | undefined;
@@ -66,13 +69,17 @@ export interface MapsState {
   check: Check | null;
   /** Null until it was asked for. */
   files: TargetsSummary | null;
-  /** The array whose targets alone are listed. */
-  targetsOf: string | null;
+  /** Which targets are listed, and in which order. */
+  query: Query;
+  /** How many targets the query has; null until it was asked. */
+  found: Count | null;
+  /** Null until it was asked for. */
+  dates: TargetDates | null;
   filesError: string | null;
 }
 
 const BLANK: MapsState = {
-  grid: undefined, gridError: null, strip: undefined, stripError: null, check: null, files: null, filesError: null, targetsOf: null,
+  grid: undefined, gridError: null, strip: undefined, stripError: null, check: null, files: null, filesError: null, query: {}, found: null, dates: null,
 };
 
 export class Maps extends Store<MapsState> {
@@ -96,7 +103,12 @@ export class Maps extends Store<MapsState> {
     this.grids = new Newest((wish) => this.drawGrid(wish));
     this.strips = new Newest((wish) => this.drawStrip(wish));
     this.rows = new RowWindow(
-      (start, n) => wire.request("targets.rows", { start, n, array: this.state.targetsOf }),
+      async (start, n) => {
+        const { query } = this.state;
+        const page = await wire.request("targets.rows", { start, n, query });
+        if (this.state.query === query) this.state.found = page.targets;
+        return page;
+      },
       () => this.set({}),
     );
   }
@@ -151,15 +163,8 @@ export class Maps extends Store<MapsState> {
     }
   }
 
-  /** Whether a map of chunks was asked for. */
+  /** Whether a map was asked for that need not be that of the selected key. */
   isAsked = false;
-
-  /** Whether something else is drawn than the whole of a grid in the way that it is drawn at first. */
-  isNarrowed(): boolean {
-    const { grid } = this.state;
-    if (!grid) return false;
-    return grid.window.some(([start, stop], i) => stop - start !== Number(grid.grid[i]));
-  }
 
   /** Draws the chunks of an array anew if they are shown. */
   refresh(array: string): void {
@@ -169,28 +174,54 @@ export class Maps extends Store<MapsState> {
 
   /** Shows the chunks of an array; null is the one of most chunks. */
   showGrid(array: string | null, axes: number[] | null = null, window: Span[] | null = null): void {
-    this.isAsked = true;
     void this.grids.ask({ array, axes, window });
   }
 
-  /** Lists the targets of one array, or all of them. */
-  narrowTargets(array: string | null): void {
-    if (this.state.targetsOf === array) return;
-    this.set({ targetsOf: array });
+  /** Shows the chunks of an array, whatever is selected. */
+  openGrid(array: string, axes: number[] | null = null, window: Span[] | null = null): void {
+    this.isAsked = true;
+    this.showGrid(array, axes, window);
+  }
+
+  /** Lists other targets, or the same in another way. */
+  narrowTargets(change: Query): void {
+    const query = tidy({ ...this.state.query, ...change });
+    if (JSON.stringify(query) === JSON.stringify(this.state.query)) return;
+    this.set({ query, found: null });
     this.rows.reset(1);
+    if (["array", "slices", "find", "state"].some((name) => name in change)) void this.dateTargets();
+  }
+
+  /** Asks which dates the targets have; those of a period alone are shown among all of the query. */
+  async dateTargets(): Promise<void> {
+    const { since: _, until: __, ...query } = this.state.query;
+    try {
+      this.set({ dates: await this.wire.request("targets.dates", { query }) });
+    } catch {
+      this.set({ dates: null }); // the table says why
+    }
+  }
+
+  /** All targets that are listed, as text. */
+  async listTargets(form: "text" | "csv"): Promise<{ name: string; text: string; left: number }> {
+    const { fold: _, open: __, ...query } = this.state.query;
+    const { message, buffers } = await this.wire.job("targets.list", { query, form }).reply;
+    const left = Number(message.total) - Number(message.targets);
+    return { name: message.name, text: new TextDecoder().decode(buffers[0]), left };
   }
 
   showTarget(wish: StripWish): void {
-    if (this.rows.total === 0) this.rows.reset(1);
+    if (this.rows.total === 0) {
+      this.rows.reset(1);
+      void this.dateTargets();
+    }
     void this.strips.ask(wish);
   }
 
   private async drawGrid(wish: GridWish): Promise<void> {
     try {
       const { message, buffers } = await this.counting.ask("grid.show", wish);
-      const [perState, target, offset, size, distinct] = buffers.map((buffer) => new Float64Array(buffer));
-      const grid = message.map && { ...drawable(message.map), perState: perState!, target: target!, offset: offset!, size: size!, distinct: distinct! };
-      this.set({ grid, gridError: null });
+      this.set({ grid: message.map && pictured(message.map, buffers), gridError: null });
     } catch (error) {
       this.set({ gridError: (error as Error).message });
     }
@@ -213,6 +244,24 @@ export class Maps extends Store<MapsState> {
       this.set({ stripError: (error as Error).message });
     }
   }
+}
+
+/** Without what is as it is at first. */
+function tidy(query: Query): Query {
+  const plain: unknown[] = [null, undefined, "", false, "none", "set"];
+  const isPlain = (value: unknown) => plain.includes(value) || (Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(Object.entries(query).filter(([name, value]) => (name === "array" ? value != null : !isPlain(value))));
+}
+
+/** Whether a part of a grid is drawn alone. */
+export function isNarrowed({ grid, window }: GridPicture): boolean {
+  return window.some(([start, stop], axis) => stop - start !== Number(grid[axis]));
+}
+
+/** A grid with the numbers that travelled beside it. */
+export function pictured(map: Grid, buffers: ArrayBuffer[]): GridPicture {
+  const [perState, target, offset, size, distinct] = buffers.map((buffer) => new Float64Array(buffer));
+  return { ...drawable(map), perState: perState!, target: target!, offset: offset!, size: size!, distinct: distinct! };
 }
 
 /** As `exact`, of the window of a grid. */

@@ -14,10 +14,12 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import { arrayName, summary } from "./intervals.ts";
 import { StripBoard } from "./strip.tsx";
 import { TargetCheck, TargetTable } from "./targettable.tsx";
+import { TargetTools } from "./targettools.tsx";
+import { Timeline } from "./timeline.tsx";
 
 export function Targets({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);
-  const { strip, stripError, targetsOf } = useStore(session.maps);
+  const { strip, stripError } = useStore(session.maps);
   const { maps } = session;
   const refers = item !== null && (item.kind === "url" || item.kind === "range");
   const wanted = refers ? item.url : undefined;
@@ -35,13 +37,9 @@ export function Targets({ session }: { session: ExplorerSession }) {
   if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
   return (
     <>
-      {targetsOf !== null && (
-        <p class="caption">
-          Targets of <b>{targetsOf || "/"}</b>{" "}
-          <button type="button" class="button" onClick={() => maps.narrowTargets(null)}>Show all targets</button>
-        </p>
-      )}
-      <TargetTable maps={maps} chosen={strip.url} />
+      <TargetTools session={session} />
+      <Timeline maps={maps} />
+      <TargetTable maps={maps} chosen={strip.url} reveal={(path) => session.run(session.reveal(path))} />
       <TargetCheck maps={maps} />
       <Waited waiting={maps.sorting} />
       <Target strip={strip} selected={selected} session={session} />

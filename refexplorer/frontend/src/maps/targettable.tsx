@@ -1,27 +1,53 @@
 /** The table of targets, and the check of whether they are what the references say. */
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Fragment } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-import { bytes, count, fileName, NOT_KNOWN } from "../shared/format.ts";
+import { bytes, count, counted, fileName, NOT_KNOWN } from "../shared/format.ts";
 import { Blank, Cut } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
-import type { TargetRow } from "../shared/wire.ts";
+import type { TargetFold, TargetRow } from "../shared/wire.ts";
 import { Failure, Working } from "../shared/asking.tsx";
 import { targetName } from "./cells.ts";
-import type { Maps } from "./maps.ts";
+import type { Maps, Query } from "./maps.ts";
+import { apart, common, isAlike } from "./names.ts";
 import { arrayName, percent } from "./intervals.ts";
 
-export function TargetTable({ maps, chosen }: { maps: Maps; chosen: string | null }) {
-  const id = useId();
+interface Props {
+  maps: Maps;
+  chosen: string | null;
+  /** Shows an array. */
+  reveal(path: string): void;
+}
+
+/** Rows whose names are held against each other. */
+const COMPARED = 300;
+
+/** The length of a date without a time. */
+const DAY = 10;
+
+/** Rows that are shown at once, as long as there are so many. */
+const SHOWN = 14;
+
+export function TargetTable({ maps, chosen, reveal }: Props) {
   const handle = useRef<RowsHandle>(null);
   const [active, setActive] = useState(0);
   const { rows } = maps;
-  const { strip } = useStore(maps);
+  const { strip, query, dates } = useStore(maps);
+  const here = Array.from({ length: Math.min(rows.total, COMPARED) }, (_, index) => rows.at(index)).filter((row) => row !== undefined);
+  const names = common(here.flatMap(({ fold, url }) => (fold === null && url !== null ? [fileName(url)] : [])), "/_. -");
+  const folds = common(here.flatMap(({ fold }) => (fold?.name ? [fold.name.replace(/\/$/, "")] : [])), "/");
+  const ends = isAlike(here.flatMap(({ fold, url }) => (fold === null && url !== null ? [fileName(url)] : [])));
+  const dated = Number(dates?.dated ?? 0) > 0;
+  const timed = here.some(({ date }) => date !== null && date.length > DAY);
   const partly = Number(strip?.unlisted) > 0;
-  const place = rows.find((row) => row.url === chosen);
+  const place = rows.find((row) => row.fold === null && row.url === chosen);
+  const revealed = useRef<string | null | undefined>(undefined);
   useEffect(() => {
-    if (place < 0) return;
+    // Sorted or searched anew, the table stays at its top.
+    if (place < 0 || revealed.current === chosen) return;
+    revealed.current = chosen;
     setActive(place);
     handle.current?.reveal(place);
   }, [place, rows.total]);
@@ -30,44 +56,63 @@ export function TargetTable({ maps, chosen }: { maps: Maps; chosen: string | nul
     setActive(next);
     handle.current?.reveal(next);
     const row = rows.at(next);
-    if (row) maps.showTarget({ url: row.url, window: null });
+    if (row && row.fold === null) maps.showTarget({ url: row.url, window: null });
+  };
+  const toggle = (fold: TargetFold) => {
+    const others = (query.open ?? []).filter((name) => name !== fold.name);
+    maps.narrowTargets({ open: fold.open ? others : [...others, fold.name] });
+  };
+  const choose = (index: number) => {
+    goTo(index);
+    const fold = rows.at(index)?.fold;
+    if (fold) toggle(fold);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const next = rowGoal(event.key, active, rows.total, handle.current?.page() ?? 1);
-    if (next === undefined) return;
+    const fold = rows.at(active)?.fold;
+    const opens: Record<string, boolean> = { ArrowRight: true, ArrowLeft: false };
+    if (next !== undefined) goTo(next);
+    else if (fold && (event.key === "Enter" || event.key === " ")) toggle(fold);
+    else if (fold && opens[event.key] === !fold.open) toggle(fold);
+    else return;
     event.preventDefault();
-    goTo(next);
   };
   return (
-    <Rows
-      rows={rows}
-      handle={handle}
-      attributes={{
-        class: "targets",
-        role: "grid",
-        "aria-label": "Targets",
-        "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
-        onKeyDown,
-        style: { height: `${Math.min(7, rows.total + 1) * 24 + 2}px` },
-      }}
-      header={<Columns />}
-      footer={rows.error === null ? null : <Failed maps={maps} />}
-    >
-      {(row, { index, key, style }) => (
-        <div
-          key={key}
-          id={`${id}-${index}`}
-          class={`row${row && row.url === chosen ? " selected" : ""}`}
-          role="row"
-          aria-rowindex={index + 2}
-          aria-selected={row !== undefined && row.url === chosen}
-          style={style}
-          onClick={() => goTo(index)}
-        >
-          {row ? <Cells row={row} partly={partly} /> : <span role="gridcell">…</span>}
-        </div>
-      )}
-    </Rows>
+    <div class="target-box">
+      <Rows
+        rows={rows}
+        handle={handle}
+        active={active}
+        attributes={{
+          class: `targets${dated ? " dated" : ""}${timed ? " timed" : ""}`,
+          role: query.fold === undefined ? "grid" : "treegrid",
+          "aria-label": "Targets",
+          style: { height: `${Math.min(SHOWN, rows.total + 1) * 24 + 2}px` },
+        }}
+        onKeyDown={onKeyDown}
+        header={<Columns maps={maps} query={query} dated={dated} />}
+        footer={rows.error === null ? null : <Failed maps={maps} />}
+      >
+        {(row, { index, key, id, style }) => (
+          <div
+            key={key}
+            id={id}
+            class={`row${isChosen(row, chosen) ? " selected" : ""}${row?.fold ? " fold" : ""}`}
+            role="row"
+            aria-rowindex={index + 2}
+            aria-selected={isChosen(row, chosen)}
+            aria-level={query.fold === undefined ? undefined : row?.fold ? 1 : 2}
+            aria-expanded={row?.fold ? row.fold.open : undefined}
+            style={style}
+            onClick={() => choose(index)}
+          >
+            {row?.fold ? <FoldCells row={row} fold={row.fold} dated={dated} shared={folds} /> : row ? (
+              <Cells row={row} partly={partly} dated={dated} indented={query.fold !== undefined} shared={names} ends={ends} reveal={reveal} />
+            ) : <span role="gridcell">…</span>}
+          </div>
+        )}
+      </Rows>
+    </div>
   );
 }
 
@@ -79,26 +124,71 @@ function Failed({ maps }: { maps: Maps }) {
   );
 }
 
-function Columns() {
+function isChosen(row: TargetRow | undefined, chosen: string | null): boolean {
+  return row !== undefined && row.fold === null && row.url === chosen;
+}
+
+type Sort = NonNullable<Query["sort"]>;
+
+function Columns({ maps, query, dated }: { maps: Maps; query: Query; dated: boolean }) {
+  const by = (sort: Sort) => {
+    const again = query.sort === sort;
+    // Names and dates from the first, numbers from the greatest; a third time: as the set has them.
+    const first = sort !== "name" && sort !== "state" && sort !== "date";
+    if (again && (query.descending ?? false) !== first) maps.narrowTargets({ sort: "set", descending: false });
+    else maps.narrowTargets({ sort, descending: again ? !first : first });
+  };
+  const head = (sort: Sort, name: string, look = "") => (
+    <span role="columnheader" class={look} aria-sort={query.sort === sort ? (query.descending ? "descending" : "ascending") : undefined}>
+      <button type="button" class="sorter" title={`Sort by ${name.toLowerCase()}`} onClick={() => by(sort)}>
+        {name}{query.sort === sort && <span aria-hidden="true"> {query.descending ? "▾" : "▴"}</span>}
+      </button>
+    </span>
+  );
   return (
     <div class="row columns" role="row" aria-rowindex={1}>
-      <span role="columnheader">Target</span>
-      <span role="columnheader" class="number">Ranges</span>
-      <span role="columnheader" class="number">Referenced</span>
-      <span role="columnheader" class="number">Share</span>
-      <span role="columnheader" class="number">Size</span>
-      <span role="columnheader">State</span>
+      {head("name", "Target")}
+      {dated && head("date", "Date")}
+      {head("ranges", "Ranges", "number")}
+      {head("bytes", "Referenced", "number")}
+      {head("share", "Share", "number share")}
+      {head("size", "Size", "number size")}
+      {head("state", "State")}
       <span role="columnheader">Arrays</span>
     </div>
   );
 }
 
+function FoldCells({ row, fold, dated, shared }: { row: TargetRow; fold: TargetFold; dated: boolean; shared: string }) {
+  return (
+    <>
+      <span role="gridcell" class="fold-name" title={fold.name}>
+        <span aria-hidden="true">{fold.open ? "▾" : "▸"}</span>
+        <Cut text={fold.name === "" ? "given by a name alone" : apart(fold.name, shared)} />
+      </span>
+      {dated && <span role="gridcell" />}
+      <span role="gridcell" class="number">{count(row.ranges)}</span>
+      <span role="gridcell" class="number">{Number(row.ranges) > 0 ? bytes(row.bytes) : ""}</span>
+      <span role="gridcell" class="share" />
+      <span role="gridcell" class="size" />
+      <span role="gridcell" class={Number(fold.lost) > 0 ? "bad" : "quiet"}>{Number(fold.lost) > 0 ? `✕ ${count(fold.lost)} with problems` : counted(fold.targets, "target")}</span>
+      <span role="gridcell">{Number(fold.lost) > 0 ? counted(fold.targets, "target") : ""}</span>
+    </>
+  );
+}
+
 const SOME = "Not all generated keys were evaluated, so more of them may refer to this target.";
+
+const KINDS = {
+  native: "A file of the Icechunk repository itself.",
+  virtual: "A file that the Icechunk repository refers to.",
+};
 
 /** With a sign, so that none is told by colour alone. */
 export const STATES: Record<TargetRow["state"], string> = {
   unknown: "not checked",
   good: "✓ answered",
+  "not written": "– not written",
   short: "✕ too short",
   unreachable: "✕ unreachable",
   "not allowed": "– not allowed",
@@ -111,21 +201,46 @@ function stateOf({ state, size, ranges }: TargetRow): string {
   return state === "good" && size !== null && Number(ranges) > 0 ? "✓ ranges inside" : STATES[state];
 }
 
-function Cells({ row, partly }: { row: TargetRow; partly: boolean }) {
+interface CellsProps {
+  row: TargetRow;
+  partly: boolean;
+  dated: boolean;
+  indented: boolean;
+  /** What the names of all rows begin with. */
+  shared: string;
+  /** Whether all of them end alike, so that they are cut there. */
+  ends: boolean;
+  reveal(path: string): void;
+}
+
+function Cells({ row, partly, dated, indented, shared, ends, reveal }: CellsProps) {
   const whole = Number(row.ranges) === 0;
   const more = row.array_count - row.arrays.length;
   const arrays = row.arrays.map(arrayName).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  const go = (path: string) => (event: Event) => {
+    event.stopPropagation();
+    reveal(path);
+  };
   return (
     <>
-      <span role="gridcell" title={targetName(row.url)}>{row.url === null ? targetName(null) : <Cut text={fileName(row.url)} />}</span>
+      <span role="gridcell" class={indented ? "indented" : ""} title={targetName(row.url)}>{row.url === null ? targetName(null) : <Cut text={apart(fileName(row.url), shared)} ends={ends} />}{row.kind != null && <span class="quiet" title={KINDS[row.kind]}> {row.kind}</span>}</span>
+      {dated && <span role="gridcell" class={row.date === null ? "quiet" : ""} title={row.date ?? ""}>{row.date ?? "none"}</span>}
       <span role="gridcell" class="number" title={partly ? SOME : ""}>{whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`}</span>
       <span role="gridcell" class="number">{whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`}</span>
-      <span role="gridcell" class="number">{whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}</span>
-      <span role="gridcell" class="number">{row.size === null ? NOT_KNOWN : bytes(row.size)}</span>
+      <span role="gridcell" class="number share">{whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}</span>
+      <span role="gridcell" class="number size">{row.size === null ? NOT_KNOWN : bytes(row.size)}</span>
       <span role="gridcell" class={row.state === "good" ? "" : row.state === "unknown" ? "quiet" : "bad"} title={row.message ?? ""}>
         {stateOf(row)}
       </span>
-      <span role="gridcell" title={arrays}>{arrays}</span>
+      <span role="gridcell" title={arrays}>
+        {row.arrays.map((path, i) => (
+          <Fragment key={path}>
+            {i > 0 && ", "}
+            {path === null ? arrayName(null) : <button type="button" class="link" tabIndex={-1} title="Show the array" onClick={go(path)}>{arrayName(path)}</button>}
+          </Fragment>
+        ))}
+        {more > 0 && ` and ${more} more`}
+      </span>
     </>
   );
 }

@@ -1,11 +1,11 @@
 /** The frame of the served page: its header, and the screen where a set is chosen. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
 import { Sentence } from "../shared/parts.tsx";
-import { watchTheme, type Theme } from "../shared/theme.ts";
+import { ThemeButton } from "./themebutton.tsx";
 import { followAddress } from "./address.ts";
 import { useLost } from "./connection.ts";
 import { useShared } from "./shared.ts";
@@ -16,6 +16,8 @@ export function Page({ host }: ViewProps) {
   const view = useShared(host, "view");
   const notice = useShared(host, "notice");
   useEffect(() => followAddress(host), [host]);
+  // What `page.html` says until the page is here lies behind it, where a screen reader still finds it.
+  useEffect(() => document.querySelector("p.waiting")?.remove(), []);
   useTitle(host, view);
   return (
     <div class={`page ${view}`}>
@@ -73,25 +75,5 @@ function Navigation({ host, view }: { host: Host; view: string }) {
         </button>
       ))}
     </nav>
-  );
-}
-
-/** Light or dark for the whole page; remembered by the browser. */
-function ThemeButton() {
-  const [theme, setTheme] = useState<Theme>("light");
-  useEffect(() => {
-    const chosen = localStorage.getItem("refexplorer-theme");
-    if (chosen !== null) document.documentElement.dataset["theme"] = chosen;
-    return watchTheme((appearance) => setTheme(appearance.theme));
-  }, []);
-  const other = theme === "light" ? "dark" : "light";
-  const flip = () => {
-    localStorage.setItem("refexplorer-theme", other);
-    document.documentElement.dataset["theme"] = other;
-  };
-  return (
-    <button type="button" class="button theme" onClick={flip} aria-label={`Use ${other} colours`}>
-      {theme === "light" ? "◐" : "◑"} <span>{theme === "light" ? "Dark" : "Light"}</span>
-    </button>
   );
 }

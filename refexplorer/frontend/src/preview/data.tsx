@@ -1,8 +1,8 @@
 /** Reading values: which part, what would be read, the question of access, the wait, what came. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { count, counted } from "../shared/format.ts";
+import { bytes, count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { PathItem, Plan } from "../shared/wire.ts";
@@ -10,11 +10,13 @@ import { Failure, Question, Working } from "../shared/asking.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import type { Job } from "./preview.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
+import { Player } from "./player.tsx";
+import { DateField } from "./time/datefield.tsx";
 import { Values } from "./values.tsx";
 
 export function Data({ session }: { session: ExplorerSession }) {
   const { item, hello } = useStore(session);
-  const { plan, planError, job, wanted, bound } = useStore(session.preview);
+  const { plan, planError, job, wanted, bound, budget } = useStore(session.preview);
   const array = item?.array ?? null;
   useEffect(() => {
     if (item === null || array === null) return;
@@ -26,6 +28,8 @@ export function Data({ session }: { session: ExplorerSession }) {
     if (part?.length === array.shape.length) session.preview.want(array.path, part);
     else session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);
   }, [item?.path]);
+  // Of a plan that changes nothing of the picture is drawn again.
+  const outcome = useMemo(() => job && <Outcome session={session} job={job} />, [session, job]);
   const arrays = session.part === "data" ? (hello?.arrays ?? []) : [];
   const chosen = arrays.length > 0 && (
     <Choice
@@ -41,29 +45,46 @@ export function Data({ session }: { session: ExplorerSession }) {
   const shown = job?.array === array.path ? job : null;
   const busy = shown?.id != null;
   const part = wanted ?? plan?.slices;
-  const isOld = shown?.reading != null && part !== undefined && part.join() !== shown.slices.join();
+  const isOld = shown?.reading != null && part !== undefined && part.join() !== shown.reading.slices.join();
   return (
     <>
       {chosen || <h2 class="data-title">{array.path || "/"}</h2>}
       {plan?.array === array.path && (
         <div class="wanted">
-          <Slices plan={plan} wanted={wanted ?? plan.slices} want={(slices) => session.preview.want(array.path, slices)} />
+          <Slices session={session} plan={plan} wanted={wanted ?? plan.slices} want={(slices) => session.preview.want(array.path, slices)} />
           {planError === null && shown?.reading?.state !== "ask" && (
             <Offer plan={plan} done={isDone(shown, plan)} busy={busy} read={() => session.preview.read()} />
           )}
+          <details class="more">
+            <summary>How much is read</summary>
+            <div class="controls">
+              <Choice label="First picture" value={String(budget ?? plan.budget)} options={budgets(Number(plan.budget))} choose={(to) => session.preview.setBudget(array.path, Number(to))} />
+              {shown?.reading && (
+                <Choice label="Read other parts automatically" value={String(bound)} options={BOUNDS} choose={(to) => session.preview.setBound(Number(to))} />
+              )}
+            </div>
+          </details>
           {shown?.reading && (
-            <Choice label="Read other parts automatically" value={String(bound)} options={BOUNDS} choose={(to) => session.preview.setBound(Number(to))} />
+            <span class="quiet" title="Decoded chunks that all views of the set share; the ones that were not asked for longest are let go">
+              {bytes(plan.kept)} of {bytes(plan.kept_most)} kept
+            </span>
           )}
         </div>
       )}
       {planError !== null && <Failure sentence={planError} />}
-      {isOld && <p class="caption" role="status">The picture is of another part, <code>{shown.slices.join(", ")}</code>: read again to see the one above.</p>}
-      {shown && <div class={isOld ? "outcome old" : "outcome"}><Outcome session={session} job={shown} /></div>}
+      {isOld && !busy && <p class="caption" role="status">The picture is of another part, <code>{shown.reading!.slices.join(", ")}</code>: read again to see the one above.</p>}
+      {shown && <div class={["outcome", isOld && !busy ? "old" : "", busy ? "coming" : ""].join(" ")}>{outcome}</div>}
     </>
   );
 }
 
 const BOUNDS: [string, string][] = [["0", "never"], ["100000", "up to 100 kB"], ["1000000", "up to 1 MB"], ["10000000", "up to 10 MB"]];
+
+/** What a first picture may fetch: that of the set, and some others. */
+function budgets(own: number): [string, string][] {
+  const sizes = [...new Set([own, 500_000, 2_000_000, 10_000_000, 50_000_000])].sort((a, b) => a - b);
+  return sizes.map((size) => [String(size), `up to ${bytes(size)}`]);
+}
 
 function nothing(item: PathItem | null): string {
   return item === null
@@ -72,10 +93,11 @@ function nothing(item: PathItem | null): string {
 }
 
 function isDone(job: Job | null, plan: Plan): boolean {
-  return job?.reading != null && job.slices.join() === plan.slices.join();
+  return job?.reading != null && job.id === null && !job.isStopped && job.reading.slices.join() === plan.slices.join();
 }
 
 interface SlicesProps {
+  session: ExplorerSession;
   plan: Plan;
   /** What was asked for last, which the plan may not be of yet. */
   wanted: string[];
@@ -83,7 +105,9 @@ interface SlicesProps {
 }
 
 /** For each dimension the part that is wanted, as Python writes it, and a slider for an index. */
-function Slices({ plan, wanted, want }: SlicesProps) {
+function Slices({ session, plan, wanted, want }: SlicesProps) {
+  const { job } = useStore(session.preview);
+  const reading = job?.array === plan.array ? job.reading : null;
   const set = (axis: number, text: string) => want(wanted.map((old, i) => (i === axis ? text : old)));
   if (plan.slices.length === 0) return null;
   return (
@@ -94,15 +118,9 @@ function Slices({ plan, wanted, want }: SlicesProps) {
           <SliceField name={plan.dimensions[axis]!} text={text} set={(next) => set(axis, next)} />
           <span class="quiet slice-size">of {count(plan.sizes[axis]!)}</span>
           {/^\d+$/.test(text) && (
-            <input
-              type="range"
-              aria-label={`${plan.dimensions[axis]}: index`}
-              min={0}
-              max={Number(plan.sizes[axis]) - 1}
-              value={text}
-              onInput={(event) => set(axis, event.currentTarget.value)}
-            />
+            <Player session={session} plan={plan} wanted={wanted} axis={axis} set={(next) => set(axis, next)} />
           )}
+          <DateField name={plan.dimensions[axis]!} coordinate={reading?.coordinates[axis]} isOne={/^\d+$/.test(text)} set={(next) => set(axis, next)} />
         </div>
       ))}
     </div>
@@ -118,7 +136,7 @@ function SliceField({ name, text, set }: { name: string; text: string; set(text:
       type="text"
       class="slice-text"
       aria-label={`${name}: index or slice`}
-      title="An index such as 3 or -1, or a slice such as 0:10:2"
+      title="An index such as 3 or -1, a slice such as 0:10:2, or what the coordinate says, such as 2000-06 or 45.0:50.0"
       spellcheck={false}
       value={draft}
       onInput={(event) => setDraft(event.currentTarget.value)}
@@ -151,7 +169,8 @@ function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps
 
 function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
   const { id, error, reading } = job;
-  if (id !== null) return <Working progress={job.progress} cancel={() => session.preview.cancel()} />;
+  const working = id !== null && <Working progress={job.progress} cancel={() => session.preview.cancel()} />;
+  if (working && (reading === null || reading.state === "failed")) return working;
   if (error !== null) return <Failure sentence={error} />;
   if (reading === null) return null;
   if (reading.state === "failed") return <Failure sentence={reading.message ?? "Reading failed."} />;
@@ -160,15 +179,20 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
   }
   return (
     <>
-      {reading.state === "fill" ? (
+      {working}
+      {reading.state === "fill" && (
         <p class="fill-said">
           <span aria-hidden="true" class="hatch" />
           {reading.message ?? "There is no reference for this part, which reads as the fill value."}
         </p>
-      ) : (
-        reading.message !== null && <p class="caption"><Sentence text={reading.message} /></p>
       )}
       <Values key={job.array} session={session} reading={reading} values={job.values} />
+      {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
+        <p class="caption">
+          {job.isStopped && "Reading was stopped: what came until then is shown. "}
+          <Sentence text={reading.message ?? ""} />
+        </p>
+      )}
     </>
   );
 }

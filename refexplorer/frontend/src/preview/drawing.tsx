@@ -1,15 +1,22 @@
 /** The line or the heatmap of a slice, with a cursor that tells each value and its chunk. */
 
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { moment, value } from "../shared/format.ts";
+import { count, moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { ReadingModel } from "../shared/wire.ts";
-import { heatmap, legend, line, type Figure, type Look, type Marked, type Scheme } from "./plot.ts";
+import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
+import { counts, inverse, placing, type ScaleName } from "./bars.ts";
+import { blended, FLAG_COLOURS, flagPlacing, flagTable, tableOf, type Scheme } from "./colours.ts";
+import { cellsOf, heatmap, legend, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { chunkOf, indexOf, placeOf, placesOf, type Axis } from "./slices.ts";
+import { chunkOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
 import { useWidth } from "../shared/width.ts";
+import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
+import { Profiles } from "./lines/profiles.tsx";
+import { Take } from "./take/take.tsx";
+import { Told } from "./told/told.tsx";
 import { WhyValue } from "./why.tsx";
+import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
 
 /** Height of the picture for its width, px. */
 const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));
@@ -28,9 +35,9 @@ function sizeOf(width: number, axes: Axis[]): { width: number; height: number } 
 }
 
 /** How far two places along an axis are from each other; times are told from all else. */
-function stepOf({ at, size, times }: Axis): number {
+function stepOf({ at, size, step, times }: Axis): number {
   if (times) return NaN;
-  return at === null ? 1 : Math.abs((at[size - 1]! - at[0]!) / (size - 1));
+  return at === null ? step : Math.abs((at[size - 1]! - at[0]!) / (size - 1));
 }
 
 /** What is beside a picture, and the height that it may have in all; px. */
@@ -46,99 +53,326 @@ interface Props {
   /** Where along each dimension the slice is. */
   steps: number[];
   values: Float64Array;
+  /** All that was read, and the dimensions of which the picture shows one place each. */
+  all: Float64Array;
+  sliders: Axis[];
+  /** Red, green, blue, and perhaps opacity of the slice, where it is drawn in its own colours. */
+  channels: Float64Array[] | null;
   domain: [number, number];
   scheme: Scheme;
+  scale: ScaleName;
+  /** Takes other limits, which the histogram beside the bar was dragged to. */
+  setLimits(limits: [string, string]): void;
+  /** Points whose profiles are kept. */
+  kept: Kept[];
+  setKept(change: (before: Kept[]) => Kept[]): void;
 }
 
-export function Drawing({ session, reading, axes, steps, values, domain, scheme }: Props) {
+/** Milliseconds without another move after which the values of a window are read. */
+const SETTLED = 250;
+const ZOOM = 1.5;
+/** How far the pointer goes before a click is a drag, px. */
+const DRAG = 4;
+
+export function Drawing({ session, reading, axes, steps, values, all, sliders, channels, domain, scheme, scale, setLimits, kept, setKept }: Props) {
   const { item } = useStore(session);
   const box = useRef<HTMLDivElement>(null);
+  const told = useId();
   const figure = useRef<Figure | null>(null);
   const width = useWidth(box);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
+  /** Where the bytes of the chunk below the cursor are. */
+  const [point, setPoint] = useState<number[] | null>(null);
+  const [found, setFound] = useState<ValuePlace | null>(null);
+  const [view, setView] = useState<Window | null>(null);
+  const drag = useRef<{ x: number; y: number; window: Window; moved: boolean } | null>(null);
   const [first, second] = axes;
+  const pair: [Axis, Axis] | null = second ? [first!, second] : null;
+  const window = pair && (view ?? wholeOf(pair));
   const chosen = item?.chunk?.array === reading.array ? item.chunk.index.map(Number) : null;
-  const marked = second ? marksOf(reading, [first!, second], steps, chosen) : [];
+  const marked = pair ? marksOf(reading, pair, steps, chosen) : [];
   const unplaced = axes.filter(({ at }) => at === null);
-  const look = { ...sizeOf(width, axes), label: reading.name, domain, scheme, times: reading.times, marked };
+  const profiles = pair ? profilesOf(kept, point, pair) : [];
+  const dots = profiles.flatMap(({ at: [row, column], colour, kept: own }) => (own === null || row === null || column === null ? [] : [{ row, column, colour }]));
+  const look: Look = { ...sizeOf(width, axes), label: reading.name, domain, scheme, scale, times: reading.times, marked, dots };
+  const drawnOf = axes.map(({ dimension }) => dimension).join();
+  const flags = flagsShown(reading);
+  const place = useMemo(() => (flags ? flagPlacing(flags) : placing(scale, domain)), [reading.array, flags?.length, scale, domain.join()]);
+  const cells = useMemo(
+    () => {
+      if (!pair) return null;
+      const [height, width] = [pair[0].size, pair[1].size];
+      if (channels) return cellsOf(blended(channels, width, height, domain));
+      return painted(values, width, height, flags ? flagTable(flags.length) : tableOf(scheme), place);
+    },
+    [reading, steps.join(), drawnOf, scheme, place, channels],
+  );
+  const sizes = session.preview.state.plan?.array === reading.array ? session.preview.state.plan.sizes.map(Number) : null;
 
+  // What was zoomed to is here.
+  useLayoutEffect(() => {
+    setView(null);
+    setPoint(null);
+  }, [reading.slices.join(), drawnOf]);
+
+  // What the axes and marks are made of: while only the cells change, these are painted alone.
+  const frame = [width, look.height, look.width, domain.join(), scheme, scale, JSON.stringify([marked, dots]), view?.join(), ...axes.map((axis) => `${axis.name} ${axis.size} ${axis.at?.[0] ?? axis.first} ${axis.at?.[axis.size - 1] ?? axis.step} ${axis.times}`)].join(";");
+  const framed = useRef("");
   useLayoutEffect(() => {
     if (width === 0) return;
-    figure.current = second ? heatmap(values, [first!, second], look) : line(values, first!, look);
+    if (pair && figure.current?.repaint && framed.current === frame) return figure.current.repaint(cells!);
+    framed.current = frame;
+    figure.current = pair ? heatmap(cells!, pair, look, window!) : line(values, first!, look);
     // What it shows is read out value by value below; its parts mean nothing by themselves.
     figure.current.element.setAttribute("aria-hidden", "true");
     box.current!.replaceChildren(figure.current.element);
-  }, [reading, steps.join(), axes.map(({ dimension }) => dimension).join(), width, domain.join(), scheme, chosen?.join()]);
+  }, [reading, steps.join(), drawnOf, width, domain.join(), scheme, scale, chosen?.join(), cells, view, JSON.stringify(dots)]);
 
-  const locate = (event: MouseEvent) => {
-    const frame = box.current!.getBoundingClientRect();
-    return figure.current?.locate(event.clientX - frame.left, event.clientY - frame.top) ?? null;
+  useEffect(() => {
+    if (view === null || pair === null || sizes === null) return;
+    const slices = slicesOf(reading, pair, view, sizes);
+    const timer = setTimeout(() => {
+      if (slices === null) setView(null);
+      else session.preview.want(reading.array, slices);
+    }, SETTLED);
+    return () => clearTimeout(timer);
+  }, [view]);
+
+  const zoom = (factor: number, about: [number, number] = [0.5, 0.5]) => window && setView(zoomed(window, factor, about));
+  const whole = () => {
+    if (pair === null) return;
+    const slices = reading.slices.map((text, dimension) => (pair.some((axis) => axis.dimension === dimension) ? ":" : text));
+    if (slices.join() === reading.slices.join()) setView(null);
+    else session.preview.want(reading.array, slices);
   };
-  const places = (at: number[]) => steps.with(axes[0]!.dimension, at[0]!).map((step, dimension) =>
-    second?.dimension === dimension ? at[1]! : step,
+
+  // A listener of its own: one that Preact adds could not keep the page from scrolling.
+  useEffect(() => {
+    const element = box.current!;
+    const onWheel = (event: WheelEvent) => {
+      // The page scrolls past a picture, as past a map of a page: only with a key, or once it has the focus.
+      if (!figure.current?.share || !(event.ctrlKey || event.metaKey || element.contains(document.activeElement) || element.getRootNode() instanceof ShadowRoot && (element.getRootNode() as ShadowRoot).activeElement === element)) return;
+      event.preventDefault();
+      const frame = element.getBoundingClientRect();
+      zoom(ZOOM ** (-event.deltaY / 100), figure.current.share(event.clientX - frame.left, event.clientY - frame.top));
+    };
+    element.addEventListener("wheel", onWheel, { passive: false });
+    return () => element.removeEventListener("wheel", onWheel);
+  });
+
+  const at = (event: MouseEvent): [number, number] => {
+    const frame = box.current!.getBoundingClientRect();
+    return [event.clientX - frame.left, event.clientY - frame.top];
+  };
+  const locate = (event: MouseEvent) => figure.current?.locate(...at(event)) ?? null;
+  const onPointerMove = (event: PointerEvent) => {
+    const from = drag.current;
+    const share = figure.current?.share;
+    if (from === null || !share || event.buttons !== 1) return setCursor(locate(event));
+    const [x, y] = at(event);
+    if (!from.moved && Math.hypot(x - from.x, y - from.y) < DRAG) return;
+    from.moved = true;
+    box.current!.setPointerCapture(event.pointerId);
+    const [before, now] = [share(from.x, from.y), share(x, y)];
+    setView(moved(from.window, [before[0] - now[0], before[1] - now[1]]));
+  };
+  const places = (cell: number[]) => steps.with(axes[0]!.dimension, cell[0]!).map((step, dimension) =>
+    second?.dimension === dimension ? cell[1]! : step,
   );
-  const pick = (at: number[] | null) => {
-    if (at === null) return;
-    setPicked(indexOf(reading, places(at)));
-    const { key } = chunkOf(reading, indexOf(reading, places(at)));
-    if (!reading.lost.some((lost) => lost.key === key && lost.state === "fill")) session.run(session.pick(key));
+  const under = cursor && chunkOf(reading, indexOf(reading, places(cursor))).key;
+  useEffect(() => {
+    if (cursor === null || found?.key === under) return;
+    const timer = setTimeout(() => {
+      session.preview.placeOf(reading.array, indexOf(reading, places(cursor))).then(setFound, () => setFound(null));
+    }, 100);
+    return () => clearTimeout(timer);
+  }, [under]);
+
+  const pick = (cell: number[] | null) => {
+    if (cell === null) return;
+    setPicked(indexOf(reading, places(cell)));
+    setPoint(cell);
+    const { key } = chunkOf(reading, indexOf(reading, places(cell)));
+    if (lostAt(reading, key) !== "fill") session.run(session.pick(key));
+  };
+  const keep = (cell: number[] | null) => {
+    if (cell === null || pair === null) return;
+    setPoint(cell);
+    setKept((before) => keptWith(before, indexOf(reading, places(cell))));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const moved = stepped(cursor, event.key, axes);
-    if (moved !== null) setCursor(moved);
+    const pan = event.shiftKey ? PANS[event.key] : undefined;
+    const next = stepped(cursor, event.key, axes);
+    if (window && pan) setView(moved(window, pan));
+    else if (event.key === "+" || event.key === "=") zoom(ZOOM);
+    else if (event.key === "-") zoom(1 / ZOOM);
+    else if (event.key === "0" && pair) whole();
+    else if (next !== null) setCursor(next);
     else if (event.key === "Enter" || event.key === " ") pick(cursor);
+    else if (event.key === "p" && pair && !event.ctrlKey && !event.metaKey) keep(cursor ?? point);
     else return;
     event.preventDefault();
   };
   return (
     <div class="drawing">
-      {unplaced.length > 0 && (
-        <p class="caption">
-          {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the coordinate is not known, or its steps are not alike.
-        </p>
+      {pair && width > 0 && (
+        <div class="colourbar">
+          {channels ? <span class="quiet">{channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])} to {value(domain[1])}</span> : flags ? <FlagList flags={flags} /> : <Bar label={labelOf(reading)} look={look} values={values} place={place} setLimits={setLimits} />}
+          <span class="zoom" role="group" aria-label="Window">
+            <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+, or the wheel when the picture has the focus)" onClick={() => zoom(ZOOM)}>+</button>
+            <button type="button" class="button" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)}>−</button>
+            <button type="button" class="button" title="All of the slice (0)" onClick={whole}>Whole slice</button>
+          </span>
+        </div>
       )}
-      {second && width > 0 && <Legend label={labelOf(reading)} look={look} />}
       <div
         class="figure"
         ref={box}
         role="application"
         tabIndex={0}
-        aria-label={`${reading.name}: ${second ? "heatmap" : "line"}; arrow keys read single values, Enter selects the chunk`}
-        onPointerMove={(event) => setCursor(locate(event))}
+        aria-describedby={told}
+        aria-label={`${reading.name}: ${second ? "heatmap" : "line"}; arrow keys read single values, Enter selects the chunk${second ? "; plus and minus zoom, Shift and arrow keys move the window, p keeps the profiles through a point" : ""}`}
+        onPointerDown={(event) => {
+          const [x, y] = at(event);
+          drag.current = window && { x, y, window, moved: false };
+        }}
+        onPointerMove={onPointerMove}
         onPointerLeave={() => setCursor(null)}
-        onClick={(event) => pick(locate(event))}
+        onClick={(event) => {
+          if (!drag.current?.moved) pick(locate(event));
+          drag.current = null;
+        }}
         onKeyDown={onKeyDown}
       />
+      <Told id={told} values={values} axes={axes} reading={reading} />
       <p class="readout" role="status">
         {cursor
-          ? said(reading, axes, cursor, places(cursor), values)
+          ? `${said(reading, axes, cursor, places(cursor), values)}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
+      {width > 0 && <p class="pages"><Take session={session} reading={reading} axes={axes} values={values} figure={() => box.current!} /></p>}
+      {unplaced.length > 0 && (
+        <p class="caption">
+          {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the coordinate is not known, or its steps are not alike.
+        </p>
+      )}
+      {pair && profiles.length > 0 && (
+        <Profiles axes={pair} profiles={profiles} values={values} stepped={sliders} steps={steps} all={all} shape={reading.shape} look={look} keep={() => keep(point)} remove={(one) => setKept((before) => (one === null ? [] : before.filter((each) => each !== one)))} />
+      )}
       {picked && <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />}
     </div>
   );
 }
 
+/** The file and byte range of a chunk, in words. */
+function placed({ kind, url, offset, length }: ValuePlace): string {
+  if (kind === null) return "";
+  if (url === null) return " · in the set";
+  return ` · ${url}${offset === null ? "" : `, bytes ${count(offset)} to ${count(Number(offset) + Number(length))}`}`;
+}
+
+/** By how much of its sides Shift and an arrow key move a window. */
+const PANS: Record<string, [number, number]> = {
+  ArrowLeft: [0, -0.25],
+  ArrowRight: [0, 0.25],
+  ArrowUp: [-0.25, 0],
+  ArrowDown: [0.25, 0],
+};
+
 /** The chunks to point out: the selected one, and those that failed in this slice. */
 function marksOf(reading: ReadingModel, [rows, columns]: [Axis, Axis], steps: number[], chosen: number[] | null): Marked[] {
-  const failed = reading.lost.filter(({ state }) => state === "failed").map(({ index }) => index.map(Number));
-  const all = [...failed.map((index) => ({ index, as: "failed" as const })), ...(chosen ? [{ index: chosen, as: "chosen" as const }] : [])];
-  return all.flatMap(({ index, as }) => {
-    const spans = placesOf(reading, index);
+  const failed = reading.lost.filter(({ state }) => state === "failed").map(({ index, count }) => ({ index: index.map(Number), count, as: "failed" as const }));
+  const all = [...failed, ...(chosen ? [{ index: chosen, count: 1, as: "chosen" as const }] : [])];
+  return all.flatMap(({ index, count, as }) => {
+    const end = placesOf(reading, index.map((at, i) => (i === index.length - 1 ? at + count - 1 : at)));
+    const spans = placesOf(reading, index).map(([from], i): [number, number] => [from, end[i]![1]]);
     const drawn = (dimension: number) => dimension === rows.dimension || dimension === columns.dimension;
     const seen = spans.every(([from, to], i) => (drawn(i) ? from < to : steps[i]! >= from && steps[i]! < to));
     return seen ? [{ rows: spans[rows.dimension]!, columns: spans[columns.dimension]!, as }] : [];
   });
 }
 
-function Legend({ label, look }: { label: string; look: Look }) {
+/** The flags, where each can have a colour that is told from the others. */
+function flagsShown({ flags }: ReadingModel): Flag[] | null {
+  return flags && flags.length > 0 && flags.length <= FLAG_COLOURS.length ? flags : null;
+}
+
+function FlagList({ flags }: { flags: Flag[] }) {
+  return (
+    <ul class="flags" aria-label="What the values stand for">
+      {flags.map((flag, i) => (
+        <li key={flag.value}>
+          <span class="swatch" style={{ background: FLAG_COLOURS[i] }} /> {value(flag.value)} {flag.meaning}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface BarProps {
+  label: string;
+  look: Look;
+  values: Float64Array;
+  place(value: number): number;
+  setLimits(limits: [string, string]): void;
+}
+
+const BINS = 64;
+/** Of the histogram above the bar, px. */
+const HIGH = 28;
+
+/** The bar of colours, and above it how often the values occur: a drag over it sets the limits. */
+function Bar({ label, look, values, place, setLimits }: BarProps) {
   const box = useRef<HTMLDivElement>(null);
+  const [from, setFrom] = useState<number | null>(null);
+  const [to, setTo] = useState<number | null>(null);
   const [low, high] = look.domain.map(look.times ? moment : value);
+  const across = Math.min(260, look.width);
   useLayoutEffect(() => {
-    box.current!.replaceChildren(legend(label, Math.min(260, look.width), look));
-  }, [low, high, label, look.scheme, look.width]);
-  return <div class="legend" ref={box} role="img" aria-label={`Colours from ${low} to ${high}`} />;
+    box.current!.replaceChildren(legend(label, across, look));
+  }, [low, high, label, look.scheme, look.scale, look.width]);
+  const bins = useMemo(() => {
+    const found = counts(values, place, BINS);
+    const most = Math.max(1, ...found);
+    return found.map((number, bin) => {
+      const height = (Math.sqrt(number / most) * HIGH) || 0;
+      return <rect key={bin} x={bin} y={HIGH - height} width={1} height={height} />;
+    });
+  }, [values, place, look.label]);
+  const share = (event: PointerEvent) => {
+    const frame = (event.currentTarget as Element).getBoundingClientRect();
+    return Math.min(1, Math.max(0, (event.clientX - frame.left) / frame.width));
+  };
+  const valueAt = (part: number) => String(Number(inverse(look.scale, look.domain)(part).toPrecision(6)));
+  return (
+    <div class="legend">
+      <svg
+        class="histogram"
+        width={across}
+        height={HIGH}
+        viewBox={`0 0 ${BINS} ${HIGH}`}
+        preserveAspectRatio="none"
+        aria-hidden="true"
+        onPointerDown={(event) => {
+          (event.currentTarget as Element).setPointerCapture(event.pointerId);
+          setFrom(share(event));
+          setTo(null);
+        }}
+        onPointerMove={(event) => from !== null && setTo(share(event))}
+        onPointerUp={() => {
+          if (from !== null && to !== null && Math.abs(to - from) > 0.02) setLimits([valueAt(Math.min(from, to)), valueAt(Math.max(from, to))]);
+          setFrom(null);
+          setTo(null);
+        }}
+      >
+        <title>How often the values occur; drag over a part to have the colours for it alone</title>
+        {bins}
+        {from !== null && to !== null && <rect class="dragged" x={Math.min(from, to) * BINS} y={0} width={Math.abs(to - from) * BINS} height={HIGH} />}
+      </svg>
+      <div ref={box} role="img" aria-label={`Colours from ${low} to ${high}${look.scale === "linear" ? "" : `, ${look.scale}`}`} />
+    </div>
+  );
 }
 
 function labelOf({ name, units, times }: ReadingModel): string {
@@ -167,12 +401,14 @@ function said(reading: ReadingModel, axes: Axis[], cursor: number[], places: num
   const number = values[axes.length === 2 ? cursor[0]! * axes[1]!.size + cursor[1]! : cursor[0]!]!;
   const index = indexOf(reading, places);
   const { key } = chunkOf(reading, index);
-  const lost = reading.lost.find((each) => each.key === key);
-  const text = lost ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost.state] : amount(reading, number);
+  const lost = lostAt(reading, key);
+  const text = lost ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost] : amount(reading, number);
   return `${where}: ${text} · index ${index.join(", ")} · ${key}`;
 }
 
-function amount({ units, times }: ReadingModel, number: number): string {
+function amount({ units, times, flags }: ReadingModel, number: number): string {
   if (Number.isNaN(number)) return "missing";
+  const flag = flags?.find((each) => each.value === number);
+  if (flag) return `${value(number)}, ${flag.meaning}`;
   return times ? moment(number) : `${value(number)}${units ? ` ${units}` : ""}`;
 }

@@ -4,12 +4,19 @@ import * as Plot from "@observablehq/plot";
 
 import { escaped } from "../shared/escaping.ts";
 import { moment } from "../shared/format.ts";
-import { extremes, thinned, type Axis } from "./slices.ts";
+import { linearPart, type ScaleName } from "./bars.ts";
+import { FLAG_COLOURS, pixelsOf, type Scheme } from "./colours.ts";
+import { extremes, type Axis } from "./slices.ts";
+import type { Window } from "./window.ts";
 
 export interface Figure {
   element: SVGElement | HTMLElement;
   /** The index of the value at a point of the page, per drawn axis; null outside. */
   locate(x: number, y: number): number[] | null;
+  /** Where in the window of a picture a point of the page is: shares of its height and width. */
+  share?(x: number, y: number): [number, number];
+  /** Paints other cells between the same axes. */
+  repaint?(cells: Cells): void;
   /** What of the values was left out of the drawing, in words. */
   omitted: string;
 }
@@ -21,9 +28,13 @@ export interface Look {
   /** Lowest and highest value, the same for every slice. */
   domain: [number, number];
   scheme: Scheme;
+  /** Of the bar of colours. */
+  scale: ScaleName;
   /** Whether the values are milliseconds since 1970. */
   times: boolean;
   marked: Marked[];
+  /** Points of a picture, by cell. */
+  dots?: { row: number; column: number; colour: string }[];
 }
 
 /** A chunk to point out: its places along rows and columns. */
@@ -33,22 +44,11 @@ export interface Marked {
   as: "chosen" | "failed";
 }
 
-/** Colour maps; the first four are even in lightness and the fifth has a middle. */
-export const SCHEMES = {
-  viridis: "viridis",
-  cividis: "cividis",
-  magma: "magma",
-  greys: "greys",
-  rdbu: "red to blue",
-  turbo: "turbo",
-} as const;
-export type Scheme = keyof typeof SCHEMES;
-
-const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 10, marginBottom: 38 };
+export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 10, marginBottom: 38 };
 
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);
-  const place = (index: number) => axis.at?.[index] ?? index;
+  const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
@@ -76,13 +76,13 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   };
 }
 
-export function heatmap(values: Float64Array, axes: [Axis, Axis], look: Look): Figure {
+/** A picture of cells: axes and marks by Plot, the cells on a canvas below them. */
+export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Window): Figure {
   const [rows, columns] = axes;
-  const { every, ...cells } = thinned(values, columns.size, rows.size);
-  const [left, right] = edges(columns);
-  const [first, last] = edges(rows);
+  const [left, right] = window[1].map((cell) => edge(columns, cell)) as [number, number];
+  const [first, last] = window[0].map((cell) => edge(rows, cell)) as [number, number];
   const upward = rows.at !== null && last > first;
-  const element = Plot.plot({
+  const axesOf = Plot.plot({
     ...MARGINS,
     width: look.width,
     height: look.height,
@@ -93,24 +93,17 @@ export function heatmap(values: Float64Array, axes: [Axis, Axis], look: Look): F
       domain: upward ? [first, last] : [last, first],
       ...kindOf(rows.times),
     },
-    color: { scheme: look.scheme, type: "linear", domain: look.domain, clamp: true },
-    marks: [
-      hatching,
-      Plot.frame({ fill: "url(#missing)", stroke: null }),
-      Plot.raster(cells.values, {
-        width: cells.width,
-        height: cells.height,
-        x1: left,
-        x2: right,
-        y1: first,
-        y2: last,
-        imageRendering: "pixelated",
-      }),
-      ...look.marked.map((chunk) => boxOf(chunk, rows, columns)),
-      Plot.frame({ stroke: "var(--line)" }),
-    ],
+    clip: true,
+    marks: [hatching, ...look.marked.map((chunk) => boxOf(chunk, rows, columns)), dotsOf(look, rows, columns), Plot.frame({ stroke: "var(--line)" })],
   }) as SVGSVGElement;
-  const [invertX, invertY] = [scaleOf(element, "x"), scaleOf(element, "y")];
+  const [invertX, invertY] = [scaleOf(axesOf, "x"), scaleOf(axesOf, "y")];
+  const element = document.createElement("div");
+  element.className = "cells";
+  const canvas = canvasOf(look);
+  const repaint = (next: Cells) => paint(canvas, next, [rows.size, columns.size], window, upward);
+  repaint(cells);
+  element.append(canvas, axesOf);
+  const frame = { width: look.width - MARGINS.marginLeft - MARGINS.marginRight, height: look.height - MARGINS.marginTop - MARGINS.marginBottom };
   return {
     element,
     locate: (x, y) => {
@@ -118,8 +111,79 @@ export function heatmap(values: Float64Array, axes: [Axis, Axis], look: Look): F
       const column = indexAt(invertX(x), columns);
       return row === null || column === null ? null : [row, column];
     },
-    omitted: every > 1 ? `one of every ${every} values is drawn` : "",
+    share: (x, y) => {
+      const down = (y - MARGINS.marginTop) / frame.height;
+      return [upward ? 1 - down : down, (x - MARGINS.marginLeft) / frame.width];
+    },
+    repaint,
+    omitted: "",
   };
+}
+
+/** Cells as pixels, one for each. */
+export type Cells = HTMLCanvasElement;
+
+export function painted(values: Float64Array, width: number, height: number, table: Uint8ClampedArray, place: (value: number) => number): Cells {
+  return cellsOf(pixelsOf(values, width, height, table, place));
+}
+
+/** Pixels as they are drawn between axes. */
+export function cellsOf(image: ImageData): Cells {
+  const canvas = document.createElement("canvas");
+  canvas.width = image.width;
+  canvas.height = image.height;
+  canvas.getContext("2d")!.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Lines over one axis, each in a colour of its own. */
+export function lines(of: { values: Float64Array; name: string; colour?: string }[], axis: Axis, look: Look): Element {
+  const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
+  const points = of.flatMap(({ values, name }) => extremes(values, 500).map((index) => ({ x: place(index), y: values[index], name })));
+  const element = Plot.plot({
+    ...MARGINS,
+    width: look.width,
+    height: look.height,
+    x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
+    y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
+    color: { domain: of.map(({ name }) => name), range: lineColours(of.length).map((colour, i) => of[i]!.colour ?? colour) },
+    marks: [Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 })],
+  });
+  element.setAttribute("aria-hidden", "true");
+  return element;
+}
+
+/** So many lines have colours that are told apart; more are along a map. */
+const FEW = 8;
+
+/** The colour of each of some lines. */
+export function lineColours(count: number): string[] {
+  if (count <= FEW) return FLAG_COLOURS.slice(0, count);
+  const scale = Plot.scale({ color: { type: "linear", scheme: "viridis", domain: [0, count - 1] } });
+  return Array.from({ length: count }, (_, i) => String(scale!.apply(i)));
+}
+
+/** Where the cells are painted: as large as the frame. */
+function canvasOf(look: Look): HTMLCanvasElement {
+  const canvas = document.createElement("canvas");
+  const ratio = globalThis.devicePixelRatio || 1;
+  const [across, down] = [look.width - MARGINS.marginLeft - MARGINS.marginRight, look.height - MARGINS.marginTop - MARGINS.marginBottom];
+  canvas.width = Math.max(1, Math.round(across * ratio));
+  canvas.height = Math.max(1, Math.round(down * ratio));
+  Object.assign(canvas.style, { left: `${MARGINS.marginLeft}px`, top: `${MARGINS.marginTop}px`, width: `${across}px`, height: `${down}px` });
+  return canvas;
+}
+
+/** Paints the part of the cells that the window shows. */
+function paint(canvas: HTMLCanvasElement, cells: Cells, [height, width]: number[], [[top, bottom], [left, right]]: Window, upward: boolean): void {
+  const context = canvas.getContext("2d")!;
+  const [scaleX, scaleY] = [canvas.width / (right - left), canvas.height / (bottom - top)];
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  // Smaller than it is, a picture is smoothed, so that no cell is left out; larger, each cell is seen.
+  context.imageSmoothingEnabled = scaleX < 1 || scaleY < 1;
+  if (upward) context.setTransform(1, 0, 0, -1, 0, canvas.height);
+  context.drawImage(cells, -left * scaleX, -top * scaleY, width! * scaleX, height! * scaleY);
 }
 
 function kindOf(times: boolean) {
@@ -132,24 +196,28 @@ function boxOf({ rows: [top, bottom], columns: [left, right], as }: Marked, rows
   return Plot.rect([0], { x1: [x1], x2: [x2], y1: [y1], y2: [y2], ...look[as] });
 }
 
+function dotsOf({ dots = [] }: Look, rows: Axis, columns: Axis) {
+  const middle = (axis: Axis, cell: number) => edge(axis, cell + 0.5);
+  return Plot.dot(dots, { x: ({ column }) => middle(columns, column), y: ({ row }) => middle(rows, row), fill: ({ colour }) => colour, stroke: "var(--bg)", strokeWidth: 1.5, r: 4.5 });
+}
+
 /** Where the cell of an index begins. */
 function edge(axis: Axis, index: number): number {
   const [begin, end] = edges(axis);
   return begin + (index / axis.size) * (end - begin);
 }
 
-/** The patterns: lines behind the picture, where there is no value; crosses where a chunk failed. */
+/** The pattern of a chunk that failed: crosses. */
 function hatching(): SVGElement {
   const holder = document.createElementNS("http://www.w3.org/2000/svg", "defs");
-  holder.innerHTML = `<pattern id="missing" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-    <rect class="missing-ground" width="6" height="6"/><line class="missing-stroke" y2="6" stroke-width="1.5"/></pattern>
-    <pattern id="failed" width="12" height="12" patternUnits="userSpaceOnUse">
+  holder.innerHTML = `<pattern id="failed" width="12" height="12" patternUnits="userSpaceOnUse">
     <path class="failed-stroke" d="M3 3l6 6M9 3l-6 6" stroke-width="1.5"/></pattern>`;
   return holder;
 }
 
-export function legend(label: string, width: number, { domain, scheme, times }: Look): Element {
-  const color = { type: "linear" as const, scheme, domain, label: escaped(label) };
+export function legend(label: string, width: number, { domain, scheme, times, scale }: Look): Element {
+  const type = scale === "log" && domain[0] <= 0 ? "symlog" : scale;
+  const color = { type, scheme, domain, label: escaped(label), ...(type === "symlog" ? { constant: linearPart(domain) } : {}) };
   const tickFormat = times ? { tickFormat: (at: number) => moment(at).slice(0, 10) } : {};
   // Long numbers would be printed over each other.
   const isLong = domain.some((at) => at !== 0 && (Math.abs(at) >= 1e4 || Math.abs(at) < 1e-2));
@@ -193,8 +261,8 @@ function scaleOf(element: SVGSVGElement, name: "x" | "y"): (pixel: number) => nu
 }
 
 /** Where the cells of an axis begin and end: half a step outside the first and the last value. */
-function edges({ at, size }: Axis): [number, number] {
-  if (at === null) return [-0.5, size - 0.5];
+function edges({ at, size, first, step }: Axis): [number, number] {
+  if (at === null) return [first - 0.5, first + size * step - 0.5];
   const half = (at[size - 1]! - at[0]!) / (size - 1) / 2;
   return [at[0]! - half, at[size - 1]! + half];
 }

@@ -4,7 +4,8 @@ import type { Off } from "../shared/host.ts";
 import { keep, kept } from "../explorer/layout.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueExplained } from "../shared/wire.ts";
+import { Frames } from "./time/frames.ts";
+import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueExplained, ValuePlace } from "../shared/wire.ts";
 
 /** What is being read or was read. */
 export interface Job {
@@ -12,9 +13,12 @@ export interface Job {
   slices: string[];
   id: string | null;
   progress: JobProgress | null;
+  /** What came last; while another part of the array is read, it may be of the part before. */
   reading: ReadingModel | null;
   values: Float64Array | null;
   error: string | null;
+  /** Whether it was stopped before all was there. */
+  isStopped?: boolean;
 }
 
 export interface PreviewState {
@@ -25,76 +29,170 @@ export interface PreviewState {
   wanted: string[] | null;
   /** Up to so many bytes another part is read without being asked for, once one was read. */
   bound: number;
+  /** Bytes of the first picture of an array; null for that of the set. */
+  budget: number | null;
   /** Whether the part was asked for, and is not that of a first look. */
   isChosen: boolean;
   job: Job | null;
   /** Whether scale, offset and missing values are applied, and times read as such. */
   scale: boolean;
   times: boolean;
+  /** Of structured values; null for the first that has numbers, empty for all as text. */
+  field: string | null;
 }
+
+function blankOf({ shape }: ReadingModel): Float64Array {
+  return new Float64Array(shape.reduce((product, size) => product * size, 1)).fill(NaN);
+}
+
+/** Puts the values of boxes, one after the other, where they are among the cells. */
+export function put(cells: Float64Array, shape: number[], boxes: [number, number][][], values: Float64Array): void {
+  let from = 0;
+  for (const box of boxes) {
+    const [start, stop] = box.at(-1) ?? [0, 1];
+    const width = stop - start;
+    const outer = box.slice(0, -1);
+    const rows = outer.reduce((product, [low, high]) => product * (high - low), 1);
+    for (let row = 0; row < rows; row++) {
+      let [left, offset, stride] = [row, start, shape.at(-1) ?? 1];
+      for (let axis = outer.length - 1; axis >= 0; axis--) {
+        const [low, high] = outer[axis]!;
+        offset += (low + (left % (high - low))) * stride;
+        left = Math.floor(left / (high - low));
+        stride *= shape[axis]!;
+      }
+      cells.set(values.subarray(from, from + width), offset);
+      from += width;
+    }
+  }
+}
+
+/** Milliseconds after a picture in which no other is asked for, before its cost is asked again. */
+const RESTING = 200;
 
 interface Wish {
   array: string;
+  /** How many pictures had been shown without a message when it was wished. */
+  turn: number;
   /** Of a chunk; null with null slices: what a first look shows. */
   index: number[] | null;
   slices: string[] | null;
   /** Only the cost is asked again. */
   again?: boolean;
+  /** It is on screen, and was here: its code is to be made. */
+  shown?: boolean;
 }
 
 export class Preview extends Store<PreviewState> {
   private readonly wire: ExplorerWire;
   private readonly plans: Newest<Wish>;
-  private readonly off: Off;
+  private readonly offs: Off[];
+  private readonly frames = new Frames();
+  private turn = 0;
+  private resting: ReturnType<typeof setTimeout> | undefined;
 
   constructor(wire: ExplorerWire) {
-    super({ plan: null, planError: null, wanted: null, bound: kept().bound, isChosen: false, job: null, scale: true, times: true });
+    super({ plan: null, planError: null, wanted: null, bound: kept().bound, budget: kept().budget, isChosen: false, job: null, scale: true, times: true, field: null });
     this.wire = wire;
     this.plans = new Newest((wish) => this.ask(wish));
-    this.off = wire.on("progress", (message) => this.progress(message));
+    this.offs = [
+      wire.on("progress", (message) => this.progress(message)),
+      wire.on("cells", ({ job, reading, boxes }, [buffer]) => {
+        const { job: mine } = this.state;
+        if (mine?.id !== job || buffer === undefined) return;
+        const isFirst = mine.reading?.slices !== reading.slices && mine.reading?.slices.join() !== reading.slices.join();
+        const values = isFirst || mine.values === null ? blankOf(reading) : mine.values;
+        put(values, reading.shape, boxes, new Float64Array(buffer));
+        this.set({ job: { ...mine, reading, values } });
+      }),
+    ];
   }
 
   close(): void {
-    this.off();
+    for (const off of this.offs) off();
+    clearTimeout(this.resting);
   }
 
   /** The set is another one. */
   forget(): void {
+    this.frames.clear();
     this.set({ plan: null, planError: null, job: null });
   }
 
   /** Looks at an array, or at one chunk of it. */
   look(array: string, index: number[] | null): void {
-    this.set({ plan: null, planError: null, wanted: null });
-    void this.plans.ask({ array, index, slices: null });
+    const isOther = this.state.job?.array !== array;
+    this.set({ plan: null, planError: null, wanted: null, ...(isOther ? { field: null } : {}) });
+    this.plan({ array, index, slices: null });
+  }
+
+  private plan(wish: Omit<Wish, "turn">): void {
+    clearTimeout(this.resting);
+    void this.plans.ask({ ...wish, turn: this.turn });
   }
 
   /** Wants another part of the array; what takes no request is shown at once. */
   want(array: string, slices: string[]): void {
+    if (this.show(array, slices)) return;
     this.set({ wanted: slices });
-    void this.plans.ask({ array, index: null, slices });
+    this.plan({ array, index: null, slices });
+  }
+
+  /** Shows a part that is here; says whether it is. */
+  private show(array: string, slices: string[]): boolean {
+    const { plan, job } = this.state;
+    const frame = plan?.array === array ? this.frames.get(this.nameOf(array, slices)) : null;
+    if (!plan || !frame) return false;
+    this.turn += 1;
+    const estimate = { ...plan.estimate, bytes: 0, requests: 0, targets: [], label: "Show what was read before", chunks: 0 };
+    this.set({
+      plan: { ...plan, slices, estimate },
+      planError: null,
+      wanted: slices,
+      isChosen: true,
+      job: { array, slices, id: null, progress: null, ...frame, error: null },
+    });
+    if (job?.id) this.wire.cancel(job.id);
+    this.askAgain(array, slices, true);
+    return true;
+  }
+
+  private nameOf(array: string, slices: string[]): string {
+    return JSON.stringify([array, slices, this.state.scale, this.state.times, this.state.field]);
+  }
+
+  /** Has the cost of what is shown asked again, once nothing else is asked for. */
+  private askAgain(array: string, slices: string[], shown = false): void {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.plan({ array, index: null, slices, again: true, shown }), RESTING);
   }
 
   async read(): Promise<void> {
-    const { plan, scale, times } = this.state;
+    const { plan, scale, times, field } = this.state;
     if (plan === null) return;
     const { array, slices } = plan;
-    const asked = this.wire.job("chunk.read", { array, slices, scale, times }, true);
-    this.set({ job: { array, slices, id: asked.id, progress: null, reading: null, values: null, error: null } });
+    const name = this.nameOf(array, slices);
+    const asked = this.wire.job("chunk.read", { array, slices, scale, times, field }, true);
+    const before = this.state.job?.array === array && this.state.job.reading?.state !== "ask" ? this.state.job : null;
+    const [reading, values] = [before?.reading ?? null, before?.values ?? null];
+    this.set({ job: { array, slices, id: asked.id, progress: null, reading, values, error: null } });
     try {
       const { message, buffers } = await asked.reply;
       const values = buffers[0] ? new Float64Array(buffers[0]) : null;
+      this.frames.keep(name, { reading: message.reading, values });
+      const isMine = this.state.job?.id === asked.id;
       this.finish(asked.id, { reading: message.reading, values });
-      if (message.reading.state === "ask") return;
+      if (message.reading.state === "ask" || !isMine) return;
       const wanted = this.state.wanted ?? slices;
-      void this.plans.ask({ array, index: null, slices: wanted, again: wanted.join() === slices.join() });
+      if (wanted.join() === slices.join()) this.askAgain(array, slices);
+      else this.plan({ array, index: null, slices: wanted });
     } catch (error) {
       this.finish(asked.id, { error: (error as Error).message });
     }
   }
 
   /** Reads anew with other decoding; the chunks are here already. */
-  decode(change: { scale?: boolean; times?: boolean }): void {
+  decode(change: { scale?: boolean; times?: boolean; field?: string }): void {
     this.set(change);
     if (this.state.job?.reading) void this.read();
   }
@@ -115,15 +213,47 @@ export class Preview extends Store<PreviewState> {
     return (await this.wire.job("value.why", { array, index }, true).reply).message;
   }
 
+  /** Has parts read that will be asked for next, and their pictures sent; what fails is said when they are. */
+  async readAhead(array: string, parts: string[][]): Promise<void> {
+    const { bound, scale, times, field } = this.state;
+    const missing = parts.filter((slices) => !this.frames.has(this.nameOf(array, slices)));
+    if (missing.length === 0) return;
+    try {
+      const { message } = await this.wire.job("chunk.ahead", { array, parts: missing, budget: bound }, true).reply;
+      for (const slices of missing.slice(0, message.parts)) {
+        const name = this.nameOf(array, slices);
+        if (this.frames.has(name)) continue;
+        const { message: { reading }, buffers: [buffer] } = await this.wire.job("chunk.read", { array, slices, scale, times, field, ahead: true }, true).reply;
+        if (name === this.nameOf(array, slices)) this.frames.keep(name, { reading, values: buffer ? new Float64Array(buffer) : null });
+      }
+    } catch {
+      // It is asked for again when it is wanted, and says then what failed.
+    }
+  }
+
+  /** What was read as a NetCDF file. */
+  async netcdf({ array, slices }: ReadingModel): Promise<{ file: string; bytes: ArrayBuffer }> {
+    const { message, buffers } = await this.wire.job("slice.netcdf", { array, slices: [...slices] }, true).reply;
+    return { file: message.name, bytes: buffers[0]! };
+  }
+
+  /** Where the bytes of a value are. */
+  async placeOf(array: string, index: number[]): Promise<ValuePlace> {
+    return this.wire.request("value.place", { array, index });
+  }
+
   cancel(): void {
     const { job } = this.state;
-    this.set({ job: null });
+    const isOld = job?.reading?.slices.join() !== job?.slices.join();
+    this.set({ job: job?.reading && !isOld ? { ...job, id: null, progress: null, isStopped: true } : null });
     if (job?.id) this.wire.cancel(job.id);
   }
 
   private async ask(wish: Wish): Promise<void> {
     try {
-      const { plan } = await this.wire.request("slice.plan", { array: wish.array, index: wish.index, slices: wish.slices });
+      if (wish.turn !== this.turn) return;
+      const { plan } = await this.wire.request("slice.plan", { array: wish.array, index: wish.index, slices: wish.slices, shown: wish.shown ?? false, budget: this.state.budget });
+      if (wish.turn !== this.turn) return;
       const asked = wish.slices !== null && this.state.wanted?.join() === wish.slices.join();
       this.set({
         plan,
@@ -138,7 +268,7 @@ export class Preview extends Store<PreviewState> {
       // One at a time: when it is here, what was wanted meanwhile is looked at again.
       if (wish.slices !== null && seen && other && job.id === null && this.isCheap(plan)) void this.read();
     } catch (error) {
-      this.set({ planError: (error as Error).message });
+      if (wish.turn === this.turn) this.set({ planError: (error as Error).message });
     }
   }
 
@@ -151,7 +281,14 @@ export class Preview extends Store<PreviewState> {
     this.set({ bound });
     keep({ bound });
     const { plan } = this.state;
-    if (plan) void this.plans.ask({ array: plan.array, index: null, slices: plan.slices, again: true });
+    if (plan) this.plan({ array: plan.array, index: null, slices: plan.slices, again: true });
+  }
+
+  /** Takes so many bytes for first pictures, and looks at the array anew. */
+  setBudget(array: string, budget: number): void {
+    this.set({ budget });
+    keep({ budget });
+    this.look(array, null);
   }
 
   private progress(message: JobProgress): void {

@@ -1,10 +1,13 @@
 /** Values as a table: numbers of the drawn slice, or texts. */
 
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 
-import { count, moment, value } from "../shared/format.ts";
+import { count, counted, moment, value } from "../shared/format.ts";
+import { toClipboard } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
-import { placeOf, type Axis } from "./slices.ts";
+import { csvOf } from "./saving.ts";
+import { layout, placeOf, type Axis } from "./slices.ts";
+import { cut, holds, spansOf, stepped, type Range } from "./take/range.ts";
 
 const ROWS = 200;
 const COLUMNS = 40;
@@ -23,12 +26,65 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
   const say = reading.times ? moment : value;
   const across = columns?.size ?? 1;
   const shown = { rows: span(top, ROWS, rows.size), columns: span(left, COLUMNS, across) };
+  const [range, setRange] = useState<Range | null>(null);
+  const [said, tell] = useState("");
+  const table = useId();
+  const isIn = range !== null && holds({ from: [shown.rows[0]!, shown.columns[0]!], to: [shown.rows.at(-1)!, shown.columns.at(-1)!] }, ...range.to);
+  const choose = (next: Range | null) => {
+    setRange(next);
+    tell("");
+  };
+  const copy = async (sort: "csv" | "tabs") => {
+    if (range === null) return;
+    const part = cut(range, axes, values);
+    const csv = csvOf(reading, part.axes, part.values);
+    const [height, width] = spansOf(range).map(([from, to]) => to - from + 1) as [number, number];
+    const cells = Array.from({ length: height }, (_, row) => Array.from(part.values.subarray(row * width, (row + 1) * width), (number) => written(number, reading.times)).join("\t"));
+    const isDone = await toClipboard(sort === "csv" ? csv : cells.join("\n"));
+    tell(isDone ? `${counted(height * width, "cell")} copied` : "The browser does not let them be copied");
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "c" && range !== null) void copy("tabs");
+    else if (event.key === "Escape" && range !== null) choose(null);
+    else {
+      const next = stepped(isIn ? range : null, event.key, event.shiftKey, [shown.rows[0]!, shown.columns[0]!], [shown.rows.at(-1)!, shown.columns.at(-1)!]);
+      if (next === null) return;
+      choose(next);
+      (event.currentTarget as HTMLElement).querySelector(`[id="${cellId(table, next.to)}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
+    event.preventDefault();
+  };
+  const cellUnder = (event: Event): [number, number] | null => {
+    const place = (event.target as HTMLElement).closest<HTMLElement>("td")?.dataset["cell"]?.split(" ").map(Number);
+    return place ? [place[0]!, place[1]!] : null;
+  };
   return (
     <>
       <Pages name="rows" start={top} step={ROWS} size={rows.size} move={setTop} />
       <Pages name="columns" start={left} step={COLUMNS} size={across} move={setLeft} />
-      <div class="scrolled" tabIndex={0} role="region" aria-label="Values">
-        <table class="texts numbers">
+      <CopyCells rows={shown.rows.map((row) => [placeOf(rows, row), ...shown.columns.map((column) => written(values[row * across + column]!, reading.times))])} head={[columns ? `${rows.name} \\ ${columns.name}` : rows.name, ...(columns === null ? ["Value"] : shown.columns.map((at) => placeOf(columns, at)))]} />
+      <RangeCopied range={range} axes={axes} said={said} copy={(sort) => void copy(sort)} clear={() => choose(null)} />
+      <div class="scrolled" role="region" aria-label="Values">
+        <table
+          class="texts numbers"
+          role="grid"
+          tabIndex={0}
+          aria-label={`Values of ${reading.name}: arrow keys move to a cell, Shift and arrow keys draw a range, Control and C copy it`}
+          aria-multiselectable
+          aria-activedescendant={range && isIn ? cellId(table, range.to) : undefined}
+          onKeyDown={onKeyDown}
+          onPointerDown={(event) => {
+            const at = event.button === 0 ? cellUnder(event) : null;
+            if (at === null) return;
+            choose({ from: event.shiftKey && range ? range.from : at, to: at });
+            event.currentTarget.focus({ preventScroll: true });
+            event.preventDefault(); // which would mark the text
+          }}
+          onPointerMove={(event) => {
+            const at = event.buttons === 1 && range ? cellUnder(event) : null;
+            if (at !== null && at.join() !== range!.to.join()) choose({ from: range!.from, to: at });
+          }}
+        >
           <thead>
             <tr>
               <th scope="col">{columns ? `${rows.name} \\ ${columns.name}` : rows.name}</th>
@@ -43,7 +99,10 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
                 <th scope="row">{placeOf(rows, row)}</th>
                 {shown.columns.map((column) => {
                   const number = values[row * across + column]!;
-                  return <td key={column} class={Number.isNaN(number) ? "number absent" : "number"}>{say(number)}</td>;
+                  const isChosen = holds(range, row, column);
+                  return (
+                    <td key={column} role="gridcell" id={cellId(table, [row, column])} data-cell={`${row} ${column}`} aria-selected={isChosen} class={["number", Number.isNaN(number) ? "absent" : "", isChosen ? "chosen" : ""].join(" ")}>{say(number)}</td>
+                  );
                 })}
               </tr>
             ))}
@@ -54,22 +113,84 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
   );
 }
 
+function cellId(table: string, [row, column]: [number, number]): string {
+  return `${table}-${row}-${column}`;
+}
+
+interface RangeProps {
+  range: Range | null;
+  axes: Axis[];
+  said: string;
+  copy(sort: "csv" | "tabs"): void;
+  clear(): void;
+}
+
+/** Which cells are chosen, and the ways to take them. */
+function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
+  if (range === null) return <p class="pages quiet">Drag over cells, or hold Shift with the arrow keys, to choose a range to copy.</p>;
+  const spans = spansOf(range);
+  const size = spans.map(([from, to]) => count(to - from + 1)).slice(0, axes.length).join(" × ");
+  const where = axes.map((axis, side) => `${axis.name} ${placeOf(axis, spans[side]![0])}${spans[side]![0] === spans[side]![1] ? "" : ` to ${placeOf(axis, spans[side]![1])}`}`).join(", ");
+  return (
+    <p class="pages quiet" role="group" aria-label="Chosen cells">
+      <span>{size} cells: {where}</span>
+      <button type="button" class="button" title="With their places, and what they are in the first line" onClick={() => copy("csv")}>Copy as CSV</button>
+      <button type="button" class="button" title="The values alone, separated by tabs (Ctrl+C)" onClick={() => copy("tabs")}>Copy the values</button>
+      <button type="button" class="button" onClick={clear}>Clear</button>
+      <span role="status">{said}</span>
+    </p>
+  );
+}
+
+/** Every digit, for a spreadsheet or a program. */
+function written(number: number, times: boolean): string {
+  if (Number.isNaN(number)) return "";
+  return times ? new Date(number).toISOString() : String(number);
+}
+
+/** Copies the rows and columns that are shown, as a spreadsheet takes them. */
+function CopyCells({ head, rows }: { head: string[]; rows: string[][] }) {
+  const [said, say] = useState("");
+  const copy = async () => {
+    const text = [head, ...rows].map((cells) => cells.join("\t")).join("\n");
+    say((await toClipboard(text)) ? `${counted(rows.length, "row")} copied` : "The browser does not let them be copied");
+  };
+  return (
+    <p class="pages quiet">
+      <button type="button" class="button" title="With their places, separated by tabs" onClick={() => void copy()}>Copy these cells</button>
+      <span role="status">{said}</span>
+    </p>
+  );
+}
+
 export function TextTable({ reading }: { reading: ReadingModel }) {
   const texts = reading.texts ?? [];
   const total = reading.shape.reduce((product, size) => product * size, 1);
+  const axes = layout(reading, []);
+  const named = [...axes.stepped, ...axes.drawn].sort((a, b) => a.dimension - b.dimension);
   return (
     <>
       <table class="texts">
-        <thead><tr><th scope="col">Index</th><th scope="col">Value</th></tr></thead>
+        <thead><tr>{named.map(({ name }) => <th key={name} scope="col">{name}</th>)}<th scope="col">Value</th></tr></thead>
         <tbody>
           {texts.map((text, index) => (
-            <tr key={index}><td class="number">{count(index)}</td><td>{text}</td></tr>
+            <tr key={index}>{placesIn(named, index).map((place, i) => <td key={named[i]!.name} class="number">{place}</td>)}<td>{text}</td></tr>
           ))}
         </tbody>
       </table>
       {texts.length < total && <p class="quiet">The first {count(texts.length)} of {count(total)} values.</p>}
     </>
   );
+}
+
+/** Where a value of C order is along each dimension. */
+function placesIn(axes: Axis[], index: number): string[] {
+  let left = index;
+  return axes.toReversed().map((axis) => {
+    const at = left % axis.size;
+    left = Math.floor(left / axis.size);
+    return placeOf(axis, at);
+  }).reverse();
 }
 
 interface PagesProps {

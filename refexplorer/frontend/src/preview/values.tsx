@@ -1,20 +1,27 @@
 /** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
+import { useMemo, useRef, useState } from "preact/hooks";
+
 import { count, counted, moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { Drawing } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
-import { SCHEMES, type Scheme } from "./plot.ts";
-import { PLAIN, type Picture } from "../explorer/state.ts";
+import { percentiles, SCALES, type ScaleName } from "./bars.ts";
+import { SCHEMES, type Scheme } from "./colours.ts";
+import { PLAIN, WHOLE, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { indexOf, layout, placeOf, range, slice, type Axis, type Layout } from "./slices.ts";
+import type { Kept } from "./lines/kept.ts";
+import { Lines } from "./lines/lines.tsx";
+import { rowsOf } from "./lines/rows.ts";
 import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
+import { useWidth } from "../shared/width.ts";
 import { WhyValue } from "./why.tsx";
 
-const MODES = { heatmap: "Heatmap", line: "Line", table: "Table", statistics: "Statistics" } as const;
-type Mode = keyof typeof MODES;
+const MODES = { heatmap: "Heatmap", line: "Line", lines: "Lines", table: "Table", statistics: "Statistics" } as const;
+type Mode = keyof typeof MODES | "channel";
 
 interface Props {
   session: ExplorerSession;
@@ -22,43 +29,72 @@ interface Props {
   values: Float64Array | null;
 }
 
+/** Narrower than this, what is seldom changed folds away, so that the picture is in sight; px. */
+const NARROW = 700;
+
 export function Values({ session, reading, values }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const [kept, setKept] = useState<Kept[]>([]);
+  const isNarrow = width > 0 && width < NARROW;
   const { steps: asked, picture, selection } = useStore(session);
   const { array } = reading;
   // That of an address names the key, which may be a chunk of the array.
   const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
-  const { axes: wanted, mode, limits, scheme: named } = isOwn ? picture : PLAIN;
+  const { axes: wanted, mode, limits, scale, scheme: named } = isOwn ? picture : PLAIN;
   const scheme = (Object.hasOwn(SCHEMES, named) ? named : PLAIN.scheme) as Scheme;
   const draw = (change: Partial<Picture>) => session.set({ picture: { ...(isOwn ? picture : PLAIN), ...change, array } });
   const setWanted = (axes: number[]) => draw({ axes });
   const setMode = (next: Mode) => draw({ mode: next });
   const setScheme = (next: Scheme) => draw({ scheme: next });
   const setLimits = (next: [string, string]) => draw({ limits: next });
-  if (values === null) {
-    return <div class={`values ${reading.state}`}><Caption reading={reading} session={session} /><TextTable reading={reading} /></div>;
-  }
-  const whole = layout(reading, wanted);
-  const drawable = mode === "heatmap" && whole.drawn.length === 1 ? "line" : mode;
-  const plan = drawable === "line" && whole.drawn.length === 2 ? layout(reading, [whole.drawn[1]!.dimension]) : whole;
+  const found = useMemo(() => (values === null ? null : range(values)), [values]);
+  const isSingle = mode === "channel";
+  const whole = useMemo(() => layout(reading, wanted.length > 0 ? wanted : spatial(reading)), [reading, wanted.join()]);
+  const given = isSingle ? "heatmap" : mode;
+  const drawable = (given === "heatmap" || given === "lines") && whole.drawn.length === 1 ? "line" : given;
+  const plan = useMemo(() => (drawable === "line" && whole.drawn.length === 2 ? layout(reading, [whole.drawn[1]!.dimension]) : whole), [whole, drawable]);
   const steps = reading.shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
+  const channel = drawable === "heatmap" && !isSingle ? (reading.channels ?? null) : null;
+  const isColoured = channel !== null && plan.stepped.some(({ dimension }) => dimension === channel) && reading.shape[channel]! > 2;
+  const stepped = plan.stepped.filter(({ dimension }) => !isColoured || dimension !== channel);
+  const channels = useMemo(
+    () => (isColoured && values ? Array.from({ length: reading.shape[channel]! }, (_, i) => slice(values, reading, plan, steps.with(channel, i))) : null),
+    [isColoured, values, plan, steps.join()],
+  );
+  const part = useMemo(() => (values === null ? null : slice(values, reading, plan, steps)), [values, plan, steps.join()]);
+  if (values === null || part === null) {
+    return <div class={`values ${reading.state}`} ref={box}><Fields session={session} reading={reading} /><Caption reading={reading} session={session} /><TextTable reading={reading} /></div>;
+  }
   const move = (axis: Axis, to: number) =>
     session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
-  const domain = domainOf(reading, values, limits);
+  const isBytes = isColoured && reading.dtype.endsWith("u1") && limits.join("") === "";
+  const domain = isBytes ? ([0, 255] as [number, number]) : domainOf(reading, found, limits);
   const single = reading.state === "fill" || values.length === 1 || domain === null;
-  const part = slice(values, reading, plan, steps);
-  return (
-    <div class={`values ${reading.state}`}>
-      <Caption reading={reading} session={session} />
-      <div class="controls">
-        {!single && <Modes modes={plan.drawn.length + plan.stepped.length > 1 ? MODES : LINEAR} chosen={drawable} choose={setMode} />}
-        {!single && <Axes plan={plan} choose={setWanted} />}
-        {!single && drawable === "heatmap" && (
+  const further = (
+    <>
+      {!single && drawable === "heatmap" && !isColoured && (
+        <>
           <Choice label="Colours" value={scheme} options={Object.entries(SCHEMES)} choose={(name) => setScheme(name as Scheme)} />
+          {!reading.times && <Choice label="Scale" value={scale} options={Object.entries(SCALES)} choose={(name) => draw({ scale: name as ScaleName })} />}
+        </>
+      )}
+      {!single && drawable !== "table" && drawable !== "statistics" && <Limits limits={limits} values={part} now={domain} set={setLimits} />}
+      <Decoding session={session} />
+    </>
+  );
+  return (
+    <div class={`values ${reading.state}`} ref={box}>
+      <div class="controls">
+        {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
+        <Fields session={session} reading={reading} />
+        {!single && plan.drawn.length === 2 && session.part === WHOLE && (
+          <button type="button" class="button" title="Draw it with coastlines, where latitude and longitude are known" onClick={() => session.show("map")}>On the map</button>
         )}
-        {!single && (drawable === "heatmap" || drawable === "line") && <Limits limits={limits} set={setLimits} />}
-        <Decoding session={session} />
+        {!single && <Axes plan={plan} choose={setWanted} />}
+        {isNarrow ? <details class="more"><summary>Colours and range</summary><div class="controls">{further}</div></details> : further}
       </div>
-      {!single && plan.stepped.map((axis) => (
+      {!single && stepped.map((axis) => (
         <Stepper key={axis.dimension} axis={axis} at={steps[axis.dimension]!} move={(to) => move(axis, to)} />
       ))}
       {single ? (
@@ -68,20 +104,62 @@ export function Values({ session, reading, values }: Props) {
         </>
       ) : drawable === "table" ? (
         <NumberTable reading={reading} axes={plan.drawn} values={part} />
+      ) : drawable === "lines" ? (
+        <RowLines axes={plan.drawn as [Axis, Axis]} values={part} reading={reading} domain={domain} />
       ) : drawable === "statistics" ? (
         <Statistics reading={reading} values={part} all={values} />
       ) : (
-        <Drawing session={session} reading={reading} axes={plan.drawn} steps={steps} values={part} domain={domain} scheme={scheme} />
+        <Drawing session={session} reading={reading} axes={plan.drawn} steps={steps} values={part} all={values} sliders={stepped} channels={channels} domain={domain} scheme={scheme} scale={reading.times ? "linear" : scale} setLimits={setLimits} kept={kept} setKept={setKept} />
       )}
+      <Caption reading={reading} session={session} />
     </div>
   );
+}
+
+/** The dimensions of a picture in colours: the last two that are not its colours. */
+function spatial({ channels, shape }: ReadingModel): number[] {
+  if (channels === null || channels === undefined || shape[channels]! < 3) return [];
+  return shape.flatMap((size, dimension) => (size > 1 && dimension !== channels ? [dimension] : [])).slice(-2);
+}
+
+function modesOf(plan: Layout, { channels, shape }: ReadingModel): Partial<Record<Mode, string>> {
+  if (plan.drawn.length + plan.stepped.length < 2) return LINEAR;
+  if (channels === null || channels === undefined || shape[channels]! < 3) return MODES;
+  const { heatmap: _, ...others } = MODES;
+  return { heatmap: "In colours", channel: "One colour", ...others };
+}
+
+interface RowProps {
+  axes: [Axis, Axis];
+  values: Float64Array;
+  reading: ReadingModel;
+  domain: [number, number];
+}
+
+/** The rows of a slice as lines over one axis. */
+function RowLines({ axes, values, reading, domain }: RowProps) {
+  const [rows, columns] = axes;
+  const found = useMemo(() => rowsOf(values, axes), [values, axes]);
+  const look = { width: 0, height: 280, label: reading.name, domain, scheme: "viridis" as const, scale: "linear" as const, times: reading.times, marked: [] };
+  return (
+    <>
+      <Lines lines={found} axis={columns} look={look} label={`${reading.name}: ${counted(found.length, "line")} along ${columns.name}`} />
+      {found.length < rows.size && <p class="caption">{counted(found.length, "line")} of {count(rows.size)} along {rows.name}, at the same distance from each other.</p>}
+    </>
+  );
+}
+
+/** Which field of structured values is shown. */
+function Fields({ session, reading: { fields = [], field } }: { session: ExplorerSession; reading: ReadingModel }) {
+  if (fields.length === 0) return null;
+  const options: [string, string][] = [...fields.map((name): [string, string] => [name, name]), ["", "all, as text"]];
+  return <Choice label="Field" value={field ?? ""} options={options} choose={(name) => session.preview.decode({ field: name })} />;
 }
 
 const LINEAR = { line: "Line", table: "Table", statistics: "Statistics" } as const;
 
 /** The same for every slice, so that stepping through them compares like with like. */
-function domainOf(reading: ReadingModel, values: Float64Array, limits: [string, string]): [number, number] | null {
-  const found = range(values);
+function domainOf(reading: ReadingModel, found: [number, number] | null, limits: [string, string]): [number, number] | null {
   if (found === null) return null;
   const { minimum, maximum } = reading;
   const [low, high] = limits.map((text, i) =>
@@ -166,7 +244,30 @@ function Axes({ plan: { drawn, stepped }, choose }: { plan: Layout; choose(dimen
   );
 }
 
-function Limits({ limits, set }: { limits: [string, string]; set(limits: [string, string]): void }) {
+interface LimitsProps {
+  limits: [string, string];
+  values: Float64Array;
+  /** Those that are drawn. */
+  now: [number, number];
+  set(limits: [string, string]): void;
+}
+
+/** Limits to choose, as shares of the values that lie between them. */
+const SHARES: [string, string][] = [["", "of …"], ["auto", "all values"], ["now", "as now, for every slice"], ["0.98", "98 % of the values"], ["0.9", "90 % of the values"], ["even", "the same on both sides of 0"]];
+
+function limitsOf(name: string, values: Float64Array, [low, high]: [number, number]): [string, string] {
+  const written = (at: number) => String(Number(at.toPrecision(6)));
+  if (name === "auto") return ["", ""];
+  if (name === "now") return [written(low), written(high)];
+  if (name === "even") {
+    const far = Math.max(Math.abs(low), Math.abs(high));
+    return [written(-far), written(far)];
+  }
+  const found = percentiles(values, Number(name));
+  return found === null ? ["", ""] : [written(found[0]), written(found[1])];
+}
+
+function Limits({ limits, values, now, set }: LimitsProps) {
   const field = (label: string, place: 0 | 1) => (
     <input
       type="text"
@@ -180,6 +281,9 @@ function Limits({ limits, set }: { limits: [string, string]; set(limits: [string
   return (
     <span class="choice limits" role="group" aria-label="Range">
       <span>Range</span> {field("Lowest value", 0)} {field("Highest value", 1)}
+      <select class="select" aria-label="Limits of" value="" onChange={(event) => set(limitsOf(event.currentTarget.value, values, now))}>
+        {SHARES.map(([name, label]) => <option key={name} value={name} disabled={name === ""}>{label}</option>)}
+      </select>
     </span>
   );
 }

@@ -5,11 +5,15 @@ export type Message = Record<string, unknown>;
 
 export interface Host {
   readonly place: "notebook" | "page";
+  /** Whether the view has a document to itself: it is the main part there, with the first heading. */
+  readonly isMain: boolean;
   get(name: string): unknown;
   set(name: string, value: unknown): void;
   send(message: Message): void;
   onChange(name: string, callback: (value: unknown) => void): Off;
   onMessage(callback: (message: Message, buffers: ArrayBuffer[]) => void): Off;
+  /** Calls back when the view goes, if the host does not call what `render` returned. */
+  onLeave(callback: Off): void;
   /** Draws another widget that a trait holds; null where there is none, or no way to draw it. */
   child(name: string): Promise<Child | null>;
 }
@@ -59,6 +63,7 @@ function notebook(model: NotebookModel): Host {
   };
   return {
     place: "notebook",
+    isMain: model.get("main") === true,
     get: (name) => model.get(name),
     set: (name, value) => {
       model.set(name, value);
@@ -70,6 +75,7 @@ function notebook(model: NotebookModel): Host {
       listen("msg:custom", (message: Message, buffers?: DataView[]) =>
         callback(message, (buffers ?? []).map(copied)),
       ),
+    onLeave: () => undefined,
     child: (name) => drawn(model, model.get(name)),
   };
 }
@@ -94,6 +100,7 @@ function page(model: PageModel): Host {
   };
   return {
     place: "page",
+    isMain: true,
     get: (name) => model[named(name)],
     set: (name, value) => {
       model[named(name)] = value;
@@ -104,6 +111,7 @@ function page(model: PageModel): Host {
       listen("msg:custom", (envelope: { message: Message; buffers: ArrayBuffer[] }) =>
         callback(envelope.message, envelope.buffers),
       ),
+    onLeave: (callback) => model.on("remove", callback),
     child: () => Promise.resolve(null),
   };
 }

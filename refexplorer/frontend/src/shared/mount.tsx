@@ -20,7 +20,8 @@ export interface ViewProps {
 
 export type Render = (props: RenderProps) => Off;
 
-export function mount(View: ComponentType<ViewProps>, css: string): Render {
+/** A view that has the document to itself is its main part, unless it is the frame of another. */
+export function mount(View: ComponentType<ViewProps>, css: string, isFrame = false): Render {
   return ({ model, el }) => {
     const host = adapt(model);
     const frame = document.createElement("div");
@@ -28,7 +29,7 @@ export function mount(View: ComponentType<ViewProps>, css: string): Render {
     const root = frame.attachShadow({ mode: "open" });
     const style = document.createElement("style");
     style.textContent = baseCss + css + contrastCss;
-    const body = document.createElement("div");
+    const body: HTMLElement = document.createElement(host.isMain && !isFrame ? "main" : "div");
     body.className = "rx";
     root.append(style, body);
     el.append(frame);
@@ -39,11 +40,13 @@ export function mount(View: ComponentType<ViewProps>, css: string): Render {
       body.dataset["theme"] = theme;
     });
     render(<View host={host} root={root} />, body);
-    return () => {
+    const leave = () => {
       offTheme();
       render(null, body);
       frame.remove();
     };
+    host.onLeave(leave);
+    return leave;
   };
 }
 

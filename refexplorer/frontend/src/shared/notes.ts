@@ -17,8 +17,10 @@ export function grouped(notes: Note[]): Note[][] {
   return [...groups.values()];
 }
 
-/** Line and column where they help to find a place, else the pointer. */
-export function placeOf({ line, column, pointer }: Note): string {
+/** Line and column where they help to find a place, else the key if the pointer is that of a key, else the pointer. */
+export function placeOf({ line, column, pointer, key }: Note): string {
   const isOneLine = line === 1 && (column ?? 0) > READABLE_COLUMN;
-  return line === null || isOneLine ? pointer || "/" : `line ${line}:${column ?? 1}`;
+  if (line !== null && !isOneLine) return `line ${line}:${column ?? 1}`;
+  const named = pointer.split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return key && named.includes(key) ? key : pointer || "/";
 }

@@ -1,10 +1,11 @@
 /** Small pieces that both views show. */
 
-import type { ComponentChildren } from "preact";
+import { Fragment, type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import { grouped, placeOf, TOGETHER } from "./notes.ts";
 import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
+import type { Host } from "./host.ts";
 import type { Kind, Note, Severity } from "./wire.ts";
 
 /** The kind of a reference: a letter and a colour, and its name where there is room. */
@@ -34,9 +35,9 @@ export function Sentence({ text }: { text: string }) {
 /** As many characters of the end stay whatever the room: names of a set often begin alike. */
 const TAIL = 10;
 
-/** A name that is cut before its end where there is no room for it. */
-export function Cut({ text }: { text: string }) {
-  if (text.length <= 2 * TAIL) return <>{text}</>;
+/** A name that is cut before its end where there is no room for it, or at its end. */
+export function Cut({ text, ends = false }: { text: string; ends?: boolean }) {
+  if (ends || text.length <= 2 * TAIL) return <>{text}</>;
   return (
     <span class="cut">
       <span>{text.slice(0, -TAIL)}</span>
@@ -45,34 +46,44 @@ export function Cut({ text }: { text: string }) {
   );
 }
 
+/** A path or a name of several words that may be broken between them. */
+export function Words({ text }: { text: string }) {
+  return <>{text.split(/(?<=[_/])/).map((word, i) => <Fragment key={i}>{i > 0 && <wbr />}{word}</Fragment>)}</>;
+}
+
 interface NotesProps {
   notes: Note[];
   /** What happens on a click, or null for a note that leads nowhere. */
   follow(note: Note): (() => void) | null;
   /** What can be done about a note. */
   actions?(note: Note): ComponentChildren;
+  /** What there is to know about the code of a note, or of notes that are folded. */
+  about?(code: string): ComponentChildren;
 }
 
 /** Notes with their place, each a button where there is somewhere to go; many of one kind are folded. */
-export function Notes({ notes, follow, actions }: NotesProps) {
-  const lines = (shown: Note[]) =>
+export function Notes({ notes, follow, actions, about }: NotesProps) {
+  const lines = (shown: Note[], folded: boolean) =>
     shown.map((note) => (
       <li key={`${note.code} ${note.pointer}`}>
         <NoteLine note={note} go={follow(note)} />
         {actions?.(note)}
+        {!folded && about?.(note.code)}
       </li>
     ));
   return (
     <ul class="notes">
       {grouped(notes).map((group) =>
-        group.length < TOGETHER ? lines(group) : <Group key={group[0]!.code} notes={group}>{lines(group)}</Group>,
+        group.length < TOGETHER ? lines(group, false) : (
+          <Group key={group[0]!.code} notes={group} about={about?.(group[0]!.code)}>{lines(group, true)}</Group>
+        ),
       )}
     </ul>
   );
 }
 
 /** Notes of one kind: what they have in common, and each of them below it. */
-function Group({ notes, children }: { notes: Note[]; children: ComponentChildren }) {
+function Group({ notes, about, children }: { notes: Note[]; about: ComponentChildren; children: ComponentChildren }) {
   const total = notes.reduce((sum, note) => sum + BigInt(note.count), 0n);
   const { severity, meaning } = notes[0]!;
   return (
@@ -83,6 +94,7 @@ function Group({ notes, children }: { notes: Note[]; children: ComponentChildren
           <span class="note-text"><Sentence text={meaning} /></span>
           <span class="note-place">{total.toLocaleString("en")} times</span>
         </summary>
+        {about}
         <ul class="notes">{children}</ul>
       </details>
     </li>
@@ -130,6 +142,12 @@ export async function toClipboard(text: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** What a view is of: the first heading of a document of its own; among those of a notebook, a name. */
+export function Title({ host, text }: { host: Host; text: string }) {
+  const Name = host.isMain ? "h1" : "b";
+  return <Name class="title" title={text}>{text}</Name>;
 }
 
 /** What is shown in place of a view that has nothing to show yet, or cannot. */

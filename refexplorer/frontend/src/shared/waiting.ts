@@ -65,6 +65,11 @@ export class Waiting extends Store<WaitingState> {
     if (this.id !== null) this.wire.cancel(this.id);
   }
 
+  /** Waits no more: what was asked has nobody left who would answer. */
+  drop(): void {
+    this.end();
+  }
+
   private begin(id: string): void {
     this.end();
     this.id = id;

@@ -37,7 +37,7 @@ export class Wire<O extends Table<O>, E extends object> {
   private readonly patience: number;
   private readonly view = Math.random().toString(36).slice(2, 10);
   private readonly waiting = new Map<string, Waiting>();
-  private readonly listeners = new Map<string, Set<(message: never) => void>>();
+  private readonly listeners = new Map<string, Set<(message: never, buffers: ArrayBuffer[]) => void>>();
   private readonly off: Off;
   private sequence = 0;
 
@@ -77,7 +77,7 @@ export class Wire<O extends Table<O>, E extends object> {
   }
 
   /** Listens to what Python says without being asked: `{"ev": name, …}`. */
-  on<K extends keyof Heard<E> & string>(name: K, callback: (message: Heard<E>[K]) => void): Off {
+  on<K extends keyof Heard<E> & string>(name: K, callback: (message: Heard<E>[K], buffers: ArrayBuffer[]) => void): Off {
     const callbacks = this.listeners.get(name) ?? new Set();
     this.listeners.set(name, callbacks.add(callback));
     return () => callbacks.delete(callback);
@@ -92,17 +92,17 @@ export class Wire<O extends Table<O>, E extends object> {
 
   private receive(message: Message, buffers: ArrayBuffer[]): void {
     if (typeof message["ev"] === "string") {
-      this.emit(message["ev"], message);
+      this.emit(message["ev"], message, buffers);
       return;
     }
     const asked = this.settle(message["id"] as string);
-    if (!asked) this.emit(OVERHEARD, message);
+    if (!asked) this.emit(OVERHEARD, message, buffers);
     else if (typeof message["error"] === "string") asked.reject(new Error(message["error"]));
     else asked.resolve({ message: message as never, buffers });
   }
 
-  private emit(name: string, message: Message): void {
-    for (const callback of this.listeners.get(name) ?? []) callback(message as never);
+  private emit(name: string, message: Message, buffers: ArrayBuffer[]): void {
+    for (const callback of this.listeners.get(name) ?? []) callback(message as never, buffers);
   }
 
   private giveUp(id: string): void {

@@ -30,6 +30,8 @@ import {
 import { tags } from "@lezer/highlight";
 
 import { assistance } from "./assistance.ts";
+import { comparable, differences } from "./comparison.ts";
+import { rulePlaces } from "./rules.ts";
 import { tip } from "./tip.ts";
 import { tracing } from "./traces.ts";
 import type { Fix, Help, EditorDiagnostic } from "../shared/wire.ts";
@@ -71,6 +73,8 @@ interface Options {
   edited(text: string): void;
   /** The cursor rests in the part of the document that this JSON pointer names. */
   moved(pointer: string): void;
+  /** So many places differ from the text that it is compared with; null while there is none. */
+  compared(differing: number | null): void;
 }
 
 interface Created {
@@ -79,7 +83,7 @@ interface Created {
   begin(text: string, first: number | null): void;
 }
 
-export function createEditor({ parent, root, text, help, first, edited, moved }: Options): Created {
+export function createEditor({ parent, root, text, help, first, edited, moved, compared }: Options): Created {
   const begun = (doc: string, line: number | null) => EditorState.create({
     doc,
     extensions: [
@@ -100,10 +104,14 @@ export function createEditor({ parent, root, text, help, first, edited, moved }:
       syntaxHighlighting(highlight),
       templates,
       tracing(moved),
+      rulePlaces,
+      comparable,
       assistance(help),
       EditorView.contentAttributes.of({ "aria-label": "The reference set, version 1", tabindex: "0" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) edited(update.state.doc.toString());
+        const differing = differences(update.state);
+        if (differing !== differences(update.startState)) compared(differing);
       }),
       keymap.of([
         ...closeBracketsKeymap,

@@ -53,7 +53,7 @@ function named(state: EditorState, member: SyntaxNode, kind: Name["kind"]): Name
 }
 
 /** The properties of the object at a path. */
-export function membersAt(state: EditorState, root: SyntaxNode, path: string[]): SyntaxNode[] {
+function membersAt(state: EditorState, root: SyntaxNode, path: string[]): SyntaxNode[] {
   let node: SyntaxNode | null = root;
   for (const name of path) {
     if (node?.name === "Array") node = node.getChildren("Object")[Number(name)] ?? null;

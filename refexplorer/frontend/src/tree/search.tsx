@@ -23,9 +23,10 @@ interface Props {
 }
 
 export function SearchBox({ session, kinds }: Props) {
-  const { search, searching, capped, searchError, trouble, onlyTrouble, focus, inTargets } = useStore(session);
+  const { search, searching, capped, searchError, trouble, only, focus, inTargets } = useStore(session);
   useStore(session.listing);
   useStore(session.health);
+  useStore(session.comparing);
   const wrong = searchError ?? trouble;
   const toggle = (kind: Kind) =>
     session.find({
@@ -69,15 +70,26 @@ export function SearchBox({ session, kinds }: Props) {
           </button>
         ))}
         <StateFilter session={session} state="absent" name="absent chunks" />
-        {(onlyTrouble || isTroubled(session)) && (
+        {(only === "trouble" || isTroubled(session)) && (
           <button
             type="button"
             class="filter plain"
-            aria-pressed={onlyTrouble}
-            title="Only what is rejected, failed or absent, or named by an error or a warning"
-            onClick={() => session.run(session.showOnly(!onlyTrouble))}
+            aria-pressed={only === "trouble"}
+            title="Only what is rejected, failed, absent, overlapping or unlike its file, or named by an error or a warning"
+            onClick={() => session.run(session.showOnly(only === "trouble" ? null : "trouble"))}
           >
             <span class="severity error" aria-hidden="true">✕</span> only trouble
+          </button>
+        )}
+        {(only === "changes" || session.comparing.isOn) && (
+          <button
+            type="button"
+            class="filter plain"
+            aria-pressed={only === "changes"}
+            title="Only what differs from the set that this one is compared with, also what is no longer there"
+            onClick={() => session.run(session.showOnly(only === "changes" ? null : "changes"))}
+          >
+            <span aria-hidden="true">±</span> only changes
           </button>
         )}
         <span class={wrong ? "find-said bad" : "find-said"} role="status">
@@ -99,7 +111,7 @@ export function SearchBox({ session, kinds }: Props) {
 export function isTroubled(session: ExplorerSession): boolean {
   const sums = session.health.state.page?.sums;
   const notes = session.state.hello?.notes ?? [];
-  const states = [sums?.rejected, sums?.failed, sums?.absent];
+  const states = [sums?.rejected, sums?.failed, sums?.absent, sums?.differing, sums?.overlapping];
   return sums !== undefined && (states.some((n) => Number(n) > 0) || notes.some(({ severity }) => severity !== "info"));
 }
 

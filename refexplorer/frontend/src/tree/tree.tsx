@@ -1,18 +1,19 @@
 /** The tree of keys: an ARIA treegrid of which only the visible rows are in the document. */
 
 import type { CSSProperties } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, NOT_KNOWN, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Cut } from "../shared/parts.tsx";
 import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Row } from "../shared/wire.ts";
-import { Badges } from "./badges.tsx";
+import { Badges, ChangeMarks } from "./badges.tsx";
 import { CopyMenu, copyKey, type Place } from "./copymenu.tsx";
 import { SHORTCUTS } from "../explorer/keys.tsx";
 import { isTroubled } from "./search.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { Only } from "../explorer/state.ts";
 
 const TYPE_AHEAD_MS = 700;
 /** The origin of a chunk that has no reference. */
@@ -22,15 +23,16 @@ const REJECTED = "rejected";
 /** Stands for a row that is waited for, in the same elements. */
 const WAITING: Row = {
   path: "", name: "…", depth: 0, type: "key", kind: null, size: null, target: null, origin: null,
-  children: 0, open: false, position: 0, siblings: 0, form: null, badges: null, cause: null,
+  children: 0, open: false, position: 0, siblings: 0, form: null, badges: null, cause: null, changes: null,
 };
 
 export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
   const { active, selection, searching, revealed } = useStore(session);
   useStore(session.listing);
   useStore(session.health);
+  useStore(session.comparing);
   const troubled = isTroubled(session);
-  const id = useId();
+  const compared = session.comparing.isOn;
   const handle = useRef<RowsHandle>(null);
   const [menu, setMenu] = useState<Place | null>(null);
   const box = useRef<HTMLDivElement>(null);
@@ -53,25 +55,26 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
       <Rows
         rows={rows}
         handle={handle}
+        active={active}
         attributes={{
-          class: troubled ? "tree troubled" : "tree",
+          class: `tree${troubled ? " troubled" : ""}${compared ? " compared" : ""}`,
           role: "treegrid",
           "aria-label": label,
-          "aria-activedescendant": rows.at(active) ? `${id}-${active}` : undefined,
-          onKeyDown,
         }}
-        header={<Columns troubled={troubled} />}
+        onKeyDown={onKeyDown}
+        header={<Columns troubled={troubled} compared={compared} />}
         footer={<Absence session={session} />}
       >
-        {(row = WAITING, { index, key, style }) => (
+        {(row = WAITING, { index, key, id, style }) => (
           <TreeRow
             key={key}
-            id={`${id}-${index}`}
+            id={id}
             row={row}
             index={index}
             style={style}
             flat={searching}
             troubled={troubled}
+            compared={compared}
             active={index === active}
             selected={row.path === selection && selection !== ""}
             choose={() => session.run(session.goTo(index))}
@@ -92,11 +95,12 @@ function below(box: HTMLElement): Place {
   return { left: 40, top: Math.min(row.bottom, frame.bottom - 20) - frame.top };
 }
 
-function Columns({ troubled }: { troubled: boolean }) {
+function Columns({ troubled, compared }: { troubled: boolean; compared: boolean }) {
   return (
     <div class="row columns" role="row" aria-rowindex={1}>
       <span role="columnheader">Key</span>
       {troubled && <span role="columnheader">Trouble</span>}
+      {compared && <span role="columnheader">Changes</span>}
       <span role="columnheader">Kind</span>
       <span role="columnheader" class="number">Size</span>
       <span role="columnheader" class="target">Target</span>
@@ -107,15 +111,20 @@ function Columns({ troubled }: { troubled: boolean }) {
 
 /** What stands in place of rows. */
 function Absence({ session }: { session: ExplorerSession }) {
-  const { searching, onlyTrouble } = session.state;
+  const { searching, only } = session.state;
   const { rows } = session;
   if (rows.error !== null) {
     return <div role="row"><div role="gridcell"><Blank sentence={rows.error} retry={() => rows.retry()} /></div></div>;
   }
   if (rows.total > 0) return null;
-  const sentence = searching ? "No key and no target matches." : onlyTrouble ? "Nothing wrong is known: the targets may not have been read." : "This reference set has no keys.";
+  const sentence = searching ? "No key and no target matches." : only === null ? "This reference set has no keys." : NOTHING[only];
   return <div role="row"><div role="gridcell"><Blank sentence={sentence} /></div></div>;
 }
+
+const NOTHING: Record<Only, string> = {
+  trouble: "Nothing wrong is known: the targets may not have been read.",
+  changes: "No key differs between the two sets.",
+};
 
 interface RowProps {
   id: string;
@@ -125,6 +134,8 @@ interface RowProps {
   flat: boolean;
   /** Whether rows have a cell for what is wrong. */
   troubled: boolean;
+  /** Whether they have one for what changed. */
+  compared: boolean;
   active: boolean;
   selected: boolean;
   choose(): void;
@@ -132,7 +143,7 @@ interface RowProps {
   onContextMenu(event: MouseEvent): void;
 }
 
-function TreeRow({ id, row, index, style, flat, troubled, active, selected, choose, toggle, onContextMenu }: RowProps) {
+function TreeRow({ id, row, index, style, flat, troubled, compared, active, selected, choose, toggle, onContextMenu }: RowProps) {
   const waiting = row === WAITING;
   const branch = row.type !== "key" && !flat;
   const absent = row.origin === ABSENT;
@@ -166,11 +177,12 @@ function TreeRow({ id, row, index, style, flat, troubled, active, selected, choo
         <Cut text={shown} />
       </span>
       {troubled && <span role="gridcell"><Badges badges={row.badges} leaf={row.type === "key"} /></span>}
+      {compared && <span role="gridcell"><ChangeMarks changes={row.changes} /></span>}
       <span role="gridcell">
         {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{unkinded(row)}</span>}
       </span>
       <span role="gridcell" class="number">{row.size === null ? unsized(row) : bytes(row.size)}</span>
-      <span role="gridcell" class="target" title={row.cause ?? row.target ?? undefined}>
+      <span role="gridcell" class="target" title={row.cause ?? row.target ?? inside(row)}>
         {row.cause !== null ? row.cause : row.target === null ? inside(row) : <Cut text={fileName(row.target)} />}
       </span>
       <span role="gridcell" class="target origin">{absent ? "" : row.origin}</span>

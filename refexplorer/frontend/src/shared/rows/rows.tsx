@@ -1,12 +1,12 @@
 /** A scrolled list of any length: only the rows on the screen are in the document. */
 
 import type { ComponentChildren, CSSProperties, HTMLAttributes, RefObject } from "preact";
-import { useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useId, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
 import * as virtual from "./virtual.ts";
 import type { RowWindow } from "./window.ts";
 
-export const ROW_HEIGHT = 24;
+const ROW_HEIGHT = 24;
 
 /** The row that a key leads to from the active one, before any bound; undefined for other keys. */
 export function rowGoal(key: string, active: number, total: number, page: number): number | undefined {
@@ -21,6 +21,9 @@ export function rowGoal(key: string, active: number, total: number, page: number
   return goals[key];
 }
 
+/** The other keys that do something with the active row, so that it comes back into sight. */
+const ACTING = new Set(["ArrowLeft", "ArrowRight", "Enter", " "]);
+
 export interface RowsHandle {
   /** Scrolls as little as makes the row visible. */
   reveal(index: number): void;
@@ -33,10 +36,11 @@ export interface RowsHandle {
 interface Props<R> {
   rows: RowWindow<R>;
   handle: RefObject<RowsHandle | null>;
-  /** Of the element that scrolls and takes the focus: role, label, keys. */
+  /** The row that the keyboard is on, -1 for none; it stays in view when the list becomes lower. */
+  active: number;
+  /** Of the element that scrolls and takes the focus: role, label, class. */
   attributes: HTMLAttributes<HTMLDivElement>;
-  /** A row that stays in view when the list becomes lower, if it was in view. */
-  kept?: number;
+  onKeyDown(event: KeyboardEvent): void;
   /** A row that stays on top, and what stands below in place of rows. */
   header: ComponentChildren;
   footer: ComponentChildren;
@@ -48,10 +52,13 @@ export interface RowPlace {
   index: number;
   /** Of the element; one that leaves the screen is used again for one that comes. */
   key: number;
+  /** By which the list says that the row is the active one. */
+  id: string;
   style: CSSProperties;
 }
 
-export function Rows<R>({ rows, handle, attributes, kept, header, footer, children }: Props<R>) {
+export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, footer, children }: Props<R>) {
+  const list = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const height = Math.max(0, useHeight(scroller) - ROW_HEIGHT);
   const geometry = { total: rows.total, rowHeight: ROW_HEIGHT, height };
@@ -62,16 +69,17 @@ export function Rows<R>({ rows, handle, attributes, kept, header, footer, childr
   });
   const [start, end] = virtual.visible(top, geometry);
 
+  const reveal = (index: number) => moveTo((now) => virtual.revealed(index, now, geometry));
   useLayoutEffect(() => rows.want(start, end), [rows, start, end, rows.total]);
   const heightBefore = useRef(height);
   useLayoutEffect(() => {
     const before = { ...geometry, height: heightBefore.current };
     heightBefore.current = height;
-    if (kept === undefined || kept < 0 || virtual.revealed(kept, top, before) !== top) return;
-    moveTo((now) => virtual.revealed(kept, now, geometry));
+    if (active < 0 || virtual.revealed(active, top, before) !== top) return;
+    reveal(active);
   }, [height]);
   useImperativeHandle(handle, () => ({
-    reveal: (index) => moveTo((now) => virtual.revealed(index, now, geometry)),
+    reveal,
     page: () => Math.max(1, Math.floor(height / ROW_HEIGHT) - 1),
     move: (by) => moveTo((now) => now + by * ROW_HEIGHT),
   }), [moveTo, rows.total, height]);
@@ -81,10 +89,23 @@ export function Rows<R>({ rows, handle, attributes, kept, header, footer, childr
   const drawn = [];
   for (let index = start; index < end; index++) {
     const style = { transform: `translateY(${index * ROW_HEIGHT + offset}px)` };
-    drawn.push(children(rows.at(index), { index, key: index % most, style }));
+    drawn.push(children(rows.at(index), { index, key: index % most, id: `${list}-${index}`, style }));
   }
+  // Scrolled out of sight, the active row is not in the document; the next key brings it back.
+  const isDrawn = active >= start && active < end && rows.at(active) !== undefined;
+  const onKey = (event: KeyboardEvent) => {
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && event.target === event.currentTarget;
+    if (isPlain && active >= 0 && (ACTING.has(event.key) || rowGoal(event.key, 0, 1, 1) !== undefined)) reveal(active);
+    onKeyDown(event);
+  };
   return (
-    <div tabIndex={0} aria-rowcount={rows.total + 1} {...attributes} ref={scroller}>
+    <div
+      tabIndex={0}
+      aria-rowcount={rows.total + 1}
+      aria-activedescendant={isDrawn ? `${list}-${active}` : undefined}
+      {...{ ...attributes, onKeyDown: onKey }}
+      ref={scroller}
+    >
       <div class="rows-head" role="rowgroup">{header}</div>
       <div class="rows" role="rowgroup" style={{ height: `${virtual.spacer(geometry)}px` }}>
         {drawn}

@@ -2,11 +2,11 @@
 
 import { useEffect } from "preact/hooks";
 
-import { count, counted } from "../shared/format.ts";
-import { Blank } from "../shared/parts.tsx";
-import { useStore } from "../shared/store.ts";
-import { measured } from "../shared/waiting.ts";
-import type { Shorter } from "../shared/wire.ts";
+import { count, counted } from "../../shared/format.ts";
+import { Blank } from "../../shared/parts.tsx";
+import { useStore } from "../../shared/store.ts";
+import { measured } from "../../shared/waiting.ts";
+import type { Shorter } from "../../shared/wire.ts";
 import type { Shortening } from "./shortening.ts";
 
 export function ShorterPanel({ shortening }: { shortening: Shortening }) {

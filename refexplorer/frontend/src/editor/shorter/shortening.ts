@@ -1,8 +1,8 @@
 /** The search for a shorter text: running, found, put into the editor, or put back. */
 
-import type { Host, Off } from "../shared/host.ts";
-import { Store } from "../shared/store.ts";
-import type { EditorWire, JobProgress, Shorter } from "../shared/wire.ts";
+import type { Host, Off } from "../../shared/host.ts";
+import { Store } from "../../shared/store.ts";
+import type { EditorWire, JobProgress, Shorter } from "../../shared/wire.ts";
 
 export interface ShorteningState {
   /** The id of the search while it runs. */

@@ -1,10 +1,10 @@
 /** How the chosen row came about: one step below the other, each with its place in the text. */
 
-import { count } from "../shared/format.ts";
-import { DerivationSteps, type Place } from "../shared/derivation.tsx";
-import { Blank } from "../shared/parts.tsx";
-import { useStore } from "../shared/store.ts";
-import type { Derivation } from "../shared/wire.ts";
+import { count } from "../../shared/format.ts";
+import { DerivationSteps, type Place } from "../../shared/derivation.tsx";
+import { Blank } from "../../shared/parts.tsx";
+import { useStore } from "../../shared/store.ts";
+import type { Derivation } from "../../shared/wire.ts";
 import type { Tracing } from "./tracing.ts";
 
 interface Props {

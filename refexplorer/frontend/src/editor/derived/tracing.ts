@@ -1,9 +1,9 @@
 /** From a row to the text that it comes from, and from a place in the text to its rows. */
 
-import { Newest } from "../shared/newest.ts";
-import { Store } from "../shared/store.ts";
-import type { RowWindow } from "../shared/rows/window.ts";
-import type { Derivation, EditorRow, EditorWire, Uses } from "../shared/wire.ts";
+import { Newest } from "../../shared/newest.ts";
+import { Store } from "../../shared/store.ts";
+import type { RowWindow } from "../../shared/rows/window.ts";
+import type { Derivation, EditorRow, EditorWire, Uses } from "../../shared/wire.ts";
 
 export interface TracingState {
   /** The chosen row; −1 for none. */

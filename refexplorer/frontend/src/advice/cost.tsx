@@ -1,0 +1,255 @@
+/** What reading costs: a bar for each access, chunks by how often they are read, what would help. */
+
+import { useEffect, useState } from "preact/hooks";
+
+import type { ExplorerSession } from "../explorer/session.ts";
+import { Choice } from "../maps/mapparts.tsx";
+import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
+import { bytes, count, counted } from "../shared/format.ts";
+import { Blank, Sentence } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { CostBar, CostModel, PlaceModel, ReaderModel } from "../shared/wire.ts";
+import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
+import { Touched } from "./touched.tsx";
+
+/** Slider positions for a factor of ten. */
+const STEPS = 20;
+const LATENCIES: [number, number] = [1e-4, 2];
+const BANDWIDTHS: [number, number] = [1e5, 1e11];
+
+export function Cost({ session }: { session: ExplorerSession }) {
+  const { costs } = session;
+  const { item } = useStore(session);
+  const state = useStore(costs);
+  const wanted = item?.array?.path ?? item?.chunk?.array ?? null;
+  useEffect(() => {
+    if (state.cost === null || (wanted !== null && wanted !== state.array)) costs.change({ array: wanted ?? state.array });
+  }, [wanted]);
+  const { cost, error } = state;
+  if (cost === null) {
+    if (error !== null) return <Blank sentence={error} retry={() => costs.change({})} />;
+    return <><Blank sentence="Counting the requests …" /><Waited waiting={costs.counting} /></>;
+  }
+  const place = placed(state)!;
+  return (
+    <>
+      <Waited waiting={costs.counting} />
+      <div>
+        <h2 class="data-title">Cost of reading</h2>
+        <p class="caption">Nothing is read for this. Requests and bytes are those of the set; times follow from the latency and bandwidth below, which are assumed or measured.</p>
+      </div>
+      <Controls costs={costs} state={state} cost={cost} place={place} />
+      {error !== null && <Failure sentence={error} />}
+      <Bars costs={costs} state={state} cost={cost} place={place} />
+      {cost.array !== null && <Touched costs={costs} />}
+      <Findings cost={cost} />
+      {cost.bounds.length > 0 && (
+        <section>
+          <h3>What the layout of the files does not allow</h3>
+          <ul class="cost-list">{cost.bounds.map((bound) => <li key={bound}>{bound}</li>)}</ul>
+        </section>
+      )}
+      <p class="quiet">{cost.notes.join(" ")}</p>
+    </>
+  );
+}
+
+interface Drawn {
+  costs: Costs;
+  state: CostsState;
+  cost: CostModel;
+  place: PlaceModel;
+}
+
+function Controls({ costs, state, cost, place }: Drawn) {
+  const arrays = cost.array === null || cost.arrays.includes(cost.array) ? cost.arrays : [cost.array, ...cost.arrays];
+  const readers = cost.bars[0]?.readers.map(({ name }) => name) ?? [];
+  return (
+    <>
+      <div class="controls">
+        {arrays.length > 1 && (
+          <Choice label="Array" value={cost.array ?? ""} options={arrays.map((path) => [path, path || "/"])} choose={(array) => costs.change({ array, given: "" })} />
+        )}
+        <Choice
+          label="Place"
+          value={state.place}
+          options={cost.places.map(({ name }) => [name, name])}
+          choose={(name) => costs.change({ place: name, latency: null, bandwidth: null, stream: null })}
+        />
+        {readers.length > 1 && (
+          <Choice label="Reader" value={state.reader} options={readers.map((name) => [name, name])} choose={(reader) => costs.set({ reader })} />
+        )}
+      </div>
+      <Slider label="Latency" value={place.latency} range={LATENCIES} text={duration(place.latency)} move={(latency) => costs.change({ latency })} />
+      <Slider label="Bandwidth" value={place.bandwidth} range={BANDWIDTHS} text={`${bytes(Math.round(place.bandwidth))}/s`} move={(bandwidth) => costs.change({ bandwidth, stream: null })} />
+      <Measured costs={costs} state={state} />
+      {cost.array !== null && <Given costs={costs} state={state} dimensions={cost.dimensions} />}
+    </>
+  );
+}
+
+/** The place of the targets itself, by a few requests that were allowed. */
+function Measured({ costs, state: { measured, measuredError } }: { costs: Costs; state: CostsState }) {
+  const { progress } = useStore(costs.measuring);
+  const grant = measured?.place === null ? measured.grant : null;
+  return (
+    <div class="cost-measured">
+      {progress !== null ? <Working progress={progress} cancel={() => costs.measuring.cancel()} /> : (
+        <button type="button" class="button" title="At most 15 requests to one target of the set" onClick={() => void costs.measure(null)}>Measure this host</button>
+      )}
+      {measuredError !== null && <Failure sentence={measuredError} />}
+      {grant !== null && measuredError === null && <Question sentence={measured!.asked} grant={grant} allow={(name) => void costs.measure(name)} />}
+      {grant === null && measured !== null && <p class="quiet" role="status"><Sentence text={measured.asked} /></p>}
+    </div>
+  );
+}
+
+interface SliderProps {
+  label: string;
+  value: number;
+  range: [number, number];
+  text: string;
+  move(value: number): void;
+}
+
+/** Equal ways are equal factors. */
+function Slider({ label, value, range, text, move }: SliderProps) {
+  const steps = (number: number) => Math.round(STEPS * Math.log10(number));
+  return (
+    <label class="stepper">
+      <span>{label}</span>
+      <input
+        type="range"
+        min={steps(range[0])}
+        max={steps(range[1])}
+        value={steps(Math.max(value, range[0]))}
+        aria-valuetext={text}
+        onInput={(event) => move(10 ** (Number(event.currentTarget.value) / STEPS))}
+      />
+      <output>{text}</output>
+    </label>
+  );
+}
+
+/** A part of the array, or chunks of tasks, beside the standard accesses. */
+function Given({ costs, state, dimensions }: { costs: Costs; state: CostsState; dimensions: string[] }) {
+  const [text, setText] = useState(state.given);
+  useEffect(() => setText(state.given), [state.given]);
+  const name = dimensions[0] ?? "time";
+  return (
+    <form
+      class="cost-given"
+      onSubmit={(event) => {
+        event.preventDefault();
+        costs.change({ given: text.trim(), access: text.trim() === "" ? state.access : GIVEN });
+      }}
+    >
+      <label>
+        <span>Another access</span>
+        <input type="text" value={text} spellcheck={false} placeholder={`0, 10:20 or ${name}=10`} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      <button type="submit" class="button">Show its cost</button>
+    </form>
+  );
+}
+
+function Bars({ costs, state, cost, place }: Drawn) {
+  const told = cost.bars.map((bar) => {
+    const reader = bar.readers.find(({ name }) => name === state.reader) ?? bar.readers[0]!;
+    return { bar, reader, seconds: secondsOf(reader, place) };
+  });
+  const longest = Math.max(...told.map(({ seconds }) => seconds ?? 0), 1e-9);
+  return (
+    <table class="cost-bars" aria-label="Accesses and what they cost">
+      <thead>
+        <tr>
+          <th scope="col" class="start">Access</th>
+          <th scope="col">Requests</th>
+          <th scope="col">Fetched</th>
+          <th scope="col" class="wide">Not used</th>
+          <th scope="col">About</th>
+          <th scope="col" class="start time"><span class="unseen">Share of the longest</span></th>
+        </tr>
+      </thead>
+      <tbody>
+        {told.map(({ bar, reader, seconds }) => (
+          <tr key={`${bar.name} ${bar.path}`}>
+            <th scope="row" class="start"><Access bar={bar} costs={costs} shaded={shaded(state) === bar.name} /></th>
+            <td>{reader.requests === null ? <Unknown /> : count(reader.requests)}</td>
+            <td>{reader.bytes === null ? <Unknown /> : bytes(reader.bytes)}</td>
+            <td class="wide"><Waste bar={bar} /></td>
+            <td>{seconds === null ? <Unknown /> : duration(seconds)}</td>
+            <td class="start time" aria-hidden="true">{seconds !== null && <Bar reader={reader} seconds={seconds} longest={longest} place={place} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Access({ bar, costs, shaded }: { bar: CostBar; costs: Costs; shaded: boolean }) {
+  const parts = [
+    bar.chunks === null ? "" : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
+    Number(bar.held) > 0 ? `${count(bar.held!)} held in the set` : "",
+    Number(bar.absent) > 0 ? `${count(bar.absent!)} without a reference` : "",
+    ...bar.unknown,
+  ];
+  return (
+    <>
+      {bar.name === "open" ? <>Opening {bar.path || "the set"}</> : (
+        <button type="button" class="link" aria-pressed={shaded} title="Shade the chunks by this access" onClick={() => costs.shade(bar.name)}>{bar.name}</button>
+      )}{" "}
+      <code>{bar.selection}</code>
+      <span class="quiet shape">{parts.filter(Boolean).join(", ")}</span>
+    </>
+  );
+}
+
+function Waste({ bar }: { bar: CostBar }) {
+  const waste = wasteOf(bar);
+  if (waste === null) return <Unknown />;
+  return <span title={`${bytes(bar.used!)} of ${bytes(bar.decoded!)} are used, both decoded`}>{part(waste)}</span>;
+}
+
+/** 0.123 → "12.3 %"; what is not all, and not nothing, is not said to be. */
+function part(share: number): string {
+  if (share > 0 && share < 0.001) return "< 0.1 %";
+  if (share < 1 && share > 0.999) return "> 99.9 %";
+  return `${Number((100 * share).toFixed(1))} %`;
+}
+
+/** The time, and what of it is waiting for first bytes. */
+function Bar({ reader, seconds, longest, place }: { reader: ReaderModel; seconds: number; longest: number; place: PlaceModel }) {
+  const sent = secondsOf(reader, { ...place, latency: 0 }) ?? seconds;
+  const share = (part: number) => `${(100 * part) / longest}%`;
+  return (
+    <span class="cost-bar">
+      <span class="waiting" style={{ width: share(seconds - sent) }} />
+      <span class="sending" style={{ width: share(sent) }} />
+    </span>
+  );
+}
+
+function Unknown() {
+  return <span class="quiet" title="not known">?<span class="unseen"> not known</span></span>;
+}
+
+function Findings({ cost }: { cost: CostModel }) {
+  const more = cost.finding_count - cost.findings.length;
+  if (cost.finding_count === 0) return <p class="quiet">Nothing was found that would make reading cheaper.</p>;
+  return (
+    <section>
+      <h3>What would be cheaper</h3>
+      <ol class="cost-list" aria-label="Findings by what they gain">
+        {cost.findings.map(({ code, path, message, remedy, seconds_gained: gain }) => (
+          <li key={`${code} ${path} ${message}`}>
+            {gain !== null && <b class="gain">{duration(gain)} less </b>}
+            <Sentence text={message} />
+            <code class="remedy">{remedy}</code>
+          </li>
+        ))}
+      </ol>
+      {more > 0 && <p class="quiet">and {count(more)} more</p>}
+    </section>
+  );
+}

@@ -1,0 +1,203 @@
+/** What reading costs from a place: the numbers of the set, and times that follow two sliders. */
+
+import { Newest } from "../shared/newest.ts";
+import { Store } from "../shared/store.ts";
+import { Waiting } from "../shared/waiting.ts";
+import type { CostBar, CostModel, ExplorerWire, MeasuredModel, PlaceModel, ReaderModel, TouchesModel } from "../shared/wire.ts";
+
+/** Cells of a map of chunks, by how often they are read. */
+export interface TouchedChunks extends TouchesModel {
+  cells: Float64Array;
+}
+
+export interface CostsState {
+  cost: CostModel | null;
+  error: string | null;
+  /** Null: the one of most chunks. */
+  array: string | null;
+  place: string;
+  /** Where the sliders stand; null: as the place has it. */
+  latency: number | null;
+  bandwidth: number | null;
+  /** Of one request, as it was measured; null: as much less than all together as the place has it. */
+  stream: number | null;
+  /** A part or chunks of tasks, as they were last asked for. */
+  given: string;
+  reader: string;
+  /** The access whose chunks are shaded, as it was chosen. */
+  access: string;
+  touched: TouchedChunks | null;
+  touchedError: string | null;
+  /** What was measured last, or has to be allowed before. */
+  measured: MeasuredModel | null;
+  measuredError: string | null;
+}
+
+const TEXTS = ["array", "place", "given", "reader", "access"] as const;
+const NUMBERS = ["latency", "bandwidth", "stream"] as const;
+export const GIVEN = "as given";
+const START: CostsState = {
+  cost: null, error: null, array: null, place: "object-store", latency: null, bandwidth: null, stream: null,
+  given: "", reader: "zarr", access: "", touched: null, touchedError: null,
+  measured: null, measuredError: null,
+};
+
+export class Costs extends Store<CostsState> {
+  readonly counting: Waiting;
+  readonly measuring: Waiting;
+  private readonly shading: Waiting;
+  private readonly wire: ExplorerWire;
+  private readonly asking = new Newest<void>(() => this.ask());
+  /** Whether anything was asked for: an address that is read before counts nothing. */
+  private begun = false;
+  private readonly drawing = new Newest<void>(() => this.draw());
+
+  constructor(wire: ExplorerWire) {
+    super(START);
+    this.wire = wire;
+    this.measuring = new Waiting(wire);
+    this.counting = new Waiting(wire);
+    this.shading = new Waiting(wire);
+  }
+
+  close(): void {
+    this.counting.close();
+    this.measuring.close();
+    this.shading.close();
+  }
+
+  /** The set is another one. */
+  forget(): void {
+    this.begun = false;
+    this.set(START);
+  }
+
+  /** Asks for what the state says; of changes that follow each other, for the last. */
+  change(part: Partial<CostsState>): void {
+    this.begun = true;
+    this.set(part);
+    void this.asking.ask();
+    if ("array" in part || "access" in part || "given" in part) void this.drawing.ask();
+  }
+
+  /** Measures a target of the set; those of `grant` may be read from now on. */
+  async measure(grant: string | null): Promise<void> {
+    this.set({ measuredError: null });
+    try {
+      if (grant !== null) await this.wire.request("allow", { grant });
+      const { message } = await this.measuring.ask("cost.measure", { place: this.state.place });
+      this.set({ measured: message });
+      if (message.place !== null) {
+        const { latency, bandwidth, stream } = message.place;
+        this.change({ latency, bandwidth, stream });
+      }
+    } catch (error) {
+      this.set({ measuredError: (error as Error).message });
+    }
+  }
+
+  /** What an address says of it; what is as it is at first is left out. */
+  get text(): string {
+    const found = new URLSearchParams();
+    for (const name of TEXTS) {
+      const value = this.state[name];
+      if (value !== START[name] && value !== null) found.set(name, String(value));
+    }
+    for (const name of NUMBERS) {
+      const value = this.state[name];
+      if (value !== null) found.set(name, String(Number(value.toPrecision(6))));
+    }
+    return `${found}`;
+  }
+
+  /** Goes where a text says; what cannot be read of it is as it is at first. */
+  restore(text: string): void {
+    const asked = new URLSearchParams(text);
+    const part: Partial<CostsState> = {};
+    for (const name of TEXTS) Object.assign(part, { [name]: asked.get(name) ?? START[name] });
+    for (const name of NUMBERS) {
+      const value = Number(asked.get(name) ?? "");
+      Object.assign(part, { [name]: asked.get(name) && Number.isFinite(value) && value >= 0 ? value : null });
+    }
+    if (this.begun) this.change(part);
+    else this.set(part);
+  }
+
+  /** Shades the chunks by another access. */
+  shade(access: string): void {
+    this.set({ access });
+    void this.drawing.ask();
+  }
+
+  private async ask(): Promise<void> {
+    const { array, place, latency, bandwidth, stream, given } = this.state;
+    try {
+      const { message } = await this.counting.ask("cost.show", { array, place, latency, bandwidth, stream, given });
+      const before = this.state.cost;
+      this.set({ cost: message, error: null });
+      if (before?.array !== message.array) void this.drawing.ask();
+    } catch (error) {
+      this.set({ error: (error as Error).message });
+    }
+  }
+
+  private async draw(): Promise<void> {
+    const { cost, given } = this.state;
+    const array = this.state.array ?? cost?.array ?? null;
+    const access = shaded(this.state);
+    if (array === null || access === null) return;
+    try {
+      const { message, buffers } = await this.shading.ask("cost.touches", { array, access, given });
+      this.set({ touched: { ...message, cells: new Float64Array(buffers[0]!) }, touchedError: null });
+    } catch (error) {
+      this.set({ touched: null, touchedError: (error as Error).message });
+    }
+  }
+}
+
+/** The names of what is asked of an array, in the order of the bars. */
+export function accesses(cost: CostModel | null, array: string | null): string[] {
+  return (cost?.bars ?? []).filter((bar) => bar.name !== "open" && bar.path === array).map((bar) => bar.name);
+}
+
+/** The access whose chunks are shaded: the one that was chosen, else along the first dimension; null until the accesses are known. */
+export function shaded({ cost, array, access, given }: CostsState): string | null {
+  const names = accesses(cost, array ?? cost?.array ?? null);
+  if (names.includes(access) || (access === GIVEN && given !== "")) return access;
+  return names[names.length > 2 ? 1 : 0] ?? null;
+}
+
+/** A place with the numbers of the sliders; one request is as much faster as all together, if it was not measured. */
+export function placed(state: CostsState): PlaceModel | null {
+  const { cost, latency, bandwidth, stream } = state;
+  const place = cost?.places.find((each) => each.name === state.place);
+  if (!place) return null;
+  const all = bandwidth ?? place.bandwidth;
+  return { ...place, latency: latency ?? place.latency, bandwidth: all, stream: stream ?? place.stream * (all / place.bandwidth) };
+}
+
+/** Seconds of a reader from a place, as `Connection.seconds` of Python computes them. */
+export function secondsOf(reader: ReaderModel, place: PlaceModel): number | null {
+  if (reader.reads === null) return reader.seconds;
+  const atOnce = Math.min(reader.at_once, place.concurrency ?? reader.at_once);
+  return reader.reads.reduce((total, read) => {
+    const [requests, size, largest] = read.map(Number) as [number, number, number];
+    const lines = Math.min(Math.min(requests, atOnce) * place.stream, place.bandwidth);
+    const sending = Math.max(largest / place.stream, size / Math.max(lines, 1));
+    return total + Math.ceil(requests / atOnce) * place.latency + sending;
+  }, 0);
+}
+
+/** 0.0312 → "31 ms", 4.2 → "4.2 s", 7200 → "2 h". */
+export function duration(seconds: number): string {
+  if (seconds === 0) return "0 s";
+  if (seconds < 0.9995) return `${Number((seconds * 1000).toPrecision(2))} ms`;
+  if (seconds < 99.5) return `${Number(seconds.toPrecision(2))} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600).toLocaleString("en")} h`;
+}
+
+/** Bytes that are fetched for those that are used, as far as both are known. */
+export function wasteOf(bar: CostBar): number | null {
+  if (bar.used === null || bar.decoded === null || Number(bar.decoded) === 0) return null;
+  return 1 - Number(bar.used) / Number(bar.decoded);
+}

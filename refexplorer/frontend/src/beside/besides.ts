@@ -1,0 +1,154 @@
+/** What two parts side by side know and ask for. */
+
+import { Newest } from "../shared/newest.ts";
+import { Store } from "../shared/store.ts";
+import { Waiting } from "../shared/waiting.ts";
+import type { BesidePlanned, BesideRead, ExplorerWire } from "../shared/wire.ts";
+
+export interface Part {
+  array: string;
+  /** Null: what is shown first. */
+  slices: string[] | null;
+  /** Of the set that this one is compared with. */
+  other: boolean;
+}
+
+export type Sides = [left: Part, right: Part];
+
+/** The window of all pictures, as shares of rows and columns. */
+export type Shares = [rows: [number, number], columns: [number, number]];
+export const ALL: Shares = [[0, 1], [0, 1]];
+
+export interface BesideState {
+  sides: Sides | null;
+  planned: BesidePlanned | null;
+  read: BesideRead | null;
+  /** Values of both parts and their difference, where there are numbers. */
+  values: (Float64Array | null)[];
+  error: string | null;
+  window: Shares;
+  /** Whether a change on one side is made on the other, too. */
+  linked: boolean;
+}
+
+const BLANK: BesideState = { sides: null, planned: null, read: null, values: [], error: null, window: ALL, linked: true };
+
+export class Besides extends Store<BesideState> {
+  readonly planning: Waiting;
+  readonly reading: Waiting;
+  private readonly wire: ExplorerWire;
+  private readonly plans: Newest<Sides>;
+  /** Whether the parts are not those that are shown at first. */
+  isChosen = false;
+
+  constructor(wire: ExplorerWire) {
+    super(BLANK);
+    this.wire = wire;
+    this.planning = new Waiting(wire);
+    this.reading = new Waiting(wire);
+    this.plans = new Newest((sides) => this.plan(sides));
+  }
+
+  close(): void {
+    this.planning.close();
+    this.reading.close();
+  }
+
+  /** The set is another one. */
+  forget(): void {
+    this.isChosen = false;
+    this.set(BLANK);
+  }
+
+  show(sides: Sides, isChosen = false): void {
+    this.isChosen = isChosen;
+    this.set({ sides, error: null });
+    void this.plans.ask(sides);
+  }
+
+  /** Changes one side; where both are linked, the other one follows in what it has alike. */
+  change(which: 0 | 1, part: Part): void {
+    const { sides, linked } = this.state;
+    if (sides === null) return;
+    const other = sides[which === 0 ? 1 : 0];
+    const follows = linked && sides[which].array === part.array ? followed(sides[which], part, other) : other;
+    this.show(which === 0 ? [part, follows] : [follows, part], true);
+  }
+
+  async read(grant: string | null = null): Promise<void> {
+    const { sides } = this.state;
+    if (sides === null) return;
+    this.isChosen = true;
+    try {
+      if (grant !== null) await this.wire.request("allow", { grant });
+      const [left, right] = sides;
+      const { message, buffers } = await this.reading.ask("beside.read", { left, right });
+      const values = buffers.map((buffer) => (buffer.byteLength === 0 ? null : new Float64Array(buffer)));
+      const shape = (read: BesideRead | null) => read && [read.left.shape, read.right.shape].join(";");
+      const isAlike = shape(this.state.read) === shape(message);
+      this.set({ read: message, values, error: null, ...(isAlike ? {} : { window: ALL }) });
+    } catch (error) {
+      this.set({ error: (error as Error).message });
+    }
+  }
+
+  private async plan(sides: Sides): Promise<void> {
+    try {
+      const [left, right] = sides;
+      const { message } = await this.planning.ask("beside.plan", { left, right });
+      if (this.state.sides !== sides) return;
+      const written: Sides = [
+        { ...left, slices: message.left.slices },
+        { ...right, slices: message.right.slices },
+      ];
+      this.set({ planned: message, sides: written, error: null });
+      // What was read before, or takes no request, is shown without a word.
+      const free = Number(message.left.estimate.requests) + Number(message.right.estimate.requests) === 0;
+      if (free && this.state.read !== null) void this.read();
+    } catch (error) {
+      if (this.state.sides === sides) this.set({ planned: null, error: (error as Error).message });
+    }
+  }
+}
+
+const INDEX = /^\d+$/;
+
+/** The other side after a change of one: an index moves by as much, a slice is the same. */
+export function followed(before: Part, after: Part, other: Part): Part {
+  if (before.slices === null || after.slices === null || other.slices?.length !== after.slices.length) return other;
+  const slices = other.slices.map((text, axis) => {
+    const [from, to] = [before.slices![axis]!, after.slices![axis]!];
+    if (from === to) return text;
+    if (INDEX.test(from) && INDEX.test(to) && INDEX.test(text)) return String(Math.max(0, Number(text) + Number(to) - Number(from)));
+    return text === from ? to : text;
+  });
+  return { ...other, slices };
+}
+
+/** Both sides as text, for addresses. */
+export function besideText({ sides, window }: Pick<BesideState, "sides" | "window">): string {
+  if (sides === null || sides.some(({ slices }) => slices === null)) return "";
+  const parts = sides.map(({ array, slices, other }) => [other ? "other" : "", encodeURIComponent(array), slices!.join(",")].join(";"));
+  const isWhole = window.join() === ALL.join();
+  return [...parts, isWhole ? "" : window.flat().map((at) => Number(at.toFixed(4))).join(",")].join("|");
+}
+
+/** What `besideText` wrote; null for what is no such thing. */
+export function besideSides(text: string): Pick<BesideState, "sides" | "window"> | null {
+  const [left, right, shares = ""] = text.split("|");
+  const [one, two] = [left, right].map((part) => partOf(part ?? ""));
+  if (!one || !two) return null;
+  const [top, bottom, start, stop] = shares.split(",").map(Number);
+  const isWindow = [top, bottom, start, stop].every((at) => Number.isFinite(at)) && top! < bottom! && start! < stop!;
+  return { sides: [one, two], window: isWindow ? [[top!, bottom!], [start!, stop!]] : ALL };
+}
+
+function partOf(text: string): Part | null {
+  const [other, array, slices] = text.split(";");
+  if (array === undefined || !slices) return null;
+  try {
+    return { array: decodeURIComponent(array), slices: slices.split(","), other: other === "other" };
+  } catch {
+    return null;
+  }
+}

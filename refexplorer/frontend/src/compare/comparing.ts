@@ -1,0 +1,207 @@
+/** The set beside another one: what differs, what became of the chunks of a map, one chunk in both. */
+
+import type { Off } from "../shared/host.ts";
+import { Newest } from "../shared/newest.ts";
+import { RowWindow } from "../shared/rows/window.ts";
+import { Store } from "../shared/store.ts";
+import type { ChangeRow, Changes, ComparisonSummary, ComparedChunk, ExplorerWire } from "../shared/wire.ts";
+import { Waiting } from "../shared/waiting.ts";
+import { pictured, type GridPicture, type Span } from "../maps/maps.ts";
+import { recent, remember } from "./recent.ts";
+
+export interface ChangePicture extends Changes {
+  /** The picture that it belongs to. */
+  of: GridPicture;
+  /** Chunks of each change: kinds × rows × columns. */
+  perChange: Float64Array;
+}
+
+/** The values of a chunk before, after, and after less before. */
+export interface ChunkPictures {
+  answer: ComparedChunk;
+  values: [Float64Array, Float64Array, Float64Array] | null;
+}
+
+/** Which of the keys that differ are listed. */
+export interface Listed {
+  change: string | null;
+  /** Those below it alone; empty: all. */
+  folder: string;
+}
+
+export interface ComparingState {
+  /** Null until it was asked for. */
+  compared: ComparisonSummary | null;
+  /** What an address calls the other set; empty for none, and for one that Python handed over. */
+  source: string;
+  /** Null if there is nothing to compare with. */
+  changes: ChangePicture | null;
+  listed: Listed;
+  /** The chunk that was read in both sets last. */
+  chunk: ChunkPictures | null;
+  /** The map of an array that is no longer there, where one is looked at. */
+  gone: GridPicture | null;
+  /** The chunk of it that was chosen: the tree does not have it. */
+  goneChunk: string | null;
+  chunkError: string | null;
+  error: string | null;
+}
+
+const ALL: Listed = { change: null, folder: "" };
+const BLANK: ComparingState = { compared: null, source: "", changes: null, listed: ALL, chunk: null, gone: null, goneChunk: null, chunkError: null, error: null };
+
+export class Comparing extends Store<ComparingState> {
+  readonly rows: RowWindow<ChangeRow>;
+  readonly waiting: Waiting;
+  readonly drawing: Waiting;
+  readonly reading: Waiting;
+  private readonly wire: ExplorerWire;
+  private readonly pictures: Newest<GridPicture>;
+  private readonly off: Off;
+  /** Whether another set is being opened. */
+  private isNaming = false;
+  /** The removed array that was asked for last; null once something else is looked at. */
+  private goneWish: object | null = null;
+
+  /** @param changed - Called when the marks of the tree may be others. */
+  constructor(wire: ExplorerWire, changed: () => void) {
+    super(BLANK);
+    this.wire = wire;
+    this.waiting = new Waiting(wire);
+    this.drawing = new Waiting(wire);
+    this.reading = new Waiting(wire);
+    this.pictures = new Newest((grid) => this.draw(grid));
+    this.rows = new RowWindow(
+      (start, n) => wire.request("compare.rows", { start, n, ...this.state.listed }),
+      () => this.set({}),
+    );
+    this.off = wire.on("compared", () => {
+      this.set({ ...BLANK, listed: this.state.listed, compared: this.state.compared, source: this.state.source });
+      void this.load().then(changed);
+    });
+  }
+
+  close(): void {
+    this.off();
+    this.waiting.close();
+    this.drawing.close();
+    this.reading.close();
+  }
+
+  /** Another set is shown: what it is compared with is asked anew. */
+  forget(): void {
+    this.goneWish = null;
+    this.set(BLANK);
+    this.rows.reset(0);
+  }
+
+  /** Whether there is another set. */
+  get isOn(): boolean {
+    return this.state.compared?.sets != null;
+  }
+
+  /** Asks what the set is compared with, and what differs. */
+  async load(): Promise<void> {
+    try {
+      const { message } = await this.waiting.ask("compare.summary", {});
+      this.set({ compared: message, error: null, ...(this.isNaming ? {} : { source: message.sets?.source ?? "" }) });
+      this.rows.reset(message.sets ? 1 : 0);
+    } catch (error) {
+      this.set({ error: (error as Error).message });
+    }
+  }
+
+  /** Compares with the set at a path or URL; with none if it is empty. */
+  async compare(source: string): Promise<void> {
+    this.isNaming = true;
+    this.set({ error: null, source });
+    try {
+      await this.waiting.ask("compare.with", { source });
+      if (source !== "") remember(source);
+      if (source === "") this.set({ listed: ALL });
+    } catch (error) {
+      this.set({ error: (error as Error).message });
+    }
+    this.isNaming = false;
+  }
+
+  /** What may be chosen by its name: what the host offers, and what was compared with before. */
+  get choices(): { title: string; source: string }[] {
+    const offered = this.state.compared?.offered ?? [];
+    const named = new Set(offered.map(({ source }) => source));
+    return [...offered, ...recent().filter((source) => !named.has(source)).map((source) => ({ title: source, source }))];
+  }
+
+  list(listed: Partial<Listed>): void {
+    this.set({ listed: { ...this.state.listed, ...listed } });
+    if (this.isOn) this.rows.reset(1);
+  }
+
+  show(grid: GridPicture): void {
+    if (this.isOn && this.state.changes?.of !== grid) void this.pictures.ask(grid);
+  }
+
+  /** Draws the chunks of an array that is no longer there, and chooses one of them; without a word the one of before. */
+  async showGone(array: string, axes: number[] | null = null, window: Span[] | null = null, chunk: string | null = this.goneChunkOf(array)): Promise<void> {
+    const wish = {};
+    this.goneWish = wish;
+    try {
+      const { message, buffers } = await this.drawing.ask("grid.show", { array, axes, window, before: true });
+      if (this.goneWish !== wish) return;
+      const gone = message.map && pictured(message.map, buffers);
+      this.set({ gone, goneChunk: gone && chunk !== null && isChunkOf(gone, chunk) ? chunk : null });
+    } catch (error) {
+      if (this.goneWish === wish) this.set({ error: (error as Error).message });
+    }
+  }
+
+  /** Looks at what is there again. */
+  leaveGone(): void {
+    this.goneWish = null;
+    if (this.state.gone !== null) this.set({ gone: null, goneChunk: null });
+  }
+
+  /** Whether an array that is no longer there is looked at, or will be when its map has come. */
+  get isAtGone(): boolean {
+    return this.goneWish !== null;
+  }
+
+  private goneChunkOf(array: string): string | null {
+    return this.state.gone?.array === array ? this.state.goneChunk : null;
+  }
+
+  /** Reads a chunk in both sets. */
+  async read(key: string, grant: string | null = null): Promise<void> {
+    this.set({ chunkError: null });
+    try {
+      if (grant !== null) await this.wire.request("allow", { grant });
+      const { message, buffers } = await this.reading.ask("compare.values", { key });
+      const [before, after, gap] = buffers.map((buffer) => new Float64Array(buffer));
+      this.set({ chunk: { answer: message, values: gap ? [before!, after!, gap] : null } });
+    } catch (error) {
+      this.set({ chunk: null, chunkError: (error as Error).message });
+    }
+  }
+
+  private async draw(grid: GridPicture): Promise<void> {
+    const { array, axes, window, steps } = grid;
+    try {
+      const { message, buffers } = await this.drawing.ask("changes.show", { array, axes, window, steps });
+      const { changes } = message;
+      this.set({ changes: changes && { ...changes, of: grid, perChange: new Float64Array(buffers[0]!) } });
+    } catch (error) {
+      this.set({ error: (error as Error).message });
+    }
+  }
+}
+
+/** The place of a chunk in the grid, by its key. */
+export function indexOf({ grid, key_start: start, separator }: GridPicture, key: string): number[] {
+  return grid.length === 0 ? [] : key.slice(start.length).split(separator).map(Number);
+}
+
+function isChunkOf(picture: GridPicture, key: string): boolean {
+  const { grid, key_start: start, separator } = picture;
+  const index = indexOf(picture, key);
+  return key === start + index.join(separator) && index.length === grid.length && index.every((at, axis) => at >= 0 && at < Number(grid[axis]));
+}

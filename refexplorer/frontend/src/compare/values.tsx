@@ -1,0 +1,234 @@
+/** One chunk in both sets: its references, its values side by side, and their difference. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+import type { ExplorerSession } from "../explorer/session.ts";
+import { placing } from "../preview/bars.ts";
+import { tableOf, type Scheme } from "../preview/colours.ts";
+import { heatmap, legend, line, painted, type Figure, type Look } from "../preview/plot.ts";
+import type { Axis } from "../preview/slices.ts";
+import { wholeOf } from "../preview/window.ts";
+import { Failure, Question, Waited } from "../shared/asking.tsx";
+import { count, moment, value } from "../shared/format.ts";
+import { Sentence } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import { useWidth } from "../shared/width.ts";
+import type { ComparedSide, ComparedChunk } from "../shared/wire.ts";
+import type { ChunkPictures } from "./comparing.ts";
+
+/** The least width of a picture, px; with less room for three they stand below each other. */
+const LEAST = 220;
+
+export function ChunkInBoth({ session, chunk }: { session: ExplorerSession; chunk: string | null }) {
+  const { comparing } = session;
+  const { chunk: read, chunkError } = useStore(comparing);
+  const shown = read !== null && read.answer.key === chunk ? read : null;
+  if (chunk === null) return <p class="quiet hint">Select a chunk, on the map or in the table, to compare its values.</p>;
+  const blocked = shown && [shown.answer.before, shown.answer.after].find(({ state }) => state === "ask");
+  return (
+    <section class="both" aria-label="The chunk in both sets">
+      <h3>Values of {chunk}</h3>
+      <Waited waiting={comparing.reading} />
+      {shown === null && (
+        <div class="offer">
+          <button type="button" class="button main-button" onClick={() => void comparing.read(chunk)}>Read this chunk in both sets</button>
+        </div>
+      )}
+      {chunkError !== null && <Failure sentence={chunkError} />}
+      {blocked ? <Question sentence={blocked.message} grant={blocked.grant!} allow={(grant) => void comparing.read(chunk, grant)} /> : null}
+      {shown !== null && !blocked && <Shown key={chunk} read={shown} />}
+    </section>
+  );
+}
+
+function Shown({ read: { answer, values } }: { read: ChunkPictures }) {
+  return (
+    <>
+      <p class="caption">{said(answer)}</p>
+      {values === null ? (
+        <div class="sides">{[answer.before, answer.after].map((side, i) => <Head key={i} side={side} title={i === 0 ? "Before" : "After"} />)}</div>
+      ) : (
+        <Pictures answer={answer} values={values} />
+      )}
+    </>
+  );
+}
+
+/** What came of the comparison, in a sentence. */
+function said({ difference, array, slices, step, units }: ComparedChunk): string {
+  const part = `${array || "/"}[${slices.join(", ")}]`;
+  const thinned = step.some((each) => each > 1) ? ` Every ${step.map(count).join(", ")}th value along the dimensions is drawn; all of them were compared.` : "";
+  if (difference === null) return `${part}: nothing was fetched on both sides, so no value was compared.`;
+  const { compared, different, low, high } = difference;
+  if (Number(different) === 0) return `${part}: all ${count(compared)} values that both sets have are the same.${thinned}`;
+  const span = low === null || high === null ? "" : `, by ${value(low)} to ${value(high)}${units ? ` ${units}` : ""}`;
+  return `${part}: ${count(different)} of ${count(compared)} values differ${span}.${thinned}`;
+}
+
+function Head({ side, title }: { side: ComparedSide; title: string }) {
+  return (
+    <div class="side-head">
+      <b>{title}</b> <span class="quiet">{side.name}</span>
+      <code title={side.reference}>{side.reference}</code>
+      {side.dtype !== "" && <span class="quiet mono">{side.dtype}</span>}
+      {side.message !== null && (
+        <p class={side.state === "failed" ? "failed" : "fill-said"}>
+          {side.state === "fill" && <span aria-hidden="true" class="hatch" />}
+          <Sentence text={side.message} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Pictures({ answer, values }: { answer: ComparedChunk; values: [Float64Array, Float64Array, Float64Array] }) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const axes: Axis[] = answer.shape.map((size, dimension) => ({
+    dimension, name: answer.dimensions[dimension]!, size, at: null, first: startOf(answer, dimension), step: answer.step[dimension]!, times: false,
+  }));
+  const drawn = axes.filter(({ size }) => size > 1).slice(-2);
+  const others = axes.filter(({ size, dimension }) => size > 1 && !drawn.some((axis) => axis.dimension === dimension));
+  const [at, setAt] = useState<number[]>(() => answer.shape.map(() => 0));
+  const [cursor, setCursor] = useState<number[] | null>(null);
+  const wide = width >= 3 * LEAST + 24;
+  const each = wide ? Math.floor((width - 24) / 3) : width;
+  const parts = values.map((all) => partOf(all, answer.shape, drawn, at)) as typeof values;
+  const { low, high, difference } = answer;
+  const domain: [number, number] = low === null || high === null ? [0, 1] : low === high ? [low - 1, high + 1] : [low, high];
+  const most = Math.max(Math.abs(difference?.low ?? 0), Math.abs(difference?.high ?? 0)) || 1;
+  const looks: { title: string; side: ComparedSide | null; domain: [number, number]; scheme: Scheme }[] = [
+    { title: "Before", side: answer.before, domain, scheme: "viridis" },
+    { title: "After", side: answer.after, domain, scheme: "viridis" },
+    { title: "Difference", side: null, domain: [-most, most], scheme: "rdbu" },
+  ];
+  return (
+    <div ref={box}>
+      {others.map(({ dimension, name, size }) => (
+        <label key={dimension} class="stepper">
+          <span>{name}</span>
+          <input type="range" min={0} max={size - 1} value={at[dimension]} onInput={(event) => setAt(at.with(dimension, Number(event.currentTarget.value)))} />
+          <output>{count(at[dimension]! * answer.step[dimension]!)}</output>
+        </label>
+      ))}
+      <div class={wide ? "sides three" : "sides"}>
+        {looks.map(({ title, side, ...look }, i) => (
+          <div key={title}>
+            {side ? <Head side={side} title={title} /> : <div class="side-head"><b>{title}</b> <span class="quiet">after less before</span></div>}
+            {missing(answer, i) ? i === 2 && <p class="quiet">Nothing was fetched on both sides.</p> : drawn.length === 0 ? <p class="mono">{amount(answer, parts[i]![0]!, i === 2)}</p> : (
+              <Picture
+                label={`${title}, values of ${answer.array || "/"}`}
+                axes={drawn}
+                values={parts[i]!}
+                look={{ ...look, width: each, height: Math.round(Math.min(320, Math.max(180, each * 0.7))), label: title, scale: "linear", times: answer.times && i < 2, marked: [] }}
+                move={setCursor}
+              />
+            )}
+          </div>
+        ))}
+      </div>
+      {drawn.length > 0 && <p class="readout" role="status">{cursor === null ? "Axes are indices. Point at a picture to read its value in both sets." : readout(answer, drawn, cursor, parts)}</p>}
+    </div>
+  );
+}
+
+interface PictureProps {
+  label: string;
+  axes: Axis[];
+  values: Float64Array;
+  look: Look;
+  move(cursor: number[] | null): void;
+}
+
+function Picture({ label, axes, values, look, move }: PictureProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const key = useRef<HTMLDivElement>(null);
+  const figure = useRef<Figure | null>(null);
+  const [at, setAt] = useState<number[] | null>(null);
+  const [rows, columns] = axes;
+  const isBlank = values.every((each) => Number.isNaN(each));
+  useLayoutEffect(() => {
+    if (look.width <= 0) return;
+    figure.current = columns ? drawnOf(values, [rows!, columns], look) : line(values, rows!, look);
+    figure.current.element.setAttribute("aria-hidden", "true");
+    box.current!.replaceChildren(figure.current.element);
+    if (columns) key.current?.replaceChildren(legend("", Math.min(220, look.width), look));
+  }, [values, look.width, look.height, look.domain.join(), look.scheme]);
+  useEffect(() => move(at), [at?.join()]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const moves: Record<string, [number, number]> = {
+      ArrowLeft: [axes.length - 1, -1], ArrowRight: [axes.length - 1, 1], ArrowUp: [0, -1], ArrowDown: [0, 1],
+    };
+    const step = moves[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const from = at ?? axes.map(() => 0);
+    setAt(at === null ? from : from.map((place, axis) => (axis === step[0] ? Math.min(axes[axis]!.size - 1, Math.max(0, place + step[1])) : place)));
+  };
+  const locate = (event: PointerEvent) => {
+    const frame = box.current!.getBoundingClientRect();
+    setAt(figure.current?.locate(event.clientX - frame.left, event.clientY - frame.top) ?? null);
+  };
+  return (
+    <>
+      {columns && <div class="legend" ref={key} aria-hidden="true" />}
+      <div
+        class="figure"
+        ref={box}
+        role="application"
+        tabIndex={0}
+        aria-label={`${label}${isBlank ? ": none" : ""}; arrow keys read single values`}
+        onPointerMove={locate}
+        onPointerLeave={() => setAt(null)}
+        onKeyDown={onKeyDown}
+      />
+    </>
+  );
+}
+
+function drawnOf(values: Float64Array, axes: [Axis, Axis], look: Look): Figure {
+  const [rows, columns] = axes;
+  const cells = painted(values, columns.size, rows.size, tableOf(look.scheme), placing(look.scale, look.domain));
+  return heatmap(cells, axes, look, wholeOf(axes));
+}
+
+/** Whether there is nothing to draw of a side, or of the difference. */
+function missing({ before, after, difference }: ComparedChunk, which: number): boolean {
+  return which === 2 ? difference === null : [before, after][which]!.state !== "fetched";
+}
+
+/** The values along the drawn dimensions, C order, at the places of the others. */
+function partOf(all: Float64Array, shape: number[], drawn: Axis[], at: number[]): Float64Array {
+  const strides = shape.map((_, i) => shape.slice(i + 1).reduce((product, size) => product * size, 1));
+  const stays = shape.map((_, i) => !drawn.some(({ dimension }) => dimension === i));
+  const start = at.reduce((sum, place, i) => sum + (stays[i] ? place * strides[i]! : 0), 0);
+  const [rows, columns] = drawn.length === 2 ? drawn : [null, drawn[0] ?? null];
+  const [height, width] = [rows?.size ?? 1, columns?.size ?? 1];
+  const part = new Float64Array(height * width);
+  for (let row = 0; row < height; row++) {
+    for (let column = 0; column < width; column++) {
+      const offset = row * (rows ? strides[rows.dimension]! : 0) + column * (columns ? strides[columns.dimension]! : 0);
+      part[row * width + column] = all[start + offset]!;
+    }
+  }
+  return part;
+}
+
+/** A place, and what both sets have there. */
+function readout(answer: ComparedChunk, drawn: Axis[], cursor: number[], parts: Float64Array[]): string {
+  const flat = drawn.length === 2 ? cursor[0]! * drawn[1]!.size + cursor[1]! : cursor[0]!;
+  const where = drawn.map(({ name, dimension }, i) => `${name} ${count(startOf(answer, dimension) + cursor[i]! * answer.step[dimension]!)}`).join(", ");
+  const [before, after, gap] = parts.map((part, i) => amount(answer, part[flat]!, i === 2));
+  return `${where}: before ${before}, after ${after}, difference ${gap}`;
+}
+
+/** Where the part begins along a dimension. */
+function startOf({ slices }: ComparedChunk, dimension: number): number {
+  return Number.parseInt(slices[dimension]!, 10) || 0;
+}
+
+function amount({ units, times }: ComparedChunk, number: number, isGap: boolean): string {
+  if (Number.isNaN(number)) return "none";
+  if (times) return isGap ? `${value(number / 1000)} s` : moment(number);
+  return `${value(number)}${units ? ` ${units}` : ""}`;
+}

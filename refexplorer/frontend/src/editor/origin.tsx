@@ -1,0 +1,22 @@
+/** Says where the text came from, if not from Python, and leads back. */
+
+import { Sentence } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { EditorSession } from "./session.ts";
+
+const WAYS = { link: "Show the text without the link", draft: "Drop it" };
+
+export function OriginLine({ session }: { session: EditorSession }) {
+  const { origin } = useStore(session);
+  if (origin === null) return null;
+  const { leads, sentence } = origin;
+  return (
+    <p class="comparing">
+      <span class={leads === null ? "bad" : ""} role="status"><Sentence text={sentence} /></span>
+      <span>
+        {leads !== null && <button type="button" class="button" onClick={() => void session.goBack()}>{WAYS[leads]}</button>}{" "}
+        <button type="button" class="button" onClick={() => session.set({ origin: null })}>Close</button>
+      </span>
+    </p>
+  );
+}

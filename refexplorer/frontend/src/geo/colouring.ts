@@ -1,0 +1,164 @@
+/** The pixels of the map: values by their colours, chunks by their state or file, and their edges. */
+
+import { FAILED, failures, presence } from "../maps/cells.ts";
+import type { GridPicture } from "../maps/maps.ts";
+import { series, type Inks } from "../maps/palette.ts";
+import type { Raster } from "./raster.ts";
+
+export const FOOTPRINTS = { none: "none", outline: "outlines", state: "by state", file: "by file" } as const;
+export type Footprints = keyof typeof FOOTPRINTS;
+
+/** What a value looks like, by its row and column in the array. */
+export interface DrawnValues {
+  values: Float64Array;
+  shape: [number, number];
+  /** The first row and column, and how many of the array share a cell. */
+  start: [number, number];
+  step: [number, number];
+  table: Uint8ClampedArray;
+  place(value: number): number;
+  /** Chunks that were not fetched, by `chunkNumber`: they are told from values that are missing. */
+  lost: Map<number, "fill" | "failed">;
+}
+
+/** One number for a chunk down and across. */
+export function chunkNumber(down: number, across: number): number {
+  return down * 2 ** 26 + across;
+}
+
+type Colour = [number, number, number];
+
+/** What is drawn of chunks. */
+export interface DrawnChunks {
+  by: Footprints;
+  /** Values along rows and columns that a chunk has. */
+  size: [number, number];
+  grid: GridPicture | null;
+}
+
+export function imageOf(raster: Raster, values: DrawnValues | null, chunks: DrawnChunks, inks: Inks): ImageData {
+  const { width, height, row, column } = raster;
+  const image = new ImageData(width, height);
+  const data = new Uint32Array(image.data.buffer);
+  const table = values && colours(values);
+  const isFilled = chunks.by === "state" || chunks.by === "file";
+  const looks = isFilled && chunks.grid ? looksOf(chunks.grid, chunks.by, inks) : null;
+  const [rows, columns] = chunks.size;
+  const edge = packed(rgb(inks.ink), isFilled ? 255 : 190);
+  const [paper, hatch, bad] = [inks.paper, inks.hatch, inks.bad].map((ink) => packed(rgb(ink), 255)) as [number, number, number];
+  for (let line = 0; line < height; line++) {
+    for (let at = 0; at < width; at++) {
+      const pixel = line * width + at;
+      const i = row[pixel]!;
+      if (i < 0) continue;
+      const j = column[pixel]!;
+      if (values && table && !isFilled) {
+        const lost = values.lost.size > 0 ? values.lost.get(chunkNumber(Math.floor(i / rows), Math.floor(j / columns))) : undefined;
+        data[pixel] = lost === undefined ? valueColour(values, table, i, j) : lost === "fill" ? (isHatched(at, line) ? hatch : paper) : isCrossed(at, line) ? bad : paper;
+      }
+      if (looks && chunks.grid) data[pixel] = chunkColour(chunks, looks, i, j, at, line);
+      if (chunks.by === "none") continue;
+      const [down, across] = [Math.floor(i / rows), Math.floor(j / columns)];
+      const [before, above] = [at > 0 ? pixel - 1 : pixel, line > 0 ? pixel - width : pixel];
+      const isEdge = (other: number) => row[other]! >= 0 && (Math.floor(row[other]! / rows) !== down || Math.floor(column[other]! / columns) !== across);
+      if (isEdge(before) || isEdge(above)) data[pixel] = edge;
+    }
+  }
+  return image;
+}
+
+/** The colours of a table as pixels. */
+function colours({ table }: DrawnValues): Uint32Array {
+  return Uint32Array.from({ length: table.length / 3 }, (_, i) => packed([table[3 * i]!, table[3 * i + 1]!, table[3 * i + 2]!], 255));
+}
+
+function valueColour({ values, shape, start, step, place }: DrawnValues, table: Uint32Array, i: number, j: number): number {
+  const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
+  if (down < 0 || across < 0 || down >= shape[0] || across >= shape[1]) return 0;
+  const at = place(values[down * shape[1] + across]!);
+  return Number.isNaN(at) ? 0 : table[Math.min(table.length - 1, Math.max(0, Math.floor(at * table.length)))]!;
+}
+
+/** Of each cell of a grid of chunks its colour, and what lies over it. */
+interface Looks {
+  ground: Uint32Array;
+  over: Uint32Array;
+  /** 0 nothing, 1 hatched, 2 dots, 3 crosses. */
+  pattern: Uint8Array;
+}
+
+/** The state of a cell of chunks, in a word. */
+export function stateOfCell(grid: GridPicture, cell: number): "referenced" | "no reference" | "failed" | "partly" {
+  if (failures(grid, cell) > 0) return FAILED;
+  const { seen, present } = presence(grid, cell);
+  if (present === 0) return "no reference";
+  return present < seen ? "partly" : "referenced";
+}
+
+/** Whether a cell has chunks of more than one file, none of which it could be coloured by. */
+export function isSeveral({ distinct }: GridPicture, cell: number): boolean {
+  return distinct[cell]! > 1;
+}
+
+function looksOf(grid: GridPicture, by: Footprints, inks: Inks): Looks {
+  const cells = grid.rows * grid.columns;
+  const looks = { ground: new Uint32Array(cells), over: new Uint32Array(cells), pattern: new Uint8Array(cells) };
+  const paper = rgb(inks.paper);
+  for (let cell = 0; cell < cells; cell++) {
+    const state = stateOfCell(grid, cell);
+    const number = grid.targets[grid.target[cell]!]?.number ?? -1;
+    const ink = series(by !== "file" ? 0 : isSeveral(grid, cell) ? -1 : number);
+    const isBlank = state === "no reference" || state === FAILED;
+    looks.ground[cell] = packed(isBlank ? paper : mixed(rgb(ink.colour), paper, by === "file" ? 0.75 : SOFT), 255);
+    looks.over[cell] = packed(state === FAILED ? rgb(inks.bad) : state === "no reference" ? rgb(inks.hatch) : paper, 255);
+    looks.pattern[cell] = state === FAILED ? 3 : state !== "referenced" ? 1 : by === "file" && (ink.pattern > 0 || isSeveral(grid, cell)) ? 2 : 0;
+  }
+  return looks;
+}
+
+function chunkColour({ size, grid }: DrawnChunks, looks: Looks, i: number, j: number, x: number, y: number): number {
+  const cell = gridCell(grid!, [Math.floor(i / size[0]), Math.floor(j / size[1])]);
+  if (cell === null) return 0;
+  const pattern = looks.pattern[cell]!;
+  const isOver = pattern === 1 ? isHatched(x, y) : pattern === 2 ? x % 5 === 0 && y % 5 === 0 : pattern === 3 && isCrossed(x, y);
+  return isOver ? looks.over[cell]! : looks.ground[cell]!;
+}
+
+/** What stands for no reference, and for what failed. */
+function isHatched(x: number, y: number): boolean {
+  return (x + y) % 6 === 0;
+}
+
+function isCrossed(x: number, y: number): boolean {
+  return (x + y) % 8 === 0 || (x - y + 8000) % 8 === 0;
+}
+
+/** The cell of a grid that a chunk down and across is in; null where it is not shown. */
+export function gridCell({ axes, window, steps, columns, rows }: GridPicture, chunk: [number, number]): number | null {
+  const places = axes.map((axis, side) => Math.floor((chunk[side]! - window[axis]![0]) / steps[side]!));
+  const [down, across] = [...[0, 0].slice(places.length), ...places] as [number, number];
+  return down >= 0 && across >= 0 && down < rows && across < columns ? down * columns + across : null;
+}
+
+/** Of the colour of a state: coastlines and the selected chunk are seen over it. */
+const SOFT = 0.35;
+
+function mixed(one: Colour, other: Colour, share: number): Colour {
+  return one.map((part, i) => Math.round(part * share + other[i]! * (1 - share))) as Colour;
+}
+
+let probe: CanvasRenderingContext2D | null = null;
+
+/** A colour of CSS as bytes. */
+function rgb(colour: string): Colour {
+  probe ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
+  probe.fillStyle = colour;
+  probe.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = probe.getImageData(0, 0, 1, 1).data;
+  return [red!, green!, blue!];
+}
+
+/** As the bytes of an image are in memory: the lowest first. */
+function packed([red, green, blue]: Colour, alpha: number): number {
+  return ((alpha << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}

@@ -1,0 +1,355 @@
+/** The map as it is drawn, with its cursor: d3-geo draws the outlines, a raster the cells. */
+
+import { geoGraticule10, geoPath } from "d3-geo";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import type { ExplorerSession } from "../explorer/session.ts";
+import { useAppearance } from "../maps/board.tsx";
+import { FAILED } from "../maps/cells.ts";
+import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
+import type { GridPicture } from "../maps/maps.ts";
+import { inksOf, series } from "../maps/palette.ts";
+import { count, counted, fileName, moment, value } from "../shared/format.ts";
+import { useStore } from "../shared/store.ts";
+import { useWidth } from "../shared/width.ts";
+import type { EarthMap, ReadingModel, ValuePlace } from "../shared/wire.ts";
+import { chunkNumber, gridCell, imageOf, isSeveral, stateOfCell, type DrawnValues, type Footprints } from "./colouring.ts";
+import { dragged, fitted, isRound, placed, PROJECTIONS, projectionOf, zoomedBy, type EarthView, type ProjectionName, type Size } from "./projecting.ts";
+import { cellAt, inView, rasterOf, type EarthMesh } from "./raster.ts";
+import { indexAt, type EarthValues } from "./values.ts";
+
+const TALLEST = 460;
+/** Finer coastlines are worth their bytes from here on. */
+const NEAR = 3;
+const ZOOM = 1.5;
+/** How far an arrow key moves the cursor and, with Shift, the map; px. */
+const [STEP, PAN] = [8, 60];
+/** How far the pointer goes before a click is a drag, px. */
+const DRAG = 4;
+
+export interface ShownProps {
+  session: ExplorerSession;
+  earth: EarthMap;
+  mesh: EarthMesh;
+}
+
+interface PictureProps extends ShownProps {
+  drawn: EarthValues | null;
+  reading: ReadingModel | null;
+  grid: GridPicture | null;
+  by: Footprints;
+}
+
+export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }: PictureProps) {
+  const { earth: store } = session;
+  const { view: chosen, land, found } = useStore(store);
+  const { item, steps } = useStore(session);
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const width = useWidth(box);
+  const appearance = useAppearance(box);
+  const [cursor, setCursor] = useState<[number, number] | null>(null);
+  const [under, setUnder] = useState<ValuePlace | null>(null);
+  const drag = useRef<{ at: [number, number]; view: EarthView; moved: boolean } | null>(null);
+  const start = useMemo(() => fitted(null, mesh.longitude, mesh.latitude), [mesh]);
+  const view = chosen ?? start;
+  const size: Size = { width, height: Math.round(Math.min(TALLEST, Math.max(220, width * 0.5))) };
+  const ratio = Math.min(1.5, globalThis.devicePixelRatio || 1);
+  const sizes = earth.chunks!.map(([, chunk]) => Number(chunk)) as [number, number];
+  const raster = useMemo(
+    () => (width === 0 ? null : rasterOf(mesh, placed(mesh.longitude, mesh.latitude, view, size), size, ratio)),
+    [mesh, view, width, size.height],
+  );
+  const projection = useMemo(() => (width === 0 ? null : projectionOf(view, size)), [view, width, size.height]);
+  const inks = useMemo(() => (box.current && width > 0 ? inksOf(box.current) : null), [appearance, width]);
+  const image = useMemo(() => (raster && inks ? imageOf(raster, drawn, { by, size: sizes, grid }, inks) : null), [raster, drawn, by, grid, inks]);
+  const selected = item?.chunk?.array === earth.array ? item.chunk.index.map(Number) : null;
+  const selectedSides = selected && (earth.axes!.map((axis) => selected[axis]!) as [number, number]);
+
+  useEffect(() => void store.drawLand("110m"), []);
+  useEffect(() => {
+    if (view.zoom > NEAR) void store.drawLand("50m");
+  }, [view.zoom > NEAR]);
+
+  useLayoutEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || !image || !projection || !inks || !raster) return;
+    const dense = globalThis.devicePixelRatio || 1;
+    canvas.current!.width = Math.round(size.width * dense);
+    canvas.current!.height = Math.round(size.height * dense);
+    context.setTransform(dense, 0, 0, dense, 0, 0);
+    const path = geoPath(projection, context);
+    const outline = (draw: () => void, stroke: string, thick: number, alpha = 1) => {
+      context.beginPath();
+      draw();
+      context.strokeStyle = stroke;
+      context.lineWidth = thick;
+      context.globalAlpha = alpha;
+      context.stroke();
+      context.globalAlpha = 1;
+    };
+    context.save();
+    context.beginPath();
+    path({ type: "Sphere" });
+    context.fillStyle = inks.of("--bg2");
+    context.fill();
+    context.clip();
+    const cells = document.createElement("canvas");
+    cells.width = image.width;
+    cells.height = image.height;
+    cells.getContext("2d")!.putImageData(image, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(cells, 0, 0, size.width, size.height);
+    outline(() => path(geoGraticule10()), inks.hatch, 0.5, 0.5);
+    if (land) {
+      // A light line under a dark one is seen on whatever colour is there.
+      outline(() => path(land), inks.paper, 2.2, 0.7);
+      outline(() => path(land), inks.ink, 0.9);
+    }
+    context.restore();
+    outline(() => path({ type: "Sphere" }), inks.hatch, 1);
+    if (selectedSides) markChunk(context, raster, selectedSides, sizes, ratio, inks.accent);
+    if (found && found.index !== null) {
+      const at = seen(view, [found.longitude, found.latitude]) ? projection([found.longitude, found.latitude]) : null;
+      if (at) outline(() => context.arc(at[0], at[1], 6, 0, 2 * Math.PI), inks.accent, 2.5);
+    }
+  }, [image, projection, land, inks, selectedSides?.join(), found]);
+
+  const look = (next: EarthView) => store.look(next);
+  const cell = cursor && cellAt(raster, cursor, ratio);
+  const point = cursor && projection ? pointAt(projection, cursor, size) : null;
+  const indexOfCell = (at: [number, number]) => {
+    const index = indexAt(earth, reading, steps, selected);
+    const all = earth.axes!.reduce((long, axis) => Math.max(long, axis + 1), index.length);
+    const dimensions = grid?.grid.length ?? all;
+    const whole = Array.from({ length: dimensions }, (_, axis) => index[axis] ?? 0);
+    earth.axes!.forEach((axis, side) => {
+      whole[axis] = at[side]!;
+    });
+    return whole;
+  };
+  useEffect(() => {
+    setUnder(null);
+    if (cell === null) return;
+    const timer = setTimeout(() => {
+      session.preview.placeOf(earth.array, indexOfCell(cell)).then(setUnder, () => setUnder(null));
+    }, 120);
+    return () => clearTimeout(timer);
+  }, [cell?.join()]);
+
+  const wantView = () => {
+    const { plan } = session.preview.state;
+    const spans = raster && inView(raster);
+    if (!spans || plan?.array !== earth.array) return;
+    const written = plan.slices.map((text, axis) => {
+      const side = earth.axes!.indexOf(axis);
+      return side < 0 ? text : `${spans[side]![0]}:${spans[side]![1]}`;
+    });
+    session.preview.want(earth.array, written);
+  };
+  const pick = async (at: [number, number] | null) => {
+    const picked = at && cellAt(raster, at, ratio);
+    if (!picked) return;
+    const place = await session.preview.placeOf(earth.array, indexOfCell(picked));
+    setUnder(place);
+    await session.pick(place.key);
+  };
+  useEffect(() => {
+    const element = box.current!;
+    const onWheel = (event: WheelEvent) => {
+      const root = element.getRootNode() as Document | ShadowRoot;
+      if (!(event.ctrlKey || event.metaKey || root.activeElement === element)) return;
+      event.preventDefault();
+      look(zoomedBy(view, ZOOM ** (-event.deltaY / 100)));
+    };
+    element.addEventListener("wheel", onWheel, { passive: false });
+    return () => element.removeEventListener("wheel", onWheel);
+  });
+  const at = (event: MouseEvent): [number, number] => {
+    const frame = box.current!.getBoundingClientRect();
+    return [event.clientX - frame.left, event.clientY - frame.top];
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const move = MOVES[event.key];
+    if (move && event.shiftKey) look(dragged(view, [-move[0] * PAN, -move[1] * PAN], size));
+    else if (move) {
+      const from = cursor ?? [size.width / 2, size.height / 2];
+      setCursor([Math.max(0, Math.min(size.width - 1, from[0] + move[0] * STEP)), Math.max(0, Math.min(size.height - 1, from[1] + move[1] * STEP))]);
+    } else if (event.key === "+" || event.key === "=") look(zoomedBy(view, ZOOM));
+    else if (event.key === "-") look(zoomedBy(view, 1 / ZOOM));
+    else if (event.key === "0") store.look(null);
+    else if (event.key === "Enter" || event.key === " ") session.run(pick(cursor));
+    else return;
+    event.preventDefault();
+  };
+  const legend = by !== "state" && by !== "file" ? (reading ? lostEntries(reading) : []) : grid ? entriesOf(grid, by) : [];
+  return (
+    <>
+      <div class="controls">
+        <Choice
+          label="Projection"
+          value={view.projection}
+          options={Object.entries(PROJECTIONS)}
+          choose={(name) => look(reprojected(view, name as ProjectionName, start))}
+        />
+        <span class="zoom" role="group" aria-label="Map">
+          <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+, or the wheel when the map has the focus)" onClick={() => look(zoomedBy(view, ZOOM))}>+</button>
+          <button type="button" class="button" aria-label="Zoom out" title="Zoom out (-)" onClick={() => look(zoomedBy(view, 1 / ZOOM))}>−</button>
+          <button type="button" class="button" title="All of the array (0)" onClick={() => store.look(null)}>Whole array</button>
+          <button type="button" class="button" title="Want the values that the map shows now, as fine as a picture has them" onClick={wantView}>Values in view</button>
+        </span>
+        {drawn && by !== "state" && by !== "file" && <Bar drawn={drawn} times={reading?.times ?? false} />}
+      </div>
+      <div
+        class="figure earth-map"
+        ref={box}
+        role="application"
+        tabIndex={0}
+        aria-label={`Map of ${earth.array || "/"}: ${PROJECTIONS[view.projection]}, middle ${degrees(view.latitude, view.longitude)}; ${counted((grid?.rows ?? 0) * (grid?.columns ?? 0), "footprint")}. Arrow keys move the cursor, Enter selects the chunk below it; plus and minus zoom, Shift and arrow keys move the map.`}
+        style={{ height: `${size.height}px` }}
+        onPointerDown={(event) => {
+          drag.current = { at: at(event), view, moved: false };
+        }}
+        onPointerMove={(event) => {
+          const from = drag.current;
+          const now = at(event);
+          if (from === null || event.buttons !== 1) return setCursor(now);
+          const by = [now[0] - from.at[0], now[1] - from.at[1]] as [number, number];
+          if (!from.moved && Math.hypot(...by) < DRAG) return;
+          from.moved = true;
+          box.current!.setPointerCapture(event.pointerId);
+          look(dragged(from.view, by, size));
+        }}
+        onPointerLeave={() => setCursor(null)}
+        onClick={(event) => {
+          if (!drag.current?.moved) session.run(pick(at(event)));
+          drag.current = null;
+        }}
+        onKeyDown={onKeyDown}
+      >
+        <canvas ref={canvas} style={{ width: `${size.width}px`, height: `${size.height}px` }} />
+        {cursor && <span class="earth-cursor" style={{ left: `${cursor[0]}px`, top: `${cursor[1]}px` }} />}
+      </div>
+      <p class="readout" role="status">{readout()}</p>
+      {legend.length > 0 && <Entries label="Legend" entries={legend} />}
+      {selected && (
+        <p class="links">
+          <span>Selected: <code>{item!.path}</code></span>
+          <button type="button" class="link" onClick={() => session.show("key")}>Inspect its bytes</button>
+          <button type="button" class="link" onClick={() => session.show("chunks")}>Show it among the chunks</button>
+        </p>
+      )}
+    </>
+  );
+
+  function readout(): string {
+    if (cursor === null || point === null) return "Point at the map to read a place; click to select the chunk there.";
+    const where = degrees(point[1], point[0]);
+    if (cell === null) return `${where}: no value of the array`;
+    const lost = drawn?.lost.get(chunkNumber(Math.floor(cell[0] / sizes[0]), Math.floor(cell[1] / sizes[1])));
+    const number = drawn && numberAt(drawn, cell);
+    const text = lost ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost] : number === null ? "" : Number.isNaN(number) ? "missing" : reading?.times ? moment(number) : `${value(number)}${reading?.units ? ` ${reading.units}` : ""}`;
+    const chunk: [number, number] = [Math.floor(cell[0] / sizes[0]), Math.floor(cell[1] / sizes[1])];
+    const inGrid = grid && gridCell(grid, chunk);
+    const state = grid && inGrid !== null ? stateWords(grid, inGrid) : "";
+    const file = under === null || under.kind === null ? "" : under.url === null ? "in the set" : `${under.url}${under.offset === null ? "" : `, bytes ${count(under.offset)} to ${count(Number(under.offset) + Number(under.length))}`}`;
+    return [`${where}${text && `: ${text}`}`, `index ${indexOfCell(cell).join(", ")}`, under?.key ?? "", state, file].filter(Boolean).join(" · ");
+  }
+}
+
+const MOVES: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+function Bar({ drawn, times }: { drawn: EarthValues; times: boolean }) {
+  const [low, high] = drawn.domain.map((at) => (times ? moment(at) : value(at)));
+  const stops = Array.from({ length: 9 }, (_, i) => {
+    const at = 3 * Math.round((i / 8) * (drawn.table.length / 3 - 1));
+    return `rgb(${drawn.table[at]},${drawn.table[at + 1]},${drawn.table[at + 2]})`;
+  });
+  return (
+    <span class="earth-bar" role="img" aria-label={`Colours of ${drawn.label} from ${low} to ${high}`}>
+      <span>{drawn.label}</span> <span class="mono">{low}</span>
+      <span class="earth-ramp" style={{ background: `linear-gradient(to right, ${stops.join(",")})` }} />
+      <span class="mono">{high}</span>
+    </span>
+  );
+}
+
+function numberAt({ values, shape, start, step }: DrawnValues, [i, j]: [number, number]): number | null {
+  const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
+  return down < 0 || across < 0 || down >= shape[0] || across >= shape[1] ? null : values[down * shape[1] + across]!;
+}
+
+function stateWords(grid: GridPicture, cell: number): string {
+  const state = stateOfCell(grid, cell);
+  return state === "partly" ? "some chunks have no reference" : state === "referenced" ? "" : state;
+}
+
+/** "52.5°N 13.4°E" */
+export function degrees(latitude: number, longitude: number): string {
+  const one = (at: number, [plus, minus]: [string, string]) => `${Math.abs(at).toFixed(2)}°${at < 0 ? minus : plus}`;
+  return `${one(latitude, ["N", "S"])} ${one(longitude, ["E", "W"])}`;
+}
+
+/** The place of a pixel; null beside the earth. */
+function pointAt(projection: ReturnType<typeof projectionOf>, at: [number, number], size: Size): [number, number] | null {
+  const found = projection.invert?.(at);
+  if (!found?.every(Number.isFinite) || Math.abs(found[1]) > 90) return null;
+  const back = projection(found);
+  const isSame = back && Math.hypot(back[0] - at[0], back[1] - at[1]) < 1 + size.width / 1000;
+  return isSame ? found : null;
+}
+
+/** Whether a place is on the side of the earth that a round map shows. */
+function seen(view: EarthView, [longitude, latitude]: [number, number]): boolean {
+  if (!isRound(view.projection)) return true;
+  const one = placed(Float64Array.of(longitude), Float64Array.of(latitude), view, { width: 100, height: 100 });
+  return !one.disk?.hidden[0];
+}
+
+function reprojected(view: EarthView, projection: ProjectionName, start: EarthView): EarthView {
+  if (projection !== "polar") return { ...view, projection };
+  return { projection, longitude: 0, latitude: (view.latitude || start.latitude) < 0 ? -90 : 90, zoom: 1 };
+}
+
+/** Draws around the pixels of a chunk. */
+function markChunk(context: CanvasRenderingContext2D, { row, column, width, height }: { row: Int32Array; column: Int32Array; width: number; height: number }, [down, across]: [number, number], [rows, columns]: [number, number], ratio: number, colour: string): void {
+  context.fillStyle = colour;
+  const is = (pixel: number) => row[pixel]! >= 0 && Math.floor(row[pixel]! / rows) === down && Math.floor(column[pixel]! / columns) === across;
+  for (let line = 0; line < height; line++) {
+    for (let at = 0; at < width; at++) {
+      const pixel = line * width + at;
+      if (!is(pixel)) continue;
+      const inner = at > 0 && at + 1 < width && line > 0 && line + 1 < height && is(pixel - 1) && is(pixel + 1) && is(pixel - width) && is(pixel + width);
+      if (!inner) context.fillRect(at / ratio - 1, line / ratio - 1, 2.5, 2.5);
+    }
+  }
+}
+
+/** The chunks of a reading that were not fetched. */
+function lostEntries({ chunks: { fill, failed } }: ReadingModel): LegendEntry[] {
+  return [
+    ...(fill > 0 ? [{ name: `no reference: ${count(fill)}`, mark: "nothing" as const }] : []),
+    ...(failed > 0 ? [{ name: `failed: ${count(failed)}`, mark: "failed" as const }] : []),
+  ];
+}
+
+function entriesOf(grid: GridPicture, by: Footprints): LegendEntry[] {
+  const absent: LegendEntry[] = [
+    ...(Number(grid.counts[0]) > 0 ? [{ name: `no reference: ${count(grid.counts[0]!)}`, mark: "nothing" as const }] : []),
+    ...(Number(grid.counts[grid.states.indexOf(FAILED)]) > 0 ? [{ name: `failed: ${count(grid.counts[grid.states.indexOf(FAILED)]!)}`, mark: "failed" as const }] : []),
+  ];
+  if (by === "file") {
+    const cells = Array.from({ length: grid.rows * grid.columns }, (_, cell) => cell);
+    const single = new Set(cells.flatMap((cell) => (isSeveral(grid, cell) || grid.target[cell]! < 0 ? [] : [grid.target[cell]!])));
+    const files = grid.targets.flatMap(({ url, number }, at) => {
+      const name = url === null ? "the target that the reader names" : fileName(url);
+      return single.has(at) ? [{ name, title: url ?? "", mark: series(number) }] : [];
+    });
+    const several: LegendEntry[] = cells.some((cell) => isSeveral(grid, cell)) ? [{ name: "several files", mark: { ...series(-1), pattern: 2 } }] : [];
+    const isInline = cells.some((cell) => grid.target[cell]! < 0 && stateOfCell(grid, cell) !== "no reference" && stateOfCell(grid, cell) !== FAILED);
+    const inline: LegendEntry[] = isInline ? [{ name: "in the set itself", mark: series(-1) }] : [];
+    return [...files, ...several, ...inline, ...absent];
+  }
+  const present = grid.states.reduce((sum, state, i) => (state === "absent" || state === FAILED ? sum : sum + Number(grid.counts[i])), 0);
+  return [...(present > 0 ? [{ name: `referenced: ${count(present)}`, mark: series(0) }] : []), ...absent];
+}

@@ -1,0 +1,78 @@
+/** What is shown as a cell of a notebook, for one library or another. */
+
+import { useState } from "preact/hooks";
+
+import { layout } from "../preview/slices.ts";
+import { toClipboard } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { ExplorerOperations } from "../shared/wire.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
+import { PLAIN } from "../explorer/state.ts";
+
+type Asked = ExplorerOperations["code.cell"]["asks"];
+type Library = Asked["library"];
+
+const LIBRARIES: Record<Library, string> = { xarray: "xarray and Matplotlib", hvplot: "xarray and hvPlot", zarr: "Zarr", fsspec: "fsspec alone" };
+
+export function CopyCell({ session }: { session: ExplorerSession }) {
+  const { item } = useStore(session);
+  const [said, say] = useState<string | null>(null);
+  const array = item?.array;
+  const copy = async (library: Library) => {
+    try {
+      const text = await session.cell({ library, ...lookOf(session) });
+      say((await toClipboard(text)) ? "Copied" : "The browser does not let the cell be copied");
+    } catch (error) {
+      say((error as Error).message);
+    }
+    setTimeout(() => say(null), 6000);
+  };
+  if (!array) return null;
+  return (
+    <>
+      {said !== null && <span class="cell-said" role="status">{said}</span>}
+      <select
+        class="button"
+        aria-label="Copy as cell"
+        title="Imports, open, select and plot, for a notebook"
+        value=""
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          event.currentTarget.value = "";
+          void copy(value as Library);
+        }}
+      >
+        <option value="" disabled>Copy as cell …</option>
+        {Object.entries(LIBRARIES).map(([name, label]) => <option key={name} value={name}>{label}</option>)}
+      </select>
+    </>
+  );
+}
+
+/** The part of the array that is drawn, and how; without a picture, the part that would be read. */
+function lookOf(session: ExplorerSession): Omit<Asked, "library"> {
+  const { item, picture, steps } = session.state;
+  const { plan, job, scale, times } = session.preview.state;
+  const array = item!.array!;
+  const { path } = array;
+  const own = picture.array === path || (picture.array !== null && picture.array === session.state.selection) ? picture : PLAIN;
+  const common = { array: path, scale, times, mode: own.mode, scheme: own.scheme, low: numberOf(own.limits[0]), high: numberOf(own.limits[1]), bar: own.scale };
+  const reading = job?.array === path ? job.reading : null;
+  if (reading === null || reading.region.length !== reading.shape.length) {
+    return { ...common, slices: plan?.array === path ? [...plan.slices] : array.shape.map(() => ":") };
+  }
+  const axes = layout(reading, own.axes).drawn;
+  const drawn = axes.map(({ dimension }) => dimension).slice(own.mode === "line" ? -1 : 0);
+  const places = axes[0]?.at;
+  const upward = places != null && places.at(-1)! > places[0]!;
+  const slices = reading.region.map(([start, stop, step], dimension) => {
+    if (drawn.includes(dimension)) return `${start}:${stop}:${step}`;
+    const at = reading.shape[dimension]! > 1 ? (steps[dimension] ?? 0) : 0;
+    return String(Number(start) + at * Number(step));
+  });
+  return { ...common, slices, upward };
+}
+
+function numberOf(text: string): number | null {
+  return text.trim() === "" || !Number.isFinite(Number(text)) ? null : Number(text);
+}

@@ -1,0 +1,146 @@
+/** A view in a tab or an output: the kernel is asked for its bundle and its traits, and answers it from then on. */
+
+import type { Message, Off } from "../shared/host.ts";
+import type { Comm, Kernel, Services } from "./jupyter.ts";
+import { connect, kernelOf, Missing, prepared, pythons, type Kernelspec } from "./kernel.ts";
+import { TabModel } from "./model.ts";
+
+type Render = (props: { model: TabModel; el: HTMLElement }) => Off;
+
+/** What the kernel says before the view speaks to it. */
+type Told =
+  | { lab: "opening"; done: number; size: number }
+  | { lab: "opened"; bundle: string; traits: Record<string, unknown> }
+  | { lab: "failed"; sentence: string };
+
+const STYLE = "box-sizing: border-box; padding: 24px; max-width: 60em; font-size: 14px; line-height: 1.5; color: var(--jp-ui-font-color1);";
+
+export class Tab {
+  /** Python for what was done last. */
+  code = "";
+  /** The kernel that answers; null until it is known. */
+  kernel: string | null = null;
+  private readonly services: Services;
+  private readonly box: HTMLElement;
+  private readonly asked: object;
+  private readonly changed: (name: string, value: unknown) => void;
+  private readonly own: Kernel | null;
+  private comm: Comm | null = null;
+  private view: { model: TabModel; off: Off } | null = null;
+  private closed = false;
+
+  /**
+   * `asked` says what is opened; `changed` is called with each trait that the view sets; `own` is the
+   * kernel of the notebook that the view stands in, and no other than that is asked then.
+   */
+  constructor(
+    services: Services,
+    box: HTMLElement,
+    asked: object,
+    changed: (name: string, value: unknown) => void = () => undefined,
+    own: Kernel | null = null,
+  ) {
+    this.services = services;
+    this.box = box;
+    this.asked = asked;
+    this.changed = changed;
+    this.own = own;
+    void this.open(null);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.end();
+  }
+
+  /** Sets a trait of the view, once there is one. */
+  set(name: string, value: unknown): void {
+    this.view?.model.change(name, value);
+  }
+
+  private end(): void {
+    this.view?.off();
+    this.view = null;
+    if (this.comm !== null && !this.comm.isDisposed) this.comm.close();
+    this.comm = null;
+  }
+
+  private async open(name: string | null): Promise<void> {
+    this.end();
+    this.say(this.own === null ? "Starting Python …" : "Waiting for the kernel …");
+    const specs = this.own === null ? await pythons(this.services).catch(() => []) : [{ name: this.own.name, label: this.own.name }];
+    const chosen = specs.find((each) => each.name === name) ?? specs[0];
+    if (chosen === undefined) {
+      this.say("There is no Python kernel on this server: install ipykernel, then try again.", specs, null);
+      return;
+    }
+    try {
+      const kernel = await (this.own === null ? kernelOf(this.services, chosen.name) : prepared(this.own));
+      if (this.closed) return;
+      this.kernel = chosen.name;
+      this.say("Opening …");
+      const lost = () => this.lose(specs, chosen);
+      this.comm = connect(kernel, this.asked, (message, buffers) => void this.hear(message as Told | Message, buffers, specs, chosen), lost);
+    } catch (error) {
+      const sentence = error instanceof Missing
+        ? `The kernel ${chosen.label} has no refexplorer of this kind: run \`pip install --upgrade refexplorer\` in its environment, restart it, then try again.`
+        : `The kernel ${chosen.label} does not answer. ${(error as Error).message}`;
+      this.say(sentence, specs, chosen);
+    }
+  }
+
+  private lose(specs: Kernelspec[], chosen: Kernelspec): void {
+    if (this.closed) return;
+    this.comm = null;
+    this.view?.off();
+    this.view = null;
+    this.say("The kernel was stopped or restarted.", specs, chosen);
+  }
+
+  private async hear(message: Told | Message, buffers: DataView[], specs: Kernelspec[], chosen: Kernelspec): Promise<void> {
+    if (!("lab" in message)) {
+      if (message["ev"] === "code") this.code = String(message["code"]);
+      this.view?.model.hear(message, buffers);
+      return;
+    }
+    const told = message as Told;
+    if (told.lab === "failed") this.say(told.sentence, specs, chosen);
+    else if (told.lab === "opening") this.say(`Opening … ${Math.round((100 * told.done) / Math.max(told.size, 1))} % was read.`);
+    else await this.show(told.bundle, told.traits);
+  }
+
+  private async show(bundle: string, traits: Record<string, unknown>): Promise<void> {
+    const url = URL.createObjectURL(new Blob([bundle], { type: "text/javascript" }));
+    const { render } = (await import(url)) as { render: Render };
+    URL.revokeObjectURL(url);
+    if (this.closed) return;
+    this.box.replaceChildren();
+    const model = new TabModel(traits, (asked) => this.comm?.send(asked), this.changed);
+    this.view = { model, off: render({ model, el: this.box }) };
+    if (this.own !== null) return;
+    // As high as there is room, as on a page; in all else it is a notebook's.
+    (this.box.firstElementChild as HTMLElement).dataset["place"] = "page";
+  }
+
+  /** Says something in place of the view; with a kernel that may be tried again, or another one. */
+  private say(sentence: string, specs: Kernelspec[] = [], tried: Kernelspec | null = null): void {
+    const said = document.createElement("p");
+    said.setAttribute("role", tried === null && specs.length === 0 ? "status" : "alert");
+    said.textContent = sentence;
+    const frame = document.createElement("div");
+    frame.style.cssText = STYLE;
+    frame.append(said);
+    if (tried !== null) {
+      const choice = document.createElement("select");
+      choice.setAttribute("aria-label", "Kernel");
+      choice.append(...specs.map(({ name, label }) => new Option(label, name, false, name === tried.name)));
+      const again = document.createElement("button");
+      again.textContent = "Try again";
+      again.className = "jp-mod-styled";
+      again.addEventListener("click", () => void this.open(choice.value));
+      if (specs.length > 1) frame.append(choice, " ");
+      frame.append(again);
+    }
+    this.box.replaceChildren(frame);
+  }
+}

@@ -1,0 +1,101 @@
+/** The targets by date: gaps are seen, and a period can be chosen. */
+
+import { useMemo, useState } from "preact/hooks";
+
+import { count, counted, moment } from "../shared/format.ts";
+import { useStore } from "../shared/store.ts";
+import type { DateBin } from "../shared/wire.ts";
+import { Board, type Frame } from "./board.tsx";
+import type { Maps } from "./maps.ts";
+
+const HEIGHT = 92;
+
+export function Timeline({ maps }: { maps: Maps }) {
+  const { dates, query } = useStore(maps);
+  if (dates === null || dates.ends === null || dates.bins.length === 0) return null;
+  return <Periods bins={dates.bins} ends={dates.ends} dated={Number(dates.dated)} told={Number(dates.by_coordinate)} total={Number(dates.total)} chosen={query.since ?? null} maps={maps} />;
+}
+
+interface Props {
+  bins: DateBin[];
+  /** The first date and the last. */
+  ends: [number, number];
+  dated: number;
+  /** Of those, how many by a time coordinate. */
+  told: number;
+  total: number;
+  /** Where the period begins that is listed alone. */
+  chosen: number | null;
+  maps: Maps;
+}
+
+function Periods({ bins, ends, dated, told, total, chosen, maps }: Props) {
+  const [cursor, setCursor] = useState<number | null>(null);
+  const [start, stop] = [bins[0]!.start!, bins.at(-1)!.stop!];
+  const most = bins.reduce((top, { targets }) => Math.max(top, Number(targets)), 1);
+  const empty = bins.filter(({ targets }) => Number(targets) === 0).length;
+  const options = useMemo(() => (width: number) => ({
+    width, height: HEIGHT, marginLeft: 46, marginRight: 12, marginTop: 6, marginBottom: 26,
+    x: { type: "utc" as const, domain: [start, stop], label: null },
+    y: { domain: [0, most], label: null, ticks: most < 3 ? [0, most] : 3, tickFormat: (at: number) => count(at), grid: true },
+    marks: [],
+  }), [bins]);
+  const paint = useMemo(() => (context: CanvasRenderingContext2D, { x, y, inks }: Frame) => {
+    for (const [i, bin] of bins.entries()) {
+      const [left, right] = [Math.round(x(bin.start!)), Math.round(x(bin.stop!))];
+      const gap = right - left > 4 ? 1 : 0;
+      const bar = (n: number, colour: string) => {
+        const height = n === 0 ? 0 : Math.max(2, y(0) - y(n));
+        context.fillStyle = colour;
+        context.fillRect(left, y(0) - height, right - left - gap, height);
+      };
+      bar(Number(bin.targets), inks.accent);
+      bar(Number(bin.lost), inks.of("--bad"));
+      if (i !== cursor && bin.start !== chosen) continue;
+      context.strokeStyle = inks.ink;
+      context.lineWidth = bin.start === chosen ? 2 : 1;
+      context.strokeRect(left, y(most), right - left - gap, y(0) - y(most));
+    }
+  }, [bins, cursor, chosen]);
+  const pick = (at: number | null) => {
+    const bin = at === null ? undefined : bins[at];
+    if (bin) maps.narrowTargets(bin.start === chosen ? { since: null, until: null } : { since: bin.start, until: bin.stop });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by !== undefined) setCursor(Math.min(bins.length - 1, Math.max(0, (cursor ?? -by) + by)));
+    else if (event.key === "Enter" || event.key === " ") pick(cursor);
+    else return;
+    event.preventDefault();
+  };
+  const without = total - dated;
+  const summary = [
+    `${counted(dated, "target")} from ${moment(ends[0])} to ${moment(ends[1])}, ${by(told, dated)}`,
+    empty > 0 ? `${counted(empty, "period")} of ${count(bins.length)} without one` : "",
+    without > 0 ? `${counted(without, "target")} without a date` : "",
+  ].filter(Boolean).join("; ");
+  return (
+    <section class="timeline" aria-label="Targets by date">
+      <Board
+        label={`${summary}. Arrow keys move, Enter lists the targets of a period.`}
+        options={options}
+        paint={paint}
+        point={(at) => setCursor(at === null ? null : bins.findIndex((bin) => at[0] >= bin.start! && at[0] < bin.stop!))}
+        pick={() => pick(cursor)}
+        onKeyDown={onKeyDown}
+        readout={cursor !== null && bins[cursor] ? said(bins[cursor]) : `${summary}.`}
+      />
+    </section>
+  );
+}
+
+function by(told: number, dated: number): string {
+  if (told === 0) return "by the dates in their names";
+  if (told === dated) return "by the time coordinate";
+  return `${count(told)} by the time coordinate, ${count(dated - told)} by the dates in their names`;
+}
+
+function said({ start, stop, targets, lost }: DateBin): string {
+  const troubled = Number(lost) > 0 ? `, ${count(lost)} of them with problems` : "";
+  return `${moment(start!)} until ${moment(stop!)}: ${counted(targets, "target")}${troubled}`;
+}

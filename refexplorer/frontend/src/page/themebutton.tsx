@@ -1,0 +1,43 @@
+/** Light or dark for the whole page; remembered by the browser. */
+
+import { useEffect, useState } from "preact/hooks";
+
+import { watchTheme, type Theme } from "../shared/theme.ts";
+
+const KEPT = "refexplorer-theme";
+
+export function ThemeButton() {
+  const [theme, setTheme] = useState<Theme>("light");
+  useEffect(() => {
+    const chosen = kept();
+    if (chosen !== null) document.documentElement.dataset["theme"] = chosen;
+    return watchTheme((appearance) => setTheme(appearance.theme));
+  }, []);
+  const other = theme === "light" ? "dark" : "light";
+  const flip = () => {
+    keep(other);
+    document.documentElement.dataset["theme"] = other;
+  };
+  return (
+    <button type="button" class="button theme" onClick={flip} aria-label={`Use ${other} colours`}>
+      {theme === "light" ? "◐" : "◑"} <span>{theme === "light" ? "Dark" : "Light"}</span>
+    </button>
+  );
+}
+
+// A page from disk in a frame may not keep anything.
+function kept(): string | null {
+  try {
+    return localStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
+
+function keep(theme: Theme): void {
+  try {
+    localStorage.setItem(KEPT, theme);
+  } catch {
+    // It lasts as long as the page.
+  }
+}

@@ -1,0 +1,78 @@
+/** From values to colours: maps, and the pixels of a picture. */
+
+import * as Plot from "@observablehq/plot";
+
+/** Maps by what they are for; all but the last ones are safe for the colour-blind. */
+export const SCHEMES = {
+  viridis: "viridis",
+  cividis: "cividis",
+  magma: "magma",
+  greys: "greys",
+  rdbu: "red to blue (diverging)",
+  puor: "orange to purple (diverging)",
+  brbg: "brown to green (diverging)",
+  sinebow: "sinebow (cyclic)",
+  turbo: "turbo",
+} as const;
+export type Scheme = keyof typeof SCHEMES;
+
+const STEPS = 256;
+
+/** Okabe and Ito's series, which the colour-blind can tell apart, and three greys. */
+export const FLAG_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000", "#777777", "#bbbbbb"];
+
+export function flagTable(count: number): Uint8ClampedArray {
+  const table = new Uint8ClampedArray(3 * STEPS);
+  for (let i = 0; i < STEPS; i++) {
+    const colour = FLAG_COLOURS[Math.floor((i / STEPS) * count)]!;
+    table.set([1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)), 3 * i);
+  }
+  return table;
+}
+
+/** The middle of the part of the table that a flag has; what is no flag has no colour. */
+export function flagPlacing(flags: { value: number }[]): (value: number) => number {
+  const places = new Map(flags.map(({ value }, i) => [value, (i + 0.5) / flags.length]));
+  return (value) => places.get(value) ?? NaN;
+}
+
+/** Red, green and blue of 256 colours along a map. */
+export function tableOf(scheme: Scheme): Uint8ClampedArray {
+  const scale = Plot.scale({ color: { type: "linear", scheme, domain: [0, STEPS - 1] } });
+  const table = new Uint8ClampedArray(3 * STEPS);
+  for (let i = 0; i < STEPS; i++) {
+    const found = String(scale!.apply(i));
+    const parts = found.startsWith("#") ? [1, 3, 5].map((at) => Number.parseInt(found.slice(at, at + 2), 16)) : (found.match(/[\d.]+/g) ?? []).map(Number);
+    table.set(parts.slice(0, 3), 3 * i);
+  }
+  return table;
+}
+
+/** The pixels of cells whose red, green, blue and perhaps opacity are given; clear where one is missing. */
+export function blended(parts: Float64Array[], width: number, height: number, [low, high]: [number, number]): ImageData {
+  const image = new ImageData(width, height);
+  const [red, green, blue, opacity] = parts as [Float64Array, Float64Array, Float64Array, Float64Array | undefined];
+  const scale = 255 / (high - low);
+  for (let i = 0; i < red.length; i++) {
+    if (Number.isNaN(red[i]! + green[i]! + blue[i]!)) continue;
+    // A clamped array rounds, and keeps between 0 and 255.
+    image.data[4 * i] = (red[i]! - low) * scale;
+    image.data[4 * i + 1] = (green[i]! - low) * scale;
+    image.data[4 * i + 2] = (blue[i]! - low) * scale;
+    image.data[4 * i + 3] = opacity ? (opacity[i]! - low) * scale : 255;
+  }
+  return image;
+}
+
+/** The pixels of cells; what has no colour is left clear. */
+export function pixelsOf(values: Float64Array, width: number, height: number, table: Uint8ClampedArray, place: (value: number) => number): ImageData {
+  const image = new ImageData(width, height);
+  // One write for each pixel instead of four.
+  const pixels = new Uint32Array(image.data.buffer);
+  const colours = new Uint32Array(new Uint8Array(Array.from({ length: STEPS }, (_, i) => [...table.subarray(3 * i, 3 * i + 3), 255]).flat()).buffer);
+  for (let i = 0; i < values.length; i++) {
+    const at = place(values[i]!);
+    if (!Number.isNaN(at)) pixels[i] = colours[Math.min(STEPS - 1, Math.max(0, Math.floor(at * STEPS)))]!;
+  }
+  return image;
+}

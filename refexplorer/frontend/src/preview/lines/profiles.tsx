@@ -1,0 +1,91 @@
+/** The values through points of a picture, along each dimension that was read: several in one plot. */
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+import { counted } from "../../shared/format.ts";
+import { useWidth } from "../../shared/width.ts";
+import { lines, type Look } from "../plot.ts";
+import { placeOf, type Axis } from "../slices.ts";
+import { linesAcross, linesAlong, MOST_KEPT, type Kept, type Profile } from "./kept.ts";
+import type { Line } from "./rows.ts";
+
+interface Props {
+  axes: [Axis, Axis];
+  profiles: Profile[];
+  values: Float64Array;
+  /** The dimensions of which the picture shows one place each, that place, and all that was read. */
+  stepped: Axis[];
+  steps: number[];
+  all: Float64Array;
+  shape: number[];
+  look: Look;
+  keep(): void;
+  /** Lets a point go; null all of them. */
+  remove(kept: Kept | null): void;
+}
+
+const HEIGHT = 130;
+
+export function Profiles({ axes, profiles, values, stepped, steps, all, shape, look, keep, remove }: Props) {
+  const kept = profiles.flatMap((each) => (each.kept === null ? [] : [each.kept]));
+  const isNew = profiles.length > kept.length;
+  return (
+    <>
+      <div class="profiles">
+        {([1, 0] as const).map((side) => (
+          <Along key={axes[side].dimension} axis={axes[side]} at={profiles.length === 1 ? placeIn(axes, 1 - side, profiles[0]!) : null} lines={linesAlong(side, profiles, axes, values)} of={[values]} look={look} />
+        ))}
+        {stepped.map((axis) => (
+          <Along key={axis.dimension} axis={axis} at={null} lines={linesAcross(axis, profiles, axes, all, shape, steps)} of={[all, steps.join()]} look={look} />
+        ))}
+      </div>
+      <ul class="flags" aria-label="Profiles">
+        {profiles.map(({ name, colour, kept: own }) => (
+          <li key={name}>
+            <span class="swatch" style={{ background: colour }} /> {name}{" "}
+            {own !== null && <button type="button" class="link" aria-label={`Remove the profile at ${name}`} onClick={() => remove(own)}>remove</button>}
+          </li>
+        ))}
+      </ul>
+      <p class="pages">
+        {isNew && (
+          <button type="button" class="button" disabled={kept.length >= MOST_KEPT} title={kept.length >= MOST_KEPT ? `${MOST_KEPT} are kept, which is as many as colours tell apart` : "Compare it with others, in this slice and in those that follow (p)"} onClick={keep}>Keep this profile</button>
+        )}
+        {kept.length > 1 && <button type="button" class="button" onClick={() => remove(null)}>Remove all</button>}
+        <span class="quiet" role="status">{kept.length > 0 && `${counted(kept.length, "profile")} kept, drawn of the slice that is shown`}</span>
+      </p>
+    </>
+  );
+}
+
+interface AlongProps extends Pick<Props, "look"> {
+  axis: Axis;
+  /** Where the only point is beside this axis; null for several. */
+  at: string | null;
+  lines: Line[];
+  /** What the lines are taken from: they are drawn again when it is another. */
+  of: unknown[];
+}
+
+function Along({ axis, at, lines: found, of, look }: AlongProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  useLayoutEffect(() => {
+    if (width > 0) box.current!.replaceChildren(lines(found, axis, { ...look, width, height: HEIGHT }));
+  }, [...of, width, look.domain.join(), axis.name, axis.first, axis.size, found.map(({ name, colour }) => `${name} ${colour}`).join()]);
+  const through = at ?? `through ${counted(found.length, "point")}`;
+  return (
+    <figure aria-label={`Along ${axis.name} ${through}: ${numbersOf(found)}`}>
+      <figcaption class="caption">along {axis.name} {through}</figcaption>
+      <div class="figure" ref={box} />
+    </figure>
+  );
+}
+
+function placeIn(axes: [Axis, Axis], side: number, { at }: Profile): string {
+  return `at ${axes[side]!.name} ${placeOf(axes[side]!, at[side]!)}`;
+}
+
+function numbersOf(found: Line[]): string {
+  return `${found.reduce((sum, { values }) => sum + values.filter((value) => !Number.isNaN(value)).length, 0)} values`;
+}

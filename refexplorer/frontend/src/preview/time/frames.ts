@@ -1,0 +1,61 @@
+/** Pictures that were seen or are about to be, kept so that to show one of them takes no message. */
+
+import type { ReadingModel } from "../../shared/wire.ts";
+
+export interface Frame {
+  reading: ReadingModel;
+  values: Float64Array | null;
+}
+
+/** Bytes of values: 64 pictures of 512 × 512. */
+const MOST = 2 ** 27;
+
+export class Frames {
+  private readonly kept = new Map<string, Frame>();
+  private readonly most: number;
+  size = 0;
+
+  constructor(most = MOST) {
+    this.most = most;
+  }
+
+  has(name: string): boolean {
+    return this.kept.has(name);
+  }
+
+  /** A picture that is here, which becomes the last to go. */
+  get(name: string): Frame | null {
+    const found = this.kept.get(name);
+    if (found === undefined) return null;
+    this.kept.delete(name);
+    this.kept.set(name, found);
+    return found;
+  }
+
+  /** Keeps what came whole; what failed may be there another time. */
+  keep(name: string, frame: Frame): void {
+    this.drop(name);
+    const { state, chunks } = frame.reading;
+    if ((state !== "fetched" && state !== "fill") || chunks.failed > 0) return;
+    this.kept.set(name, frame);
+    this.size += bytesOf(frame);
+    for (const oldest of this.kept.keys()) {
+      if (this.size <= this.most) break;
+      this.drop(oldest);
+    }
+  }
+
+  clear(): void {
+    this.kept.clear();
+    this.size = 0;
+  }
+
+  private drop(name: string): void {
+    const found = this.kept.get(name);
+    if (found !== undefined && this.kept.delete(name)) this.size -= bytesOf(found);
+  }
+}
+
+function bytesOf({ values }: Frame): number {
+  return values?.byteLength ?? 0;
+}

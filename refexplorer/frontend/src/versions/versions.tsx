@@ -1,0 +1,79 @@
+/** Branches, tags and snapshots to choose from: to open one, and to compare any two. */
+
+import { Failure, Waited } from "../shared/asking.tsx";
+import { useStore } from "../shared/store.ts";
+import type { VersionList } from "../shared/wire.ts";
+import type { VersionPicker } from "./versions.ts";
+
+/** Characters of an id that are shown. */
+const SHOWN = 12;
+
+export function Versions({ picker }: { picker: VersionPicker }) {
+  const { versions, before, after, changes, error } = useStore(picker);
+  return (
+    <section class="versions" aria-label="Versions of the repository">
+      <h3>Versions</h3>
+      {versions === null ? (
+        <div class="offer">
+          <button type="button" class="button" onClick={() => void picker.list()}>List branches, tags and snapshots</button>
+          <span class="quiet">Reads the history of the repository; no reference.</span>
+        </div>
+      ) : (
+        <>
+          <Choice name="Version" versions={versions} chosen={after} choose={(next) => picker.set({ after: next, changes: null })} />
+          <button type="button" class="button" disabled={after === versions.shown} onClick={() => void picker.open(after)}>Open this version</button>
+          <Choice name="compared with" versions={versions} chosen={before} choose={(next) => picker.set({ before: next, changes: null })} />
+          <button type="button" class="button" disabled={before === after} onClick={() => void picker.compare()}>What changed since</button>
+          {versions.more && <p class="quiet">There are older snapshots; `refexplorer.history` lists them all.</p>}
+        </>
+      )}
+      <Waited waiting={picker.waiting} />
+      {error !== null && <Failure sentence={error} />}
+      {changes !== null && (
+        <div role="status">
+          <p class="prose">{changes.title}</p>
+          <Lines name="Changes of references" lines={changes.lines} />
+          <Lines name="Transaction log" lines={changes.logged} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+interface ChoiceProps {
+  name: string;
+  versions: VersionList;
+  chosen: string;
+  choose(version: string): void;
+}
+
+function Choice({ name, versions, chosen, choose }: ChoiceProps) {
+  const named: [string, [string, string][]][] = [["Branches", versions.branches], ["Tags", versions.tags]];
+  return (
+    <label class="version-choice">
+      {name}{" "}
+      <select aria-label={name} value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
+        {named.map(([label, entries]) => entries.length > 0 && (
+          <optgroup key={label} label={label}>
+            {entries.map(([version]) => <option key={version} value={version}>{version}</option>)}
+          </optgroup>
+        ))}
+        <optgroup label="Snapshots">
+          {versions.snapshots.map(({ id, written, message, names }) => (
+            <option key={id} value={id}>{[id.slice(0, SHOWN), written, message, names.join(", ")].filter(Boolean).join(" · ")}</option>
+          ))}
+        </optgroup>
+      </select>
+    </label>
+  );
+}
+
+function Lines({ name, lines }: { name: string; lines: string[] }) {
+  if (lines.length === 0) return null;
+  return (
+    <>
+      <h4>{name}</h4>
+      <ul>{lines.map((line) => <li key={line}>{line}</li>)}</ul>
+    </>
+  );
+}

@@ -1,0 +1,119 @@
+"""What reading costs: bars, sliders, shaded chunks, findings; by keyboard, too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import refexplorer as rx
+from tests.helpers.browsing import EXPLORE, open_in_host, open_on_page, violations
+from tests.helpers.hosts import PanelPage
+
+
+@pytest.fixture
+def cost(request: pytest.FixtureRequest, host: str, page: Page) -> Locator:
+    """The tab of costs of ``sst.v1.json``."""
+    open_in_host(request, host, page, EXPLORE, "The same with templates")
+    region = page.get_by_role("region", name="Reference set sst.v1.json")
+    region.get_by_role("tab", name="Cost").click()
+    panel = region.get_by_role("tabpanel")
+    expect(panel.get_by_role("heading", name="Cost of reading")).to_be_visible()
+    return panel
+
+
+def row(cost: Locator, name: str) -> Locator:
+    return cost.get_by_role("table", name="Accesses and what they cost").get_by_role(
+        "row", name=name
+    )
+
+
+def test_bars_follow_the_sliders_and_the_reader(cost: Locator) -> None:
+    series = row(cost, "one time series")
+    expect(series).to_contain_text("9 chunks from 3 files")
+    expect(series).to_contain_text("30 ms")
+    latency = cost.get_by_role("slider", name="Latency")
+    latency.focus()
+    cost.page.keyboard.press("End")
+    expect(series).to_contain_text("2 s")
+    expect(latency).to_have_attribute("aria-valuetext", "2 s")
+    cost.get_by_label("Place").select_option("lustre")
+    expect(latency).to_have_attribute("aria-valuetext", "1 ms")
+    whole = row(cost, "all of it")
+    expect(whole.get_by_role("cell").nth(0)).to_have_text("18")
+    cost.get_by_label("Reader").select_option("obstore")
+    expect(whole.get_by_role("cell").nth(0)).to_have_text("3")
+    lab = cost.page.locator(".jp-OutputArea-output").count()
+    assert violations(cost.page, within=".jp-OutputArea-output" if lab else None) == []
+
+
+def test_chunks_are_shaded_by_the_access_that_is_chosen(cost: Locator) -> None:
+    shaded = cost.get_by_role("img", name="Chunks of sst that")
+    expect(shaded).to_have_attribute(
+        "aria-label", 'Chunks of sst that "one time series" reads: 50 % of the map'
+    )
+    button = cost.get_by_role("button", name="one map")
+    button.focus()
+    cost.page.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(shaded).to_have_attribute(
+        "aria-label", 'Chunks of sst that "one map" reads: 11 % of the map'
+    )
+    expect(shaded.locator(".read")).to_have_count(2)
+
+
+def test_another_access_is_told_and_what_is_none_is_said(cost: Locator) -> None:
+    asked = cost.get_by_label("Another access")
+    asked.fill("time=2")
+    asked.press("Enter")
+    expect(row(cost, "as given")).to_contain_text("chunks={'time': 2}")
+    asked.fill("9, 9, 9, 9")
+    asked.press("Enter")
+    expect(cost.get_by_role("alert").first).to_contain_text("3 dimensions")
+
+
+def test_findings_have_their_command(cost: Locator) -> None:
+    found = cost.get_by_role("list", name="Findings by what they gain")
+    expect(found).to_contain_text("--inline-coordinates")
+    expect(found.get_by_role("listitem").first).to_contain_text("less")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_it_is_accessible_and_fits_a_narrow_page(
+    panel_page: PanelPage, page: Page, dark: bool
+) -> None:
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.set_viewport_size({"width": 600, "height": 900})
+    open_on_page(page, panel_page.url, "The same with templates")
+    page.get_by_role("tab", name="Cost").click()
+    expect(page.get_by_role("img", name="Chunks of sst that")).to_be_visible()
+    assert violations(page) == []
+    panel = page.get_by_role("tabpanel")
+    panel.get_by_role("button", name="Measure this host").click()
+    expect(panel.get_by_text("Measured by")).to_be_visible()
+    wide = panel.evaluate("panel => panel.scrollWidth - panel.clientWidth")
+    assert wide <= 0
+    panel.get_by_label("Place").select_option("lustre")
+    panel.get_by_role("slider", name="Latency").focus()
+    page.keyboard.press("End")
+    expect(page).to_have_url(re.compile(r"cost=.*place%3Dlustre.*latency%3D1\.99"))
+    page.reload()
+    expect(panel.get_by_role("slider", name="Latency")).to_have_attribute("aria-valuetext", "2 s")
+    expect(panel.get_by_label("Place")).to_have_value("lustre")
+    expect(panel.get_by_text("Measured by")).to_have_count(0)
+
+
+def test_a_saved_page_has_it_and_its_sliders_move_the_bars(
+    demo: Path, tmp_path: Path, page: Page
+) -> None:
+    rx.open_references(demo / "sst.v1.json").to_html(tmp_path / "saved.html")
+    page.goto((tmp_path / "saved.html").as_uri())
+    page.get_by_role("tab", name="Cost").click()
+    panel = page.get_by_role("tabpanel")
+    expect(row(panel, "one time series")).to_contain_text("30 ms")
+    expect(panel.get_by_role("img", name="Chunks of sst that")).to_be_visible()
+    panel.get_by_role("slider", name="Latency").focus()
+    page.keyboard.press("End")
+    expect(row(panel, "one time series")).to_contain_text("2 s")

@@ -1,19 +1,22 @@
 """The public names: ``__init__.py`` loads each from its module when it is first used."""
 
-from .converting import Conversion as Conversion, convert as convert
-from .data.advice.access_costs import AccessCost as AccessCost, ReaderCost as ReaderCost
+from .rewriting.conversion import Conversion as Conversion
+from .rewriting.converting import convert as convert
+from .data.advice.access_costs import AccessCost as AccessCost
 from .data.advice.advice import Advice as Advice
 from .data.advice.connections import Connection as Connection
-from .data.advice.rules import AdviceFinding as AdviceFinding, LayoutBound as LayoutBound
+from .data.advice.findings import AdviceFinding as AdviceFinding, LayoutBound as LayoutBound
+from .data.advice.running_reads import ReaderCost as ReaderCost
 from .data.audit.auditing import AuditProgress as AuditProgress
 from .data.audit.report.audit_report import Audit as Audit
 from .data.audit.report.audit_summary import AuditSummary as AuditSummary
 from .data.check.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
 from .data.check.target_states import TargetState as TargetState
 from .data.open.filesystem import ReferenceView as ReferenceView
-from .data.read.chunk_reader import ChunkState as ChunkState, Reading as Reading
+from .data.read.readings import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate
 from .data.read.ladder import Ladder as Ladder, Rung as Rung
+from .data.read.selecting import ArrayReading as ArrayReading
 from .data.read.shards import Shard as Shard
 from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyStep
 from .data.verify.report.finding import VerifyFinding as VerifyFinding
@@ -56,6 +59,8 @@ from .refset.targets.layout import (
     TargetSummary as TargetSummary,
 )
 from .refset.tree.nodes import Node as Node, NodeType as NodeType, Page as Page
+from .rewriting.repair_result import LeftFinding as LeftFinding, Repair as Repair
+from .rewriting.repairing import repair as repair
 from .spec.core.catalogue import Severity as Severity
 from .spec.core.diagnostics import Diagnostic as Diagnostic
 from .spec.core.references import (
@@ -82,6 +87,7 @@ from .widgets.explorer import (
     Explorer as Explorer,
     KeyInspector as KeyInspector,
     KeyTree as KeyTree,
+    SetComparison as SetComparison,
     TargetMap as TargetMap,
     explore as explore,
 )

@@ -10,7 +10,7 @@ import pickle
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from refexplorer import memory
 from refexplorer.data.children import (
@@ -29,11 +29,13 @@ from refexplorer.limits import Bounds
 from refexplorer.markup import size_text
 from refexplorer.referenceset import ReferenceSet
 
+Opened = TypeVar("Opened")
 _NAME = __spec__.name if __spec__ else __name__
 _BETWEEN = 0.1
 """Seconds between two messages of how far it is."""
 _LONG = 1
-"""Seconds after which a child is given no other set, since it keeps some of the memory it took."""
+"""Seconds of its processor after which a child is given no other set: it keeps some of the memory
+that it took. What waits for a server, or on a busy machine, takes none."""
 
 
 class ConfinedOpening:
@@ -56,18 +58,18 @@ class ConfinedOpening:
     def open(
         self,
         name: str,
-        opening: Callable[..., ReferenceSet],
+        opening: Callable[..., Opened],
         progress: Progress | None = None,
         check: Callable[[], None] = lambda: None,
-    ) -> ReferenceSet:
-        """Open a set.
+    ) -> Opened:
+        """Open a set, or what else is in files of strangers.
 
         Parameters
         ----------
         name
             For messages.
         opening
-            Can be pickled; takes `progress`, as `open_references` does.
+            Can be pickled, as what it returns; takes `progress`, as `open_references` does.
         progress
             As for `open_references`.
         check
@@ -103,10 +105,11 @@ class ConfinedOpening:
         found = pickle.loads(data)
         if isinstance(found, RefexplorerError):
             raise found
-        references, source = found
-        references.source = source
-        opened: ReferenceSet = references
-        return opened
+        opened, source = found
+        if source is not None:
+            opened.source = source
+        answer: Opened = opened
+        return answer
 
     def _most_memory(self) -> tuple[str, str]:
         """Say what a child may take, and what gives it more; limits of this process are its own."""
@@ -119,7 +122,7 @@ class ConfinedOpening:
 def _work(head: Head, data: bytes, answering: Answering) -> None:
     limit_memory(OWN_MEMORY + head["memory"])
     os.chdir(head["folder"])  # which relative names are resolved against
-    began = told = time.monotonic()
+    began, told = time.process_time(), time.monotonic()
 
     def tell(done: int, size: int) -> None:
         nonlocal told
@@ -130,9 +133,10 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
 
     found: Any
     try:
-        references = pickle.loads(data)(progress=tell)
+        opened = pickle.loads(data)(progress=tell)
         # The source beside the set, which travels without a large document.
-        found = pickle.dumps((references, references.source), pickle.HIGHEST_PROTOCOL)
+        source = opened.source if isinstance(opened, ReferenceSet) else None
+        found = pickle.dumps((opened, source), pickle.HIGHEST_PROTOCOL)
     except MemoryError:
         raise
     except RefexplorerError as error:
@@ -140,7 +144,7 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
     except Exception as error:
         words = f"Unexpected {type(error).__name__}: {error}".rstrip(": ")
         found = pickle.dumps(RefexplorerError(words))
-    answering.answer({"spent": time.monotonic() - began > _LONG}, found)
+    answering.answer({"spent": time.process_time() - began > _LONG}, found)
 
 
 if __name__ == "__main__":

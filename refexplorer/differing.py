@@ -13,6 +13,7 @@ from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.differences.arrays_moved import ArrayMove
+from refexplorer.refset.differences.change_tree import ChangeTree
 from refexplorer.refset.differences.comparing import CHANGES, CONTENT, EMBEDDED, SAME
 from refexplorer.refset.differences.difference import Differences, KeyChange, difference
 from refexplorer.refset.differences.fields import FieldChange
@@ -78,6 +79,11 @@ class Difference:
         """The fields of metadata that changed."""
         return self._found.fields
 
+    @property
+    def tree(self) -> ChangeTree:
+        """The keys that differ, by folder."""
+        return self._found.tree
+
     def rows(
         self, start: int = 0, stop: int | None = None, *, change: str | None = None
     ) -> list[KeyChange]:
@@ -96,6 +102,10 @@ class Difference:
             If there is no such change.
         """
         return list(self.iterate(start, stop, change=change))
+
+    def rows_at(self, numbers: np.ndarray) -> list[KeyChange]:
+        """Return keys that differ by their numbers among these."""
+        return list(self._found.rows(numbers))
 
     def iterate(
         self, start: int = 0, stop: int | None = None, *, change: str | None = None

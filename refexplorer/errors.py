@@ -27,6 +27,14 @@ def shorten(text: str, limit: int = SENTENCE) -> str:
     return text[: kept - kept // 2] + said + text[-(kept // 2) :]
 
 
+def cause_of(raised: BaseException, cause: BaseException) -> BaseException | None:
+    """Return what to raise an error from: nothing where it is the cause itself.
+
+    distributed goes from cause to cause, and never ends with an error that is its own.
+    """
+    return None if raised is cause else cause
+
+
 class RefexplorerError(PickledError):
     """The root of every error raised: its text is one sentence with the place and what to do."""
 
@@ -76,12 +84,15 @@ class AccessError(RefexplorerError):
         The URL that was asked for.
     grant
         What to pass in ``allow=`` so that it is read, such as ``"s3://bucket"``.
+    fact
+        The message without what to do in Python, for a view that has a button for it.
     """
 
-    def __init__(self, message: str, *, target: str, grant: str) -> None:
+    def __init__(self, message: str, *, target: str, grant: str, fact: str | None = None) -> None:
         super().__init__(message)
         self.target = target
         self.grant = grant
+        self.fact = message if fact is None else fact
 
 
 class FetchError(RefexplorerError):

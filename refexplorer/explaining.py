@@ -94,7 +94,7 @@ def explain_code(code: str) -> CodeExplanation:
         found.meaning,
         (more.readers,) if more.readers else tuple(_readers(found.example)),
         more.cause,
-        more.mend,
+        f"{more.mend} {more.command}".rstrip(),
         found.example,
         RULES[more.rule] if more.rule else None,
     )

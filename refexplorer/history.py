@@ -1,17 +1,28 @@
-"""`history`: the branches, tags and snapshots of an Icechunk repository."""
+"""`history`: the branches, tags and snapshots of an Icechunk repository.
+
+`guarded_history` opens one that somebody else than who runs this process chose. `listing_of` and
+`changes_of` ask one in a child process, which loads nothing of the page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.errors import SourceError
+from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.files.local_files import OwnFiles
 from refexplorer.formats.forms.form import OpeningTerms
-from refexplorer.formats.icechunk.history import RepositoryHistory
-from refexplorer.formats.icechunk.repository import lent
-from refexplorer.limits import DEFAULT_LIMITS
+from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
+from refexplorer.formats.icechunk.repository import OpenedVersion, lent
+from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
+
+if TYPE_CHECKING:
+    from refexplorer.data.access.policy import AccessPolicy
+
+LentHistory = Callable[[], AbstractContextManager[RepositoryHistory]]
 
 
 def history(
@@ -40,6 +51,63 @@ def history(
     terms = OpeningTerms(DEFAULT_LIMITS, OwnFiles(), options=storage_options or {})
     options = terms.options_of(source) if isinstance(source, str) else terms.options
     found = None if source is None else lent(source, options, terms.limits, terms.files)
+    with _known(found, name) as opened:
+        return RepositoryHistory(opened)
+
+
+@contextmanager
+def guarded_history(
+    source: str, policy: AccessPolicy, limits: Limits
+) -> Iterator[RepositoryHistory]:
+    """Lend the history of a repository that somebody else chose, as far as a policy allows.
+
+    Parameters
+    ----------
+    source
+        A folder; none is opened by URL, since the package icechunk connects to servers by itself.
+    policy
+        What may be read.
+    limits
+        What its metadata may take.
+
+    Raises
+    ------
+    AccessError
+        If it may not be read.
+    SourceError, LimitError
+        If it is no repository, cannot be read, or is too large.
+    """
+    from refexplorer.data.sources.guarded_files import GuardedFiles
+
+    found = None if "://" in source else lent(source, {}, limits, GuardedFiles(policy))
+    with _known(found, source) as opened:
+        yield RepositoryHistory(opened)
+
+
+@contextmanager
+def owned_history(place: str, options: Mapping[str, Any]) -> Iterator[RepositoryHistory]:
+    """Lend the history of a repository that who runs this process opened."""
+    yield history(place, storage_options=options)
+
+
+def listing_of(lent: LentHistory, most: int, progress: Progress | None = None) -> RepositoryListing:
+    """Return the first so many branches, tags and snapshots."""
+    with lent() as found:
+        return found.listing(most)
+
+
+def changes_of(
+    lent: LentHistory, before: str, after: str, progress: Progress | None = None
+) -> tuple[str, ...]:
+    """Return what the transaction logs tell."""
+    with lent() as found:
+        return found.changes(before, after)
+
+
+@contextmanager
+def _known(
+    found: AbstractContextManager[OpenedVersion] | None, name: str
+) -> Iterator[OpenedVersion]:
     if found is None:
         raise SourceError(f"{name} is no Icechunk repository, and nothing else has a history.")
     with found as opened:
@@ -47,4 +115,4 @@ def history(
             raise SourceError(
                 "A session alone does not tell its history; pass its repository, or a path or URL."
             )
-        return RepositoryHistory(opened)
+        yield opened

@@ -7,15 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from refexplorer import memory
+from refexplorer.deriving.joining import joined
 from refexplorer.errors import SourceError, SpecError
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.forms.finding import Locate, read_source
+from refexplorer.formats.finding.several import is_web, sources_of
+from refexplorer.formats.finding.source_finding import read_source
+from refexplorer.formats.forms.form import Locate, of_file
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.reader_notes import document_notes, note_encoding
+from refexplorer.formats.reader_runs import repository_dialects, store_dialects
 from refexplorer.formats.reader_runs import run as run_readers
-from refexplorer.formats.reader_runs import store_dialects
 from refexplorer.formats.source import DOCUMENTS, Source, cause
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
@@ -37,6 +40,7 @@ def open_references(
     limits: Limits | None = None,
     trusted: bool = False,
     progress: Progress | None = None,
+    concat_dim: str | None = None,
 ) -> ReferenceSet:
     """Open a reference set; no target is read, and no template of the set can run code.
 
@@ -50,8 +54,11 @@ def open_references(
         ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
         ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
         be in a folder of this machine. Or, where kerchunk is installed (``refexplorer[virtual]``),
-        an HDF5, NetCDF, FITS or TIFF file of this machine, or several by a pattern such as
-        ``"2024*.nc"``, to which references are made; no chunk is read for it.
+        an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by URL, to which references are made; no
+        chunk is read for it, but of GRIB2 all messages. Several files are given as a list, or by
+        a pattern of this machine such as ``"2024*.nc"``: each is a group then. A Zarr store is
+        opened as references to its files; of one on a web server, which cannot be listed, to all
+        that its consolidated metadata have room for.
     templates
         Replaces templates of the set by name, as fsspec's ``template_overrides``.
     storage_options
@@ -63,12 +70,16 @@ def open_references(
         template that loops for long.
     progress
         Called while a large document is read, with the bytes that were read and those of the
-        file; an exception that it raises stops the opening and comes out here.
+        file, or while several are opened, with two counts of files (`FileCount`); an exception
+        that it raises stops the opening and comes out here.
+    concat_dim
+        The dimension along which several sources are joined, in their order, in each of their
+        groups. Values of coordinates are read for that.
 
     Raises
     ------
     SourceError
-        If the source is missing, empty or cannot be read.
+        If the source is missing, empty or cannot be read, or sources cannot be joined.
     AccessError
         If the server of a URL leads to an address inside this machine or network.
     SpecError
@@ -77,6 +88,18 @@ def open_references(
         If it is larger than the limits or the memory allow.
     """
     limits = limits or DEFAULT_LIMITS
+    if concat_dim is not None:
+        paths, whole = sources_of(source)
+        sets = [
+            open_references(
+                path,
+                storage_options=storage_options,
+                limits=limits,
+                progress=of_file(progress, number, len(paths)),
+            )
+            for number, path in enumerate(paths)
+        ]
+        return set_of(joined(sets, concat_dim, whole), limits, storage_options=storage_options)
     locate = _located(source, storage_options, limits)
     with memory.told():
         read = read_source(source, storage_options, limits, locate, progress=progress)
@@ -116,8 +139,8 @@ def open_guarded(
 def _located(
     source: object, storage_options: Mapping[str, Any] | None, limits: Limits
 ) -> Locate | None:
-    """Return who reads a URL of a web server; None leaves all else to fsspec."""
-    if not (isinstance(source, str) and source.lower().startswith(("http://", "https://"))):
+    """Return who reads URLs of web servers; None leaves all else to fsspec."""
+    if not any(map(is_web, source if isinstance(source, list | tuple) else [source])):
         return None
     from refexplorer.data.sources.web_files import typed
 
@@ -213,6 +236,8 @@ def dialects(
     read = read_source(source, None, DEFAULT_LIMITS)
     if read.store is not None:
         return store_dialects(read_store(*read.store, DEFAULT_LIMITS))
+    if read.repository is not None:
+        return repository_dialects(read)
     written, document = read_whole(read, templates, DEFAULT_LIMITS, Findings())
     if run:
         return run_readers(document, dict(written), dict(templates or {}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,12 @@ from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.writer import RECORD_SIZE
-from refexplorer.formats.reader_notes import COMPARED_KEYS, reader_notes, too_many_to_compare
 from refexplorer.formats.source import ZMETADATA, Source
+from refexplorer.late_import import late_import
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.chunks.array_metadata import arrays_of
 from refexplorer.refset.grids.chunk_grid import ChunkReferences
-from refexplorer.refset.lint.linting import lint
 from refexplorer.refset.opened.batches import tables
 from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.numbering import number_of, numbers_from
@@ -34,7 +34,7 @@ from refexplorer.refset.write.inlining import empty_as_text
 from refexplorer.refset.write.json_members import v0_blocks
 from refexplorer.refset.write.parquet_export import write_parquet
 from refexplorer.spec.core.catalogue import Severity
-from refexplorer.spec.core.diagnostics import Diagnostic, Findings, placed
+from refexplorer.spec.core.diagnostics import Diagnostic, placed
 from refexplorer.spec.core.references import Kind, Reference, V0Value
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.spec.document.expansion import check_expandable
@@ -55,25 +55,31 @@ if TYPE_CHECKING:
     from refexplorer.data.check.checking import Checked
     from refexplorer.data.fetch.target_reader import Targets
     from refexplorer.data.open.filesystem import ReferenceView
-    from refexplorer.data.open.snippets import CodeContext
-    from refexplorer.data.read.chunk_reader import Reading
+    from refexplorer.data.open.fsspec_options import CodeContext
     from refexplorer.data.read.estimates import Estimate
     from refexplorer.data.read.ladder import Ladder
+    from refexplorer.data.read.readings import Reading
+    from refexplorer.data.read.selecting import ArrayReading, SelectionPart
     from refexplorer.data.read.shards import Shard
     from refexplorer.data.read.why import Why
     from refexplorer.data.verify.report.verification import Verification
     from refexplorer.spec.core.diagnostics import Locator
 
 
+PAGE_KEYS = 10_000
+"""Rows of the tree that a saved page has."""
+
+
 class ReferenceSet(Mapping[str, Reference]):
     """An opened reference set: a mapping from keys to references, and questions to it.
 
-    Made by `refexplorer.open_references`. Targets are read by `chunk`, `ladder` and `audit`, asked
-    for their sizes by `check_targets`, and read through what `filesystem`, `to_zarr`, `to_xarray`
-    and `to_datatree` return. These methods take ``allow``, what may be read besides the folder of
-    the reference file (such as ``"s3://bucket"``), and ``storage_options``, options for fsspec by
-    protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), in place of those that the set was
-    opened with. Nothing else reads a target.
+    Made by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `ladder` and
+    `audit`, asked for their sizes by `check_targets`, and read through what `filesystem`,
+    `to_zarr`, `to_xarray` and `to_datatree` return. These methods take ``allow``, what may be read
+    besides the folder of the reference file (such as ``"s3://bucket"``), and
+    ``storage_options``, options for fsspec by protocol or place
+    (``{"s3": {…}, "s3://bucket": {…}}``), in place of those that the set was opened with. Nothing
+    else reads a target.
 
     Attributes
     ----------
@@ -154,25 +160,9 @@ class ReferenceSet(Mapping[str, Reference]):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The diagnostics, errors first; found when they are first asked for."""
-        from refexplorer.data.lint.codec_rules import lint_codecs
-        from refexplorer.data.lint.value_rules import lint_values
+        from refexplorer.data.lint.diagnosing import diagnose
 
-        self._opened.read_all()
-        findings = Findings()
-        findings.extend(self._internals.findings)
-        version = 1 if self.source.form == "V1" else 0
-        lint(self._opened, version, self._base, findings)
-        decodable = lint_codecs(self._opened, self._base, findings)
-        lint_values(self._opened, self.limits, decodable, self._base, findings)
-        findings.extend(self._reader_notes(tuple(findings)))
-        return findings.freeze(locator_of(self.source))
-
-    def _reader_notes(self, noted: Collection[Diagnostic]) -> Findings:
-        given = self._internals.contents.templates.items()
-        templates = {name: each.text for name, each in given if each.text or each.literal}
-        if self._opened.table.count > COMPARED_KEYS:  # they would be held twice at a time
-            return too_many_to_compare(self._opened.table.count)
-        return reader_notes(self.source, templates, self.limits, self.trusted, noted)
+        return diagnose(self.source, self._internals, self.limits, self.trusted, self._base)
 
     @property
     def error_count(self) -> int:
@@ -323,7 +313,10 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return the targets numbered `start` to `stop`, in the order of the set."""
-        return self._internals.target_index.targets(start, stop)
+        found = self._internals.target_index.targets(start, stop)
+        if (facts := self.source.repository) is None:
+            return found
+        return [replace(each, kind=facts.kind_of(each.url or "")) for each in found]
 
     def layout(self, url: str | None) -> TargetLayout:
         """Return which byte ranges of a target are referenced, and by which keys.
@@ -419,6 +412,48 @@ class ReferenceSet(Mapping[str, Reference]):
         blocks = map(empty_as_text, tables(self._opened.parts))
         write_parquet(blocks, arrays_of(self._opened.table), Path(path), record_size)
 
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read: Collection[str] = (),
+        check_targets: bool = False,
+        allow: Collection[str] = (),
+        keys: int = PAGE_KEYS,
+    ) -> None:
+        """Write the explorer of this set as one HTML file that needs no kernel and no network.
+
+        It shows the tree, the details and the code of each key, the notes, the maps of chunks and
+        of targets, the values that are in the set itself or that `read` names (any part of them,
+        side by side, and on the map of the earth), and what the last `audit` and `verify` found.
+        What is not in the file says so. No folder of this machine is named in it, unless the set
+        or `allow` names one.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced when all is written.
+        read
+            Paths of arrays of which the part is read that the explorer shows first, with what
+            says where on earth they are.
+        check_targets
+            Whether each target is asked for its size before.
+        allow
+            As the class says.
+        keys
+            Rows of the tree that are written. Of a larger set each group and array has the first
+            ones, and the page says so; counts, notes and maps are of the whole set.
+
+        Raises
+        ------
+        KeyError
+            If `read` names no array.
+        RefexplorerError
+            If the file cannot be written.
+        """
+        options = {"read": read, "check_targets": check_targets, "allow": allow, "keys": keys}
+        late_import("widgets.saved_page", "save_page")(self, path, **options)
+
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
         """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
 
@@ -438,11 +473,17 @@ class ReferenceSet(Mapping[str, Reference]):
         access: Mapping[str, Places | TaskChunks] | Iterable[tuple[str, Places | TaskChunks]] = (),
         *,
         place: str | Connection = "object-store",
+        measure: bool = False,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Advice:
-        """Tell what opening and reading cost, and what would make them cheaper; reads nothing.
+        """Tell what opening and reading cost, and what would make them cheaper.
 
-        For each array one map (the first index of the first dimension), one time series (all of it
-        at one point) and all of it.
+        Nothing is read, unless a place is to be measured.
+
+        For each array one map (the first index of time), one time series (all times at one point)
+        and all of it. Where the first dimension is not time, one slice (its first index) and all
+        along it at one point; of arrays with fewer than two dimensions, all alone.
 
         Parameters
         ----------
@@ -454,6 +495,11 @@ class ReferenceSet(Mapping[str, Reference]):
             Where the targets are, for the times: ``"object-store"`` (in the same region),
             ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with numbers
             of yours.
+        measure
+            Ask a target of the set, by at most 15 requests, for latency and bandwidth instead;
+            `Advice.asked` says what was asked. Of short ranges the bandwidth of `place` is taken.
+        allow, storage_options
+            What may be read to measure, as the class says.
 
         Returns
         -------
@@ -465,12 +511,20 @@ class ReferenceSet(Mapping[str, Reference]):
         KeyError
             If there is no such array.
         RefexplorerError
-            If an array has no such part, or there is no such place.
+            If an array has no such part, there is no such place, or it cannot be measured.
         """
+        from refexplorer.data.access.policy import AccessPolicy
         from refexplorer.data.advice.advising import advise
+        from refexplorer.data.advice.connections import connection
+        from refexplorer.data.advice.measuring import measured
 
-        given = access.items() if isinstance(access, Mapping) else access
-        return advise(self.source, self._opened, tuple(given), place)
+        given = tuple(access.items() if isinstance(access, Mapping) else access)
+        if not measure:
+            return advise(self.source, self._opened, given, place)
+        options = self._options(storage_options)
+        policy = AccessPolicy(self.source.location, allow)
+        found = measured(self, self._opened, policy, options, connection(place))
+        return replace(advise(self.source, self._opened, given, found.place), asked=found.asked)
 
     def check_targets(
         self,
@@ -509,7 +563,9 @@ class ReferenceSet(Mapping[str, Reference]):
         name, index = self.source.name, self._internals.target_index
         read = self.source.recorded
         recorded = None if read is None else read()
-        return check_targets(name, index, targets, journal, checked, concurrency, recorded)
+        return check_targets(
+            name, index, targets, journal, checked, concurrency, recorded, self.source.unlisted
+        )
 
     def audit(
         self,
@@ -561,11 +617,14 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
+        from refexplorer.data.access.policy import allowed_names
         from refexplorer.data.audit.auditing import Manner, audit
         from refexplorer.data.audit.work.auditor import Auditor
 
         options = self._options(storage_options)
-        auditor = Auditor(self.source.location, tuple(allow), self.limits, options)
+        auditor = Auditor(
+            self.source.location, allowed_names(allow), self.limits, options, self.source.unlisted
+        )
         manner = Manner(decode, scheduler, workers, results, resume, watch)
         found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
         if self.source.recorded is not None:
@@ -588,7 +647,8 @@ class ReferenceSet(Mapping[str, Reference]):
         """Compare the set with what its files say of themselves.
 
         The metadata of each file are read with the library of its format: where its chunks are,
-        data types, filters, packing, units, names of dimensions, coordinates.
+        data types, filters, packing, units, names of dimensions, coordinates; and their versions
+        with those that Icechunk recorded.
 
         Parameters
         ----------
@@ -611,10 +671,22 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
+        from refexplorer.data.access.policy import allowed_names
         from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
 
         options = self._options(storage_options)
-        terms = VerifyTerms(self.source.location, tuple(allow), self.limits, options, self._base)
+        read = self.source.recorded
+        recorded = {} if read is None else read()
+        place, base = self.source.location, self._base
+        terms = VerifyTerms(
+            place,
+            allowed_names(allow),
+            self.limits,
+            options,
+            base,
+            recorded=recorded,
+            unlisted=self.source.unlisted,
+        )
         manner = VerifyManner(values, scheduler, workers, results, resume, watch)
         found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)
         self.verified = found
@@ -726,6 +798,51 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.data.read.chunk_reader import read_chunk
 
         return read_chunk(self, array, tuple(index), self._targets(allow, storage_options))
+
+    def read(
+        self,
+        array: str,
+        selection: SelectionPart | Sequence[SelectionPart] = (),
+        *,
+        failed: str = "raise",
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> ArrayReading:
+        """Read a part of an array; all its byte ranges are merged before the first request.
+
+        Faster than `to_zarr`, which is asked for a few chunks at a time, and it says what became of
+        each chunk.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        selection
+            An integer or a slice for each dimension, or ``...``, as in ``values[0, 10:20]``.
+        failed
+            ``"raise"``, or ``"keep"``: return what could be read, with `ArrayReading.failures`.
+        allow, storage_options
+            As the class says.
+
+        Returns
+        -------
+        ArrayReading
+            ``values`` (also by `numpy.asarray`), ``count`` and ``mask`` of each state:
+            ``"fetched"``, ``"fill"`` (no reference), ``"failed"``.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        AccessError
+            If its target may not be read yet.
+        RefexplorerError
+            If the array has no such part, or a chunk failed.
+        """
+        from refexplorer.data.read.selecting import read_selection
+
+        targets = self._targets(allow, storage_options)
+        return read_selection(self, array, selection, targets, failed=failed)
 
     def why(
         self,
@@ -867,7 +984,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @cached_property
     def _known(self) -> CodeContext:
-        from refexplorer.data.open.snippets import CodeContext, rendering
+        from refexplorer.data.open.fsspec_options import CodeContext, rendering
 
         return CodeContext(self._internals.example_urls, self.storage_options, rendering(self))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,9 @@ pytest_plugins = ["tests.helpers.costs"]
 settings.register_profile("repeated", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None)
 settings.load_profile("repeated")
-BROWSING = {"page", "lab", "panel_page"}
+BROWSING = Path(__file__).parent / "ui"
+WHOLE = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(\w+)", re.MULTILINE)
+"""The mark of all tests of a module."""
 CONTROLLED = {"app", "demo", "views", "widgets"}
 """Rooms of tests that make controllers."""
 expect.set_options(timeout=60_000)  # several processes test at once; who passes waits no longer
@@ -32,11 +36,44 @@ def pytest_report_header() -> str:
     return newer_python.header()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep what is there for all tests from the collector of garbage, which else visits it anew.
+
+    Modules and seven thousand tests are a million objects: up to half the time of tests that make
+    many.
+    """
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes a browser by its fixtures; modules with a server or a child say so."""
+    """Mark what takes a browser by its room; modules with a server or a child say so.
+
+    A browser test that fails runs once more, as JupyterLab's own do: some 250 of them in several
+    processes race with a kernel, a server and a browser. The summary lists each that did (``-rR``):
+    it is a race to be found, in the test or in what it tests.
+    """
     for item in items:
-        if isinstance(item, pytest.Function) and BROWSING & set(item.fixturenames):
+        if BROWSING in item.path.parents:
             item.add_marker("browser")
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module of which ``-m "not …"`` leaves out every test: Dask, moto … take seconds."""
+    terms = config.option.markexpr.split(" and ")
+    if not all(re.fullmatch(r"not \w+", term) for term in terms):
+        return None
+    mark = "browser" if collection_path == BROWSING else None
+    if collection_path.suffix == ".py" and (
+        found := WHOLE.search(collection_path.read_text(encoding="utf-8"))
+    ):
+        mark = found[1]
+    return True if f"not {mark}" in terms else None
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +95,7 @@ def guard(request: pytest.FixtureRequest) -> Iterator[None]:
     context: BrowserContext = request.getfixturevalue("context")
     watching = Guard(context)
     yield
+    watching.stop()
     assert not watching.findings, "\n".join(watching.findings)
 
 
@@ -87,9 +125,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="session")
-def panel_page() -> Iterator[PanelPage]:
-    """``refexplorer demo`` in a process of its own."""
-    with running_page("demo") as page:
+def panel_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PanelPage]:
+    """The page with the shipped sets, which also opens what tests write."""
+    with running_page("serve", "--allow", str(tmp_path_factory.getbasetemp())) as page:
         yield page
 
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ TESTS = Path(__file__).parent
 ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
         {"pickling"},
-        {"errors", "limits", "markup"},
+        {"errors", "late_import", "limits", "markup"},
         {"memory"},
         {"spec"},
         {"formats"},
@@ -26,8 +27,10 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"data"},
         {"display"},
         {"referenceset"},
+        {"deriving"},
         {"opening"},
-        {"inferring", "differing", "converting", "confining", "explaining", "history"},
+        {"inferring", "differing", "confining", "explaining", "history"},
+        {"rewriting"},
         {"views"},
         {"widgets"},
         {"app"},
@@ -44,11 +47,11 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "formats": (
         {"buffers", "files"},
         {"json"},
-        {"dmrpp", "icechunk"},
+        {"dmrpp", "icechunk", "making"},
         {"source"},
         {"locating", "parquet"},
         {"documents", "forms", "reader_runs"},
-        {"reader_notes"},
+        {"finding", "reader_notes"},
     ),
     "refset": (
         {"columns"},
@@ -61,19 +64,22 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"inference"},
     ),
     "data": (
-        {"protocol", "children"},
-        {"access", "decode"},
+        {"protocol", "children", "report_page"},
+        {"access", "decode", "earth"},
         {"fetch"},
         {"check", "lint", "open", "sources"},
         {"read"},
         {"advice", "audit"},
         {"verify"},
+        {"repair"},
     ),
     "data.advice": (
-        {"connections", "selections"},
-        {"reads"},
+        {"connections", "findings", "selections"},
+        {"measuring", "reads"},
+        {"running_reads"},
         {"access_costs"},
         {"opening_reads", "rules"},
+        {"document_rules"},
         {"advice"},
         {"advising"},
     ),
@@ -85,14 +91,19 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"verifying"},
     ),
     "views": (
+        {"code", "compared"},
         {"wire"},
-        {"health", "maps", "preview", "text"},
+        {"advice", "preview", "text"},
+        {"health"},
+        {"geo", "maps"},
         {"editor"},
-        {"exercises", "key", "overview"},
+        {"compare", "exercises", "key", "overview", "versions"},
+        {"beside"},
         {"tree"},
         {"snapshots"},
         {"registry"},
         {"explorer"},
+        {"saved"},
     ),
 }
 """By package, what is in it from left to right: a module imports what stands left of its own room.
@@ -120,8 +131,13 @@ def room_of(module: str, package: str = "") -> str:
     )
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> tuple[str, ...]:
     """Modules of this package that a module imports, wherever in its text it does."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith("refexplorer"))
@@ -146,23 +162,28 @@ def is_left(rooms: tuple[set[str], ...], one: str, other: str) -> bool:
     return one in places and places[one] < places.get(other, 0)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_rooms_import_from_their_left(path: Path) -> None:
+def backwards(path: Path) -> Iterator[str]:
+    """Modules that a module imports against the order."""
     module = ".".join(("refexplorer", *path.relative_to(PACKAGE).with_suffix("").parts))
     room = room_of(module.removesuffix(".__init__"))
-    backwards = [name for name in imports(path) if not may_import(room, room_of(name))]
+    yield from (name for name in imports(path) if not may_import(room, room_of(name)))
     for package in filter(None, ROOMS):
         start = f"refexplorer.{package}."
         if module.startswith(start) and path.name != "__init__.py":
             room = room_of(module, package)
-            others = (name for name in imports(path) if name.startswith(start))
-            backwards += [
+            others = {name: room_of(name, package) for name in imports(path)
+                      if name.startswith(start)}  # fmt: skip
+            yield from (
                 name
-                for name in others
-                if room_of(name, package) != room
-                and not is_left(ROOMS[package], room_of(name, package), room)
-            ]
-    assert not backwards, f"{module} imports {', '.join(backwards)}"
+                for name, other in others.items()
+                if other != room and not is_left(ROOMS[package], other, room)
+            )
+
+
+def test_rooms_import_from_their_left() -> None:
+    found = {str(path.relative_to(PACKAGE)): [*backwards(path)] for path in MODULES}
+    assert len(found) > 500
+    assert {path: names for path, names in found.items() if names} == {}
 
 
 def test_no_folder_is_crowded() -> None:
@@ -178,9 +199,10 @@ def test_every_package_says_what_is_in_it() -> None:
     """In its docstring, by the names of its modules, and where to begin."""
     for folder in {path.parent for path in MODULES if path.parent != PACKAGE}:
         doc = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
-        names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+        inside = [path for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()]
+        names = {path.stem for path in inside} - {"__init__", "__pycache__"}
         assert doc, folder
-        assert set(re.findall(r"`([a-z_]+)", doc)) & names or len(names) < 4, folder
+        assert set(re.findall(r"`([a-z_]+)", doc)) & names or len(names) < 2, folder
 
 
 def test_an_arrow_that_points_back_is_seen() -> None:

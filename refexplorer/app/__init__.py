@@ -1,7 +1,7 @@
 """The served page: Panel hosts of the same views and bundles as in a notebook.
 
-`page` is one person's page, `server` serves it, `library` and `opening` say what a visitor may
-open and what that may cost. Begin with `page`.
+`page` is one person's page, `server` serves it, `library`, `versions` and `opening` say what a
+visitor may open and what that may cost. Begin with `page`.
 """
 
 from refexplorer.app.page import page

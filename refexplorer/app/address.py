@@ -29,6 +29,20 @@ class Address(NamedTuple):
         to.
     by, map
         Of the map of chunks: what colours it, and its window.
+    earth
+        Of the map of the earth: projection, middle, zoom, what is drawn of chunks.
+    beside
+        Of two parts side by side: set, array and part of each, and the window of their pictures.
+    files
+        Of the table of targets: how it is narrowed, sorted and folded, as a query of its own.
+    cost
+        Of the costs: the array, the place with its latency and bandwidth, and what is asked, as a
+        query of its own.
+    other, changes
+        Of the comparison: the other set, named as `source`, and which changes are listed.
+    gone
+        Of the comparison: the array of the other set that is no longer there, its chunk, and the
+        window of its map, as a query of its own.
     """
 
     source: str = ""
@@ -49,6 +63,13 @@ class Address(NamedTuple):
     notes: str = ""
     by: str = ""
     map: str = ""
+    earth: str = ""
+    beside: str = ""
+    files: str = ""
+    cost: str = ""
+    other: str = ""
+    changes: str = ""
+    gone: str = ""
 
     @classmethod
     def read(cls, query: str) -> Address:

@@ -13,11 +13,13 @@ from panel.custom import JSComponent
 from refexplorer.app.turns import Turns
 from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.views.compared import OtherSets
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import described, screens
 from refexplorer.views.wire.answering import Buffers, Message, event
-from refexplorer.views.wire.editor_messages import Explore
+from refexplorer.views.wire.context import RepositoryVersions
+from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.messages import Done
 from refexplorer.views.wire.page_messages import PieceWanted
 from refexplorer.widgets.bundles import FOLDER
@@ -71,8 +73,17 @@ class ExplorerView(View):
     parts = param.List(item_type=dict, doc="Name, label and title of each of its views.")
     here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
 
-    def __init__(self, references: ReferenceSet, allow: Iterable[str] = ()) -> None:
-        controller = ExplorerController(references, allow=allow, served=True)
+    def __init__(
+        self,
+        references: ReferenceSet,
+        allow: Iterable[str] = (),
+        others: OtherSets | None = None,
+        versions: RepositoryVersions | None = None,
+        show: Callable[[ReferenceSet], None] | None = None,
+    ) -> None:
+        controller = ExplorerController(
+            references, allow=allow, served=True, others=others, versions=versions, show=show
+        )
         super().__init__(controller, parts=described())
 
     def go(self, address: str, step: int) -> None:

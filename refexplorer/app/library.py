@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from refexplorer import demo
 from refexplorer.app.opening import Openings, OpeningWatch
-from refexplorer.app.upload import LARGEST, Upload, open_content
+from refexplorer.app.upload import LARGEST, Upload
+from refexplorer.app.versions import VisitedVersions
 from refexplorer.data.access.policy import InternetPolicy
+from refexplorer.errors import AccessError
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded, open_references
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.views.compared import OtherSets
 
 VISITOR = Limits(document_bytes=2**29)
 """What a set may cost that somebody else than the owner of the page opens."""
@@ -66,10 +70,19 @@ class Library:
         }
         self._homes = {str(path.resolve().parent) for path in demo.sets().values()}
         self._allow = tuple(allow)
+        self._repositories: dict[str, str] = {}
+        self._options: dict[str, Mapping[str, Any]] = {}
 
     def offer(self, references: ReferenceSet) -> str:
-        """Put an opened set before the others, for everybody; return the name of the offer."""
+        """Put an opened set before the others, for everybody; return the name of the offer.
+
+        Of an Icechunk repository all versions are offered, unless the name of one was opened.
+        """
         name = references.source.name
+        place, facts = references.source.place, references.source.repository
+        if facts is not None and place is not None and place == facts.place:
+            self._repositories[place] = name
+            self._options[place] = references.storage_options or {}
         self.offers = {name: Offer(name, lambda: references), **self.offers}
         if references.source.location is not None:
             self._homes.add(references.source.location)
@@ -89,13 +102,58 @@ class Library:
         """
         if offer := self.offers.get(source):
             return offer.open()
+        name, _, version = source.rpartition("@")
+        for place, offered in self._repositories.items():
+            if name == offered:
+                return self._versions_of(place).opened(version, watch)
         policy = InternetPolicy(self._allow)
         return self._openings.open(source, partial(open_guarded, source, policy, VISITOR), watch)
 
+    def versions(self, references: ReferenceSet) -> VisitedVersions | None:
+        """Return who reads other versions of the repository of a set.
+
+        None if it is of none, or of one that may not be opened on this page. Of those by URL only
+        the versions of one that the owner of the page opened are read, since the package icechunk
+        connects to servers by itself, whatever `allow` says.
+        """
+        facts = references.source.repository
+        if facts is None or facts.place is None:
+            return None
+        if facts.place not in self._repositories:
+            if "://" in facts.place:
+                return None
+            try:
+                InternetPolicy(self._allow).allowed(facts.place)
+            except AccessError:
+                return None
+        return self._versions_of(facts.place)
+
+    def _versions_of(self, place: str) -> VisitedVersions:
+        shared = (place,) if place in self._repositories else ()
+        policy = InternetPolicy((*self._allow, *shared))
+        options = self._options[place] if "://" in place else None
+        return VisitedVersions(self._openings, place, policy, VISITOR, options)
+
+    def others(self) -> OtherSets:
+        """Return the sets that the one that is open may be compared with: the same."""
+
+        def opened(
+            source: str, tell: Callable[[int, int], None], is_wanted: Callable[[], bool]
+        ) -> ReferenceSet:
+            return self.open(source, OpeningWatch(tell, is_wanted))
+
+        def offered() -> dict[str, str]:
+            return {name: offer.title for name, offer in self.offers.items()}
+
+        return OtherSets(opened, offered, self.grants)
+
     def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:
         """Open a file that somebody dropped on the page; errors as of `open`."""
-        opening = partial(open_content, upload.content, upload.name, VISITOR)
-        return self._openings.open(upload.name, opening, watch)
+        # a function of this package would load Panel in the child
+        opening = partial(open_references, upload.content, limits=VISITOR)
+        references = self._openings.open(upload.name, opening, watch)
+        references.source = replace(references.source, name=upload.name)
+        return references
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
         """Return where targets of a set may be read from: its own folder, too, if it is ours."""

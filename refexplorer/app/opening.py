@@ -7,18 +7,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from refexplorer.confining import ConfinedOpening
 from refexplorer.data.children import POLL
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.limits import Bounds
 from refexplorer.markup import escape
-from refexplorer.referenceset import ReferenceSet
 
 BETWEEN = 0.2
 """Seconds between two messages about it."""
 _NAME_SHOWN = 80
 
+Opened = TypeVar("Opened")
 Tell = Callable[[int, int], None]
 
 
@@ -86,16 +87,16 @@ class Openings:
         self._confined.start()
 
     def open(
-        self, name: str, opening: Callable[..., ReferenceSet], watch: OpeningWatch | None = None
-    ) -> ReferenceSet:
-        """Open a set when it is its turn.
+        self, name: str, opening: Callable[..., Opened], watch: OpeningWatch | None = None
+    ) -> Opened:
+        """Open a set, or what else is in files of strangers, when it is its turn.
 
         Parameters
         ----------
         name
             What the visitor calls it.
         opening
-            Can be pickled; takes `progress`, as `open_references` does.
+            Can be pickled, as what it returns; takes `progress`, as `open_references` does.
         watch
             Is told how far it is; what nobody waits for leaves the queue, or is stopped.
 

@@ -104,10 +104,27 @@ class ServedPage:
 
     def _explore(self, references: ReferenceSet) -> None:
         """Make the explorer anew; the other views stay as they are."""
-        self._explorer = ExplorerView(references, self._library.grants(references))
+        library = self._library
+        self._explorer = ExplorerView(
+            references,
+            library.grants(references),
+            library.others(),
+            library.versions(references),
+            lambda version: self._turns.soon(self._show_version, version),
+        )
         self._explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
         self._made[EXPLORER] = self._explorer
         self._views[:] = list(self._made.values())
+
+    def _show_version(self, references: ReferenceSet) -> None:
+        """Show another version of the repository of the set that is shown."""
+        before = self._references.source.repository if self._references else None
+        after = references.source.repository
+        assert after is not None
+        name = self._source
+        if before is not None and before.version is not None:
+            name = name.removesuffix(f"@{before.version}")
+        self.show(references, f"{name}@{after.version}" if name else "")
 
     def _explore_edited(self, references: ReferenceSet) -> None:
         references.source = replace(references.source, name=_EDITED)
@@ -244,6 +261,8 @@ class ServedPage:
             place = Address(self._source, view)
         elif view == EXPLORER and self._explorer and self._source:
             place = Address.read(self._explorer.address)._replace(source=self._source)
+            if not is_shareable(place.other):
+                place = place._replace(other="")
         self._frame.place = {"address": str(place), "step": self._step}
 
 

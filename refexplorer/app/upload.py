@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.formats.files.compression import Progress
-from refexplorer.limits import Limits
 from refexplorer.markup import escape, size_text
-from refexplorer.opening import open_references
-from refexplorer.referenceset import ReferenceSet
 
 LARGEST = 50_000_000
 """Bytes of a dropped file, unless whoever starts the page says otherwise."""
@@ -71,12 +65,3 @@ class Upload:
     def content(self) -> bytes:
         """The bytes that have come."""
         return bytes(self._content)
-
-
-def open_content(
-    content: bytes, name: str, limits: Limits, progress: Progress | None = None
-) -> ReferenceSet:
-    """Open what came; its relative targets lead nowhere, since it has no folder here."""
-    references = open_references(content, limits=limits, progress=progress)
-    references.source = replace(references.source, name=name)
-    return references

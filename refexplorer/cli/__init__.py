@@ -1,7 +1,7 @@
 """The command line: exit status 0 fine, 1 the set has errors, 2 unreadable or called wrongly.
 
-`commands` and the modules of `verbs` hold the verbs, `output` and `terminal` print, `examples` are
-shown in the help. Begin with `commands`.
+`program` is what the modules of `verbs` add their commands to, `output` and `terminal` print,
+`examples` are shown in the help. Begin with `program`.
 """
 
 from __future__ import annotations
@@ -58,11 +58,15 @@ def _interruptible(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     from refexplorer import memory
-    from refexplorer.cli.commands import usage_errors
     from refexplorer.errors import RefexplorerError
+    from refexplorer.formats.making.uncollected import uncollected
 
+    with uncollected():  # modules are no garbage: looking through them was a tenth of the start
+        from refexplorer.cli.program import usage_errors
     try:
-        status = load_app()(arguments, prog_name="refexplorer", standalone_mode=False)
+        with uncollected():
+            app = load_app()
+        status = app(arguments, prog_name="refexplorer", standalone_mode=False)
         sys.stdout.flush()
         return int(status or 0)
     except usage_errors as error:
@@ -87,14 +91,17 @@ def load_app() -> Typer:
     """Return all commands, each with its examples; their modules are loaded now."""
     import refexplorer.cli.verbs.advise_command
     import refexplorer.cli.verbs.audit_command
+    import refexplorer.cli.verbs.check_command
     import refexplorer.cli.verbs.convert_command
+    import refexplorer.cli.verbs.look_commands
     import refexplorer.cli.verbs.page_commands
+    import refexplorer.cli.verbs.repair_command
     import refexplorer.cli.verbs.set_commands
     import refexplorer.cli.verbs.spec_commands
     import refexplorer.cli.verbs.verify_command
     import refexplorer.cli.verbs.why_command  # noqa: F401  its commands join the others
-    from refexplorer.cli.commands import app
     from refexplorer.cli.examples import EXAMPLES, epilog
+    from refexplorer.cli.program import app
 
     for command in app.registered_commands:
         command.epilog = epilog(_name(command))

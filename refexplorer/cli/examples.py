@@ -46,10 +46,15 @@ EXAMPLES = {
         "refexplorer verify combined.json --values sample": "and values of ten chunks each",
         "refexplorer verify combined.json --html report.html": "for whom the files belong to",
     },
+    "repair": {
+        "refexplorer repair combined.json --dry-run": "what would be made anew from the files",
+        "refexplorer repair combined.json -o new.json": "verified before it gets its name",
+    },
     "advise": {
         "refexplorer advise combined.json": "what opening and reading cost, and what would help",
         "refexplorer advise combined.json --access 'sst[0,10:20]' --place lustre": "of a part",
         "refexplorer advise combined.json --chunks sst:time=10 --json": "with Dask, for a program",
+        "refexplorer advise combined.json --measure": "by the speed of the host itself",
     },
     "dialects": {
         "refexplorer dialects combined.json": "what each reader makes of it, and why",
@@ -70,12 +75,19 @@ EXAMPLES = {
     "convert": {
         "refexplorer convert combined.json combined.parq": "to a parquet store, read back",
         "refexplorer convert combined.json moved.json.gz --rename sst_=s3://b/sst_": "other URLs",
+        "refexplorer convert combined.json fast.json --inline-coordinates": "opening reads nothing",
     },
     "serve": {
         "refexplorer serve combined.json": "the page on one set",
         "refexplorer serve --allow . --no-browser": "allow the sets and targets in this folder",
         "refexplorer serve --address 0.0.0.0 --origin data.example.org": "others, behind a proxy",
         "refexplorer serve combined.json --no-browser --json": "the address for a program",
+    },
+    "page": {
+        "refexplorer page combined.json -o report.html": "for an issue, or who has no Python",
+        "refexplorer page combined.json --read sst --allow . --targets": "with values and sizes",
+        "refexplorer page combined.json --editor": "its text and how each key is made",
+        "refexplorer page 07-first-gen --exercise": "a task with its answers judged",
     },
     "demo": {
         "refexplorer demo": "needs no network",

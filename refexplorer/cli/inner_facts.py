@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import HAS_ERRORS, status_of
-from refexplorer.data.read.chunk_reader import ChunkState
+from refexplorer.cli.program import HAS_ERRORS, status_of
+from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import RefexplorerError
 from refexplorer.history import history
 from refexplorer.referenceset import ReferenceSet

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import size_cell
+from refexplorer.cli.program import size_cell
 from refexplorer.data.check.check_results import TargetChecks
 from refexplorer.referenceset import ReferenceSet
 

@@ -14,6 +14,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task,
     TextColumn,
 )
 from rich.table import Table
@@ -22,6 +23,7 @@ from rich.tree import Tree
 
 from refexplorer.cli.output import Counter, cell
 from refexplorer.display.text import CHILDREN_SHOWN, LEVELS_SHOWN, Pictured
+from refexplorer.formats.files.compression import FileCount
 from refexplorer.markup import escape
 
 Item = TypeVar("Item")
@@ -74,6 +76,15 @@ def _grow(branch: Tree, refs: Pictured, path: str, levels: int) -> None:
         branch.add(Text(f"… {more:,} more", "dim"))
 
 
+class _BytesOrFiles(DownloadColumn):
+    """Bytes, unless what is told is a count of files."""
+
+    def render(self, task: Task) -> Text:
+        if isinstance(task.completed, FileCount):
+            return Text(f"{task.completed:,} of {task.total or 0:,.0f} files", "progress.download")
+        return super().render(task)
+
+
 @contextmanager
 def waiting(sentence: str) -> Iterator[None]:
     """Show that something is going on."""
@@ -83,8 +94,8 @@ def waiting(sentence: str) -> Iterator[None]:
 
 @contextmanager
 def counting(sentence: str, of_bytes: bool = False) -> Iterator[Counter]:
-    """Show how far a work is, in bytes or in things."""
-    with _bar(DownloadColumn() if of_bytes else MofNCompleteColumn()) as bar:
+    """Show how far a work is, in bytes or in things; of several files it is told in files."""
+    with _bar(_BytesOrFiles() if of_bytes else MofNCompleteColumn()) as bar:
         task = bar.add_task(escape(sentence), total=None)
 
         def count(done: int, total: int | None, sentence: str | None = None) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from refexplorer.display.shown_sets import name_of
 from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text
 from refexplorer.markup import counted, shown, size_text
+from refexplorer.refset.queries.summary import Summary
 from refexplorer.refset.tree.nodes import Node
+from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, grouped
+from refexplorer.spec.core.references import Kind
 
 CHILDREN_SHOWN = 25
 LEVELS_SHOWN = 2
@@ -13,14 +19,34 @@ NOTES_SHOWN = 10
 
 
 def references_html(refs: Pictured) -> str:
-    """Return the whole view: facts, notes, tree."""
-    facts = facts_text(refs.summary())
+    """Return the whole view: facts, health, notes, tree; in a kernel a button to explore it."""
+    summary = refs.summary()
+    name = name_of(refs)
+    # Shown by the extension of JupyterLab, which alone can do what it says.
+    button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'
     parts = [
-        f"<p><b>{_shown(refs.source.name)}</b> ({refs.source.form}): {_shown(facts, None)}</p>",
+        f"<p><b>{_shown(refs.source.name)}</b> ({refs.source.form}): "
+        f"{_shown(facts_text(summary), None)}{'' if name is None else button}<br>"
+        f"{kinds_text(summary)}; {health_text(refs.diagnostics)}</p>",
         notes_html(refs.diagnostics),
         tree_html(refs),
     ]
     return f'<div class="refexplorer">{"".join(parts)}</div>'
+
+
+def kinds_text(summary: Summary) -> str:
+    """Return how many references there are of each kind."""
+    counts = [f"{n:,} {kind}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
+    return ", ".join(counts) or "no references"
+
+
+def health_text(diagnostics: tuple[Diagnostic, ...]) -> str:
+    """Return how many errors and warnings there are, and what nobody looked at yet."""
+    found = Counter(each.severity for each in diagnostics)
+    errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
+    said = [counted(errors, "error") if errors else "no errors"]
+    said += [counted(warnings, "warning")] if warnings else []
+    return f"{', '.join(said)}, targets not checked"
 
 
 def notes_html(diagnostics: tuple[Diagnostic, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import urllib.request
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,28 @@ import pytest
 
 from tests.app.sessions import PATIENCE, Visitor
 from tests.helpers.costly import COSTLY
-from tests.helpers.hosts import running_page
+from tests.helpers.hosts import PanelPage, running_page
 
 pytestmark = pytest.mark.server
+
+
+FORGETTING = (
+    "-c",
+    """
+import sys
+from functools import partialmethod
+from bokeh.server.tornado import BokehTornado
+from refexplorer.cli import main
+
+BokehTornado.__init__ = partialmethod(
+    BokehTornado.__init__,
+    check_unused_sessions_milliseconds=500,
+    unused_session_lifetime_milliseconds=2000,
+)
+sys.exit(main())
+""",
+)
+"""A page that forgets who closed it after two seconds; Bokeh does after 15 to 32."""
 
 
 class Hopeful(Visitor):
@@ -49,15 +69,24 @@ async def _meanwhile(url: str, source: str) -> tuple[str, int]:
         return await costly, count
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PanelPage]:
+    """A page of which the visitors may open what lies where temporary files do."""
+    allow = str(tmp_path_factory.getbasetemp())
+    arguments = ("serve", "--allow", allow, "--seconds", "5", "--memory", "500")
+    with running_page(*arguments, program=FORGETTING) as page:
+        yield page
+
+
 @pytest.mark.parametrize("name", COSTLY)
-def test_a_costly_document_of_one_holds_up_no_other(tmp_path: Path, name: str) -> None:
+def test_a_costly_document_of_one_holds_up_no_other(
+    tmp_path: Path, name: str, served: PanelPage
+) -> None:
     path = COSTLY[name](tmp_path)
-    arguments = ("serve", "--allow", str(tmp_path), "--seconds", "5", "--memory", "500")
-    with running_page(*arguments) as served:
-        with ThreadPoolExecutor() as pool:  # browser tests keep a loop running in this thread
-            said, count = pool.submit(asyncio.run, _meanwhile(served.url, str(path))).result()
-        with urllib.request.urlopen(f"{served.url}healthz") as answer:
-            assert json.load(answer) == {"status": "ok"}
+    with ThreadPoolExecutor() as pool:  # browser tests keep a loop running in this thread
+        said, count = pool.submit(asyncio.run, _meanwhile(served.url, str(path))).result()
+    with urllib.request.urlopen(f"{served.url}healthz") as answer:
+        assert json.load(answer) == {"status": "ok"}
     assert count > 0
     assert said == "open" or said.endswith(".")
     assert "Unexpected" not in said
@@ -75,7 +104,7 @@ async def _arrivals(url: str) -> tuple[str, str]:
         for visitor in visitors:
             visitor._socket.close()
         while "people have this page open" in (later := await asyncio.to_thread(_text, url)):
-            await asyncio.sleep(1)
+            await asyncio.sleep(0.2)
         return full, later
 
 
@@ -86,8 +115,9 @@ def _text(url: str) -> str:
 
 
 def test_who_comes_when_the_page_is_full_is_told_so() -> None:
-    with running_page("serve", "--sessions", "2") as served, ThreadPoolExecutor() as pool:
-        full, later = pool.submit(asyncio.run, _arrivals(served.url)).result()
+    arguments = ("serve", "--sessions", "2")
+    with running_page(*arguments, program=FORGETTING) as page, ThreadPoolExecutor() as pool:
+        full, later = pool.submit(asyncio.run, _arrivals(page.url)).result()
     assert "2 people have this page open, which is all that it takes" in full
     assert "data-root-id" not in full
     assert "data-root-id" in later

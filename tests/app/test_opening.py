@@ -18,7 +18,7 @@ from refexplorer.errors import AccessError, LimitError, RefexplorerError, Source
 from refexplorer.limits import Bounds
 from refexplorer.opening import open_references
 from tests.helpers.costly import COSTLY, bomb
-from tests.helpers.servers import RangeServer, range_server
+from tests.helpers.servers import PIECE, RangeServer, range_server
 from tests.helpers.visiting import hear
 
 pytestmark = pytest.mark.child
@@ -208,6 +208,18 @@ def test_who_gives_up_leaves_the_queue(tmp_path: Path, server: RangeServer) -> N
         assert not limited._openings._queue
         pages[0]._do({"op": "stop"})
         pages[0]._threads.shutdown()
+
+
+def test_a_process_that_waited_opens_the_next_set(server: RangeServer) -> None:
+    """As one does on a busy machine, where each would have to start another."""
+    server.files["/set.json"] = b'{"a": "text"}' + b" " * 60 * PIECE
+    server.dripping.add("/set.json")
+    with library(server.url) as slow:
+        assert {*slow.open(f"{server.url}/set.json")} == {"a"}
+        kept = slow._openings._confined._children._idle.copy()
+        assert {*slow.open(f"{server.url}/set.json")} == {"a"}
+        assert len(kept) == 1
+        assert slow._openings._confined._children._idle == kept
 
 
 def test_nothing_is_left_of_openings(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from refexplorer.app.components import EditorView, ExplorerView
 from refexplorer.app.library import Library, Offer
 from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.page import ServedPage
+from refexplorer.app.proxy import setup
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -200,3 +202,8 @@ def test_exercises_are_a_view_of_their_own() -> None:
     page._frame.view = "exercises"
     assert shown(page) == [EditorView]
     assert page._made["exercises"] is exercises
+
+
+def test_the_proxy_of_jupyter_finds_the_page() -> None:
+    found = importlib.metadata.entry_points(group="jupyter_serverproxy_servers")
+    assert found["refexplorer"].load() is setup

@@ -10,6 +10,7 @@ from typing import Any
 import refexplorer as rx
 from refexplorer.app.components import ExplorerView
 from refexplorer.app.library import Library
+from refexplorer.views.explorer.explorer_controller import ExplorerController
 
 
 def test_no_message_names_a_folder(tmp_path: Path) -> None:
@@ -50,5 +51,6 @@ def test_no_message_names_a_folder(tmp_path: Path) -> None:
         asked
     ):
         time.sleep(0.01)
-    assert '"s3://bucket", "https://example.org"' in json.dumps(posted)
+    assert isinstance(view._controller, ExplorerController)
+    assert '"s3://bucket", "https://example.org"' in json.dumps([*view._controller.policy.granted])
     assert not [message for message in posted if str(tmp_path) in json.dumps(message)]

@@ -43,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = chosen.sets or Path(scratch)
         print(f"{_where()}\n\n{HEAD}\n{'|---' * HEAD.count(' | ')}|---|", flush=True)
-        for case in _cases(chosen.large, chosen.only):
+        for case in collected(chosen.large, chosen.only):
             sized = case if chosen.keys is None else replace(case, keys=int(chosen.keys))
             for line in _lines(sized, made(folder, sized.kind, sized.keys), chosen.runs):
                 print(line, flush=True)
@@ -66,7 +66,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _cases(large: bool, only: str) -> list[Case]:
+def collected(large: bool, only: str) -> list[Case]:
     """Collect ``CASES`` (and ``LARGE``) of every module here."""
     found: list[Case] = []
     for module in pkgutil.iter_modules(tests.benchmarks.__path__):
@@ -91,7 +91,8 @@ def _lines(case: Case, path: Path, runs: int) -> list[str]:
 
 
 def _line(case: Case, ours: Measured, peer: Measured | None, name: str) -> str:
-    cells = [case.work, f"{case.keys:,}", case.goal, _range(ours.cpu), _range(ours.wall)]
+    reached = "".join(f", {name} {_seconds(at)}" for name, at in ours.stages.items())
+    cells = [case.work + reached, f"{case.keys:,}", case.goal, _range(ours.cpu), _range(ours.wall)]
     if peer is None:
         cells += [name, "", "", "", _megabytes(ours.added), ""]
     else:

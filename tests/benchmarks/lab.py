@@ -55,7 +55,7 @@ _CALL = """
 print(f"called {time.time()}")
 rx.explore(refs)
 """
-_FIND = """
+FIND = """
 window.timed = (begin) => new Promise((tell) => {
   const begun = performance.now();
   const since = () => performance.now() - begun;
@@ -113,16 +113,16 @@ def main() -> None:
         browser = playwright.chromium.launch(**launch_options())  # type: ignore[arg-type]
         with running_lab(Path(scratch)) as lab:
             page = browser.new_page()
-            page.add_init_script(_FIND)
+            page.add_init_script(FIND)
             calls = to_rows(lab, page, path)
             jumps, pings = jumps_and_pings(lab, page, path)
         browser.close()
     print(f"{chosen.keys:,.0f} keys, {chosen.kind}\n\n{HEAD}\n|---|---|---|---|---|")
-    print(_line("first call in a kernel to rows", calls[:1], 0))
-    print(_line("call to rows", calls[1:], 500))
+    print(line("first call in a kernel to rows", calls[:1], 0))
+    print(line("call to rows", calls[1:], 500))
     for until, round_trips, there in zip(("document", "screen"), pings, jumps, strict=True):
-        print(_line(f"bare comm round trip, to the {until}", round_trips, 0))
-        print(_line(f"scroll jump to rows, to the {until}", there, 1.5 * median(round_trips)))
+        print(line(f"bare comm round trip, to the {until}", round_trips, 0))
+        print(line(f"scroll jump to rows, to the {until}", there, 1.5 * median(round_trips)))
 
 
 def to_rows(lab: Lab, page: Page, path: Path) -> list[float]:
@@ -162,7 +162,8 @@ def jumps_and_pings(lab: Lab, page: Page, path: Path) -> tuple[list[Times], list
     return list(zip(*jumps, strict=True)), list(zip(*pings, strict=True))
 
 
-def _line(work: str, times: Sequence[float], goal: float) -> str:
+def line(work: str, times: Sequence[float], goal: float) -> str:
+    """Return a line of the table; a goal of 0 is none."""
     numbers = f"{min(times):.0f} | {median(times):.0f} | {max(times):.0f}"
     return f"| {work} | {numbers} | {f'{goal:.0f}' if goal else ''} |"
 

@@ -30,21 +30,30 @@ class Watch:
         Seconds by the clock.
     added
         Bytes by which the resident memory grew at its highest.
+    stages
+        Seconds by the clock from the begin of the last run to what was reached then, by name.
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.wall = 0.0
         self.added = 0
+        self.stages: dict[str, float] = {}
+        self._begun = 0.0
 
     @contextmanager
     def running(self, turns: int = 1) -> Iterator[range]:
         """Time the block, which does its work `turns` times."""
         before, started, begun = _resident(), time.process_time(), time.perf_counter()
+        self._begun = begun
         yield range(turns)
         self.seconds += (time.process_time() - started) / turns
         self.wall += (time.perf_counter() - begun) / turns
         self.added = max(self.added, _peak() - before)
+
+    def reach(self, stage: str) -> None:
+        """Keep when a stage was reached; the first time counts."""
+        self.stages.setdefault(stage, time.perf_counter() - self._begun)
 
     def scale(self, factor: float) -> None:
         """Take the work that was measured for a part of the whole, or for many times it."""
@@ -88,12 +97,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """Several runs: CPU seconds, seconds by the clock, the median of the memory, the result."""
+    """Several runs: CPU seconds, seconds by the clock, medians of memory and stages, the result."""
 
     cpu: tuple[float, ...]
     wall: tuple[float, ...]
     added: int
     result: object
+    stages: dict[str, float]
 
 
 def measure(works: Sequence[Work], path: Path, runs: int) -> list[Measured]:
@@ -112,7 +122,12 @@ def _measured(work: Work, found: Sequence[dict[str, Any]]) -> Measured:
     assert len(results) == 1, f"{_name(work)} gave different results: {results}"
     cpu, wall = (tuple(one[name] for one in found) for name in ("seconds", "wall"))
     added = int(statistics.median(one["added"] for one in found))
-    return Measured(cpu, wall, added, found[0]["result"])
+    names = dict.fromkeys(name for one in found for name in one["stages"])
+    stages = {
+        name: statistics.median(one["stages"][name] for one in found if name in one["stages"])
+        for name in names
+    }
+    return Measured(cpu, wall, added, found[0]["result"], stages)
 
 
 def checksum(lines: Iterable[str]) -> str:
@@ -149,7 +164,10 @@ def _main(name: str, path: str) -> None:
     module, _, function = name.partition(":")
     watch = Watch()
     result = getattr(importlib.import_module(module), function)(watch, Path(path))
-    found = {"seconds": watch.seconds, "wall": watch.wall, "added": watch.added, "result": result}
+    found = {
+        "seconds": watch.seconds, "wall": watch.wall, "added": watch.added, "stages": watch.stages,
+        "result": result,
+    }  # fmt: skip
     sys.stdout.write(json.dumps(found) + "\n")
 
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.benchmarks.__main__ import collected
+
 
 @pytest.mark.child
 def test_a_line_has_both_times_of_both_sides_with_their_ranges() -> None:
@@ -22,3 +24,8 @@ def test_a_line_has_both_times_of_both_sides_with_their_ranges() -> None:
     assert cells["peer: CPU"].startswith("open_fsspec ")
     assert line.count(" to ") == 4, "a range for CPU and wall time of each side"
     assert line.count(" times") >= 3
+
+
+def test_the_large_cases_are_collected_from_every_module() -> None:
+    large = [case for case in collected(True, "") if case.keys >= 10**7]
+    assert {case.ours.__module__.rpartition(".")[2] for case in large} >= {"opening", "parquet"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import refexplorer as rx
 from tests.helpers.commands import run, start, written
 from tests.helpers.servers import RangeServer, range_server
 
@@ -33,7 +34,7 @@ def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:
 def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Path) -> None:
     path = written(tmp_path, server, 2)
     ran = run("check", path, "--targets")
-    assert (ran.status, server.requests) == (1, [])
+    assert (ran.status, server.requests) == (2, [])
     assert f'allow=["{server.url}"]' in ran.out
     allowed = run("check", path, "--targets", "--allow", server.url, "--json")
     assert allowed.status == 0
@@ -95,3 +96,26 @@ def test_a_page_of_a_strange_set(tmp_path: Path) -> None:
     text = page.read_text()
     assert not re.search(r"<script|<b>\.json|<i>\.nc", text)
     assert "&lt;script&gt;/.zarray" in text
+
+
+def test_what_is_wrong_comes_before_what_was_not_asked(tmp_path: Path, server: RangeServer) -> None:
+    """Exit status 1 if a target is gone, whatever may not be asked yet."""
+    source = tmp_path / "set.json"
+    refs = {"a": [f"{server.url}/f"], "b": [str(tmp_path / "gone")]}
+    source.write_text(json.dumps(refs))
+    assert run("check", source, "--targets").status == 1
+    assert run("audit", source).status == 1
+    del refs["b"]
+    source.write_text(json.dumps(refs))
+    assert run("check", source, "--targets").status == 2
+    assert run("audit", source).status == 2
+    assert server.requests == []
+
+
+def test_the_targets_as_a_page(tmp_path: Path, demo: Path) -> None:
+    checks = rx.open_references(demo / "sst.v0.json").check_targets()
+    checks.to_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert text.startswith("<!doctype html>")
+    assert "sst_2025-07.nc" in text
+    assert "<script" not in text

@@ -15,15 +15,18 @@ import pytest
 import typer
 
 from refexplorer.cli import load_app
-from refexplorer.cli.commands import app
 from refexplorer.cli.examples import EXAMPLES
+from refexplorer.cli.program import app
 from tests.helpers.commands import run
 from tests.helpers.hosts import running_page
 
 PAGES = ("serve", "demo")
 LINES = [line for command, lines in EXAMPLES.items() if command not in PAGES for line in lines]
 SHELL = {">", "|"}
-PAGE_LINES = [line for command in PAGES for line in EXAMPLES[command]]
+TOLD, *PAGE_LINES = sorted(
+    (line for command in PAGES for line in EXAMPLES[command]), key=lambda line: "--json" not in line
+)
+"""The example of what is written for programs, and all others."""
 
 
 @pytest.fixture
@@ -65,9 +68,9 @@ def test_an_example_of_a_page_serves(
 
 
 @pytest.mark.server
-def test_a_program_is_told_the_address_of_the_page() -> None:
-    command = [sys.executable, "-m", "refexplorer", "demo", "--no-browser", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+def test_a_program_is_told_the_address_of_the_page(folder: Path) -> None:
+    command = [sys.executable, "-m", *shlex.split(TOLD)]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None
         try:
             told = json.loads(served.stdout.readline())

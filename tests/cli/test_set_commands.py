@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import refexplorer as rx
 from tests.helpers.commands import run
@@ -51,6 +54,32 @@ def test_convert_writes_what_it_says(demo: Path, tmp_path: Path) -> None:
         refused = run("convert", demo / "sst.v0.json", *arguments)
         assert (refused.status, refused.out, len(refused.err.splitlines())) == (2, "", 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["set.json.gz", "set.parq"]
+
+
+def test_convert_gives_arrays_other_chunks(tmp_path: Path) -> None:
+    np.arange(48, dtype="<i4").tofile(tmp_path / "f")
+    array = {"zarr_format": 2, "shape": [8, 6], "chunks": [4, 6], "dtype": "<i4", "order": "C"}
+    array |= {"compressor": None, "filters": None, "fill_value": None}
+    time = array | {"shape": [8], "chunks": [1]}
+    refs: dict[str, Any] = {".zgroup": '{"zarr_format": 2}', "x/.zarray": json.dumps(array)}
+    refs |= {"time/.zarray": json.dumps(time), "x/.zattrs": '{"_ARRAY_DIMENSIONS": ["time", "y"]}'}
+    refs["time/.zattrs"] = '{"_ARRAY_DIMENSIONS": ["time"]}'
+    refs |= {f"x/{n}.0": ["f", 96 * n, 96] for n in range(2)}
+    refs |= {f"time/{n}": ["f", 24 * n, 4] for n in range(8)}
+    (tmp_path / "a.json").write_text(json.dumps(refs))
+    out = tmp_path / "b.json"
+    ran = run("convert", tmp_path / "a.json", out, "--inline-coordinates", "--subchunk", "x=2")
+    assert "read back and of the same values as a.json" in ran.out
+    opened = rx.open_references(out)
+    assert opened.array("x").chunks == (2, 6)
+    root: Any = opened.to_zarr()
+    assert root["time"][...].tolist() == [*range(0, 48, 6)]
+    store = tmp_path / "c.parq"
+    assert run("convert", out, store, "--record-size", "auto").status == 0
+    for option in (["--record-size", "few"], ["--subchunk", "x=1"], ["--subchunk", "y"]):
+        refused = run("convert", out, tmp_path / "d.json", *option)
+        assert refused.status == 2
+        assert not (tmp_path / "d.json").exists()
 
 
 def test_convert_says_of_which_array_fsspec_finds_no_chunk(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import xarray
 import refexplorer as rx
 from refexplorer import demo as shipped
 from refexplorer.demo import ocean
+from tests.helpers.loops import without_loop
 
 # fsspec reads parquet by an engine that pandas 4 will drop
 pytestmark = pytest.mark.filterwarnings("ignore:The 'fastparquet' engine:DeprecationWarning")
@@ -24,7 +25,7 @@ def made_again(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from refexplorer.demo.make import make
 
     folder = tmp_path_factory.mktemp("demo")
-    make(folder)
+    without_loop(make, folder)
     return folder
 
 

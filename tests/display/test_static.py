@@ -12,9 +12,9 @@ from refexplorer.markup import escape
 from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.references import Kind
 from refexplorer.views.tree.timed_search import collect
-from refexplorer.views.wire.editor_models import EditorDiagnostic
+from refexplorer.views.wire.editor.editor_messages import EditorDiagnostic
+from refexplorer.views.wire.explorer.data_messages import Coordinate
 from refexplorer.views.wire.json_form import to_wire
-from refexplorer.views.wire.models import Coordinate
 from tests.helpers.sets import DEMO, GEN, HOSTILE
 
 
@@ -52,11 +52,23 @@ def test_html_shows_a_file_as_text() -> None:
             assert attrs == [] or attrs == [("class", "refexplorer")]
 
     Parser().feed(references_html(rx.open_references(HOSTILE)))
-    assert set(seen) <= {"div", "p", "b", "ul", "li", "code", "details", "summary"}
+    assert set(seen) <= {"div", "p", "br", "b", "ul", "li", "code", "details", "summary"}
+
+
+def test_html_says_what_there_is_and_how_well_it_is() -> None:
+    html = references_html(rx.open_references(DEMO / "sst.v1.json"))
+    assert "inline, " in html
+    assert "; no errors, targets not checked" in html
+    assert "<button" not in html  # no kernel: nothing would answer it
+    broken = rx.open_references({"a": ["f", 1], "b": "x", "c": ["", 1, 2]})
+    assert "1 error, 1 warning, targets not checked" in references_html(broken)
+    assert "no references; no errors" in references_html(rx.open_references({}))
 
 
 def test_models_as_json() -> None:
-    mark = EditorDiagnostic("c", Severity.ERROR, "all", "m", None, "", 1, 2, 3, None, 4, 5, ())
+    mark = EditorDiagnostic(
+        "c", Severity.ERROR, "all", "m", None, "", 1, 2, 3, None, 4, 5, (), None
+    )
     wire = to_wire(mark)
     assert (wire["from"], wire["to"]) == (4, 5)
     assert to_wire(Coordinate("x", (1.0, math.nan, math.inf))) == {

@@ -89,7 +89,9 @@ def exercises_page(written: str) -> str:
         "",
         "An answer passes if it makes the references of the solution, warns of nothing that the "
         "solution does not warn of, and holds to `check`. Up to 10,000 keys are compared one by "
-        "one; of more, the first, the last and 400 others from everywhere.",
+        "one; of more, the first, the last, 400 others from everywhere, and those at and beside "
+        "integers that the answer names. Data are compared by their bytes and JSON objects by "
+        "what they say, whichever way they are written.",
         "",
         "```toml",
         EXAMPLE.rstrip(),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import urlencode
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 EXPLORE = """
 import refexplorer as rx
@@ -25,20 +28,52 @@ GOOD = """{
  }]
 }"""
 GRAVE = {"serious", "critical"}
+FORGET = "localStorage.clear(); sessionStorage.clear()"
+_FOLLOW = """address => {
+  history.pushState(null, "", address);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
 
 
 def open_on_page(page: Page, url: str, title: str) -> None:
     """Choose one of the shipped sets on the start screen."""
-    page.goto(url)
+    start(page, url)
     page.get_by_role("link", name=title).click()
 
 
+def open_file(page: Page, url: str, path: Path, query: str = "") -> Locator:
+    """Open a set that the test wrote by its address, and return the explorer."""
+    start(page, url)
+    follow(page, path, query)
+    return page.get_by_role("region", name=f"Reference set {path.name}")
+
+
+def start(page: Page, url: str) -> None:
+    """Show the start screen.
+
+    A page that is there already is asked for it, since its scripts take a second of a processor.
+    """
+    if page.url.startswith(url):
+        if (another := page.get_by_role("button", name="Open another set")).is_visible():
+            another.click()
+        page.evaluate(FORGET)  # what an editor kept since the test before it
+    else:
+        page.goto(url)
+    expect(page.get_by_role("heading", name="Explore a reference set")).to_be_visible()
+    expect(page.get_by_role("treegrid")).to_have_count(0)  # that of the set before
+
+
+def follow(page: Page, path: Path, query: str) -> None:
+    """Go to an address of a set, as back and forward do; a link would load the page anew."""
+    page.evaluate(_FOLLOW, f"?{urlencode({'source': path})}&{query}")
+
+
 def open_in_host(
-    request: pytest.FixtureRequest, page: Page, name: str, cell: str, title: str
+    request: pytest.FixtureRequest, host: str, page: Page, cell: str, title: str
 ) -> None:
-    """Run a cell in a new notebook, or choose a shipped set on the page, as the parameter says."""
-    if request.param == "lab":
-        request.getfixturevalue("lab").open(page, name, [cell])
+    """Run a cell in a notebook, or choose a shipped set on the page."""
+    if host == "lab":
+        request.getfixturevalue("lab").show(page, [cell])
     else:
         open_on_page(page, request.getfixturevalue("panel_page").url, title)
 
@@ -50,13 +85,28 @@ def row(explorer: Locator, name: str) -> Locator:
 
 
 def violations(page: Page, within: str | None = None) -> list[str]:
-    """One line for each grave finding, with the first element that it is about."""
+    """One line for each finding, with the first element that it is about.
+
+    Of a part of JupyterLab only grave ones: its landmarks and headings are not ours.
+    """
     found = Axe().run(page, context=within).response["violations"]
     return [
         f"{rule['id']}: {rule['help']} {rule['nodes'][0]['html'][:200]}"
         for rule in found
-        if rule["impact"] in GRAVE
+        if within is None or rule["impact"] in GRAVE
     ]
+
+
+def in_the_dark(page: Page) -> None:
+    """Turn to the dark colours of the system, and wait until the page has."""
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".rx").first).to_have_attribute("data-theme", "dark")
+
+
+def choose(editor: Locator | Page, menu: str, item: str) -> None:
+    """Choose from one of the menus of the editor."""
+    editor.get_by_role("button", name=menu, exact=True).click()
+    editor.get_by_role("menuitem", name=item, exact=True).click()
 
 
 def replace_text(editor: Locator, text: str) -> None:

@@ -16,18 +16,55 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
+from uuid import uuid4
 
 from playwright.sync_api import Locator, Page, expect
+
+from tests.helpers.labextension import install
 
 START_SECONDS = 90.0
 _SETTINGS = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "apputils-extension/themes": {"adaptive-theme": False},
 }
+_PAGE = {"buildAvailable": False, "buildCheck": False}
+"""Else each load of JupyterLab asks whether to build it, for which its server starts node."""
 _KERNEL_IS_IDLE = """
-window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === "idle"
+path => {
+  const widget = window.jupyterapp.shell.currentWidget;
+  return widget?.context?.path === path
+    && widget.sessionContext?.session?.kernel?.status === "idle";
+}
 """
-"""Before this, running cells opens a dialog that asks for a kernel."""
+"""Before this, running cells opens a dialog that asks for a kernel, or runs another notebook."""
+
+
+_IN_SIGHT = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-CodeCell"
+_OPEN = """
+async path => {
+  await window.jupyterapp.commands.execute("docmanager:open", { path });
+}
+"""
+_KEPT = "kept-"
+"""How the notebook is called that a page keeps for the cells of many tests."""
+_CLOSE = """
+kept => {
+  // The visible one last: a toolbar that is shown and gone in one turn is an error of JupyterLab.
+  const tabs = [...window.jupyterapp.shell.widgets("main")];
+  tabs.sort((one, other) => one.isVisible - other.isVisible);
+  for (const tab of tabs) if (!kept || !tab.context?.path.startsWith(kept)) tab.dispose();
+}
+"""
+_REPLACE = """
+([name, notebook]) => {
+  const { shell } = window.jupyterapp;
+  const kept = [...shell.widgets("main")].find(each => each.context?.path.startsWith(name));
+  if (!kept) return null;
+  shell.activateById(kept.id);
+  kept.context.model.fromJSON(notebook);
+  return kept.context.path;
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -42,7 +79,7 @@ class Notebook:
 
     def output(self, cell: int) -> Locator:
         """The output of a code cell, counted from 0."""
-        return self.page.locator(".jp-Notebook .jp-CodeCell").nth(cell).locator(".jp-OutputArea")
+        return self.page.locator(_IN_SIGHT).nth(cell).locator(".jp-OutputArea")
 
 
 @dataclass(frozen=True)
@@ -52,27 +89,64 @@ class Lab:
     url: str
     folder: Path
 
+    def address(self, path: str) -> str:
+        """Give the address of a file or folder in a new workspace.
+
+        Pages that share one write its layout in turns, and a reload restores what another had open.
+        """
+        return f"{self.url}/lab/workspaces/{uuid4().hex[:8]}/tree/{path}"
+
+    def close_tabs(self, page: Page, kept: str = "") -> None:
+        """Close what is open, saved or not, but for files that are called so."""
+        page.evaluate(_CLOSE, kept)
+
+    def show(self, page: Page, cells: Sequence[str]) -> Notebook:
+        """Run code cells in the notebook that the page keeps, and close all others.
+
+        Its kernel stays, which has imported the package: 3 s of a processor for each test.
+        """
+        notebook = _notebook(cells)
+        path = None
+        if page.url.startswith(self.url):
+            self.close_tabs(page, _KEPT)
+            path = page.evaluate(_REPLACE, [_KEPT, notebook])
+        if path is None:
+            return self.open_written(page, f"{_KEPT}{uuid4().hex[:8]}", notebook)
+        return _run(page, path, len(cells))
+
     def open(self, page: Page, name: str, cells: Sequence[str]) -> Notebook:
-        """Write a notebook of code cells, open it and run it."""
+        """Run code cells in a notebook and a kernel of their own."""
         return self.open_written(page, name, _notebook(cells))
 
     def open_written(self, page: Page, name: str, notebook: dict[str, Any]) -> Notebook:
-        """Open a notebook and run it."""
-        (self.folder / f"{name}.ipynb").write_text(json.dumps(notebook))
-        count = len([cell for cell in notebook["cells"] if cell["cell_type"] == "code"])
-        page.goto(f"{self.url}/lab/tree/{name}.ipynb?reset")
-        expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(count, timeout=60_000)
-        page.wait_for_function(_KERNEL_IS_IDLE, timeout=60_000)
-        opened = Notebook(page)
-        opened.run()
-        return opened
+        """Open a notebook and run it.
+
+        A page that has JupyterLab keeps it, since its scripts take 5 s of a processor.
+        """
+        file = self.folder / f"{name}.ipynb"
+        file.write_text(json.dumps(notebook))
+        if page.url.startswith(self.url):
+            page.evaluate(_OPEN, file.name)
+        else:
+            page.goto(self.address(file.name))
+        code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        return _run(page, file.name, len(code))
 
 
 @dataclass(frozen=True)
 class PanelPage:
-    """The running Panel page."""
+    """The running Panel page.
+
+    Attributes
+    ----------
+    url
+        Its address.
+    process
+        The number of its server's process.
+    """
 
     url: str
+    process: int
 
 
 @contextmanager
@@ -83,6 +157,7 @@ def running_lab(
     port = _free_port()
     notebooks = root or folder / "notebooks"
     notebooks.mkdir(exist_ok=True)
+    install(folder / "data")
     command = [
         str(python), "-m", "jupyterlab", "--no-browser", "--allow-root",
         f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
@@ -113,10 +188,19 @@ def running_page(
     try:
         line = process.stdout.readline()
         assert "http://" in line, f"no address in {line!r}"
-        yield PanelPage("http://" + re.split(r'[\s"]', line.split("http://")[1])[0])
+        yield PanelPage("http://" + re.split(r'[\s"]', line.split("http://")[1])[0], process.pid)
     finally:
         _stop(process)
         process.stdout.close()
+
+
+def _run(page: Page, path: str, cells: int) -> Notebook:
+    """Run the notebook that was opened, once it is there with so many code cells."""
+    expect(page.locator(_IN_SIGHT)).to_have_count(cells, timeout=60_000)
+    page.wait_for_function(_KERNEL_IS_IDLE, arg=path, timeout=60_000)
+    opened = Notebook(page)
+    opened.run()
+    return opened
 
 
 def _notebook(cells: Sequence[str]) -> dict[str, Any]:
@@ -149,6 +233,9 @@ def _environment(folder: Path) -> dict[str, str]:
         file = folder / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(settings))
+    page = folder / "config" / "labconfig" / "page_config.json"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(json.dumps(_PAGE))
     kept = {name: value for name, value in os.environ.items() if name != "JUPYTER_PATH"}
     return kept | {name: str(folder / place) for name, place in variables.items()}
 

@@ -9,7 +9,8 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.helpers.h5py_lock import uncollected
+from refexplorer.formats.making.uncollected import uncollected
+from tests.helpers.loops import without_loop
 
 URL = "s3://climate-archive/reanalysis/daily/surface/2020/01/reanalysis_sfc_2020-01-{:02d}_v5.nc"
 """Where the files are said to be."""
@@ -41,10 +42,17 @@ def translated(path: Path, inline: int = 0) -> dict[str, Any]:
     return found
 
 
+def concatenated(singles: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
+    """Return what kerchunk's `MultiZarrToZarr` makes of several sets, with its options."""
+    combine = pytest.importorskip("kerchunk.combine")
+    made = combine.MultiZarrToZarr(singles, **options)
+    found: dict[str, Any] = without_loop(made.translate)
+    return found
+
+
 def combined(folder: Path) -> dict[str, Any]:
     """Return what kerchunk makes of the files of all days, concatenated in time."""
     hdf = pytest.importorskip("kerchunk.hdf")
-    combine = pytest.importorskip("kerchunk.combine")
     singles = []
     for day in range(DAYS):
         path = folder / f"{day}.nc"
@@ -52,7 +60,4 @@ def combined(folder: Path) -> dict[str, Any]:
         with path.open("rb") as file, uncollected():
             url = URL.format(day + 1)
             singles.append(hdf.SingleHdf5ToZarr(file, url, inline_threshold=600).translate())
-    found: dict[str, Any] = combine.MultiZarrToZarr(
-        singles, concat_dims=["time"], identical_dims=["lat", "lon"]
-    ).translate()
-    return found
+    return concatenated(singles, concat_dims=["time"], identical_dims=["lat", "lon"])

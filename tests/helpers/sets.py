@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import refexplorer as rx
 from refexplorer.data.open.stores import to_zarr
@@ -77,8 +80,30 @@ def x_of(refs: rx.ReferenceSet, *allow: str) -> Any:
     return group["x"]
 
 
-def metadata(shape: Sequence[int]) -> str:
-    """A ``.zarray`` with one element in each chunk."""
-    fields = {"zarr_format": 2, "dtype": "<f4", "fill_value": 0, "order": "C"}
-    sizes = {"shape": shape, "chunks": [1] * len(shape), "compressor": None, "filters": None}
-    return json.dumps({**fields, **sizes})
+def metadata(shape: Sequence[int], chunks: Sequence[int] | None = None, **fields: Any) -> str:
+    """A ``.zarray``, by default with one element in each chunk."""
+    usual = {"zarr_format": 2, "dtype": "<f4", "fill_value": 0, "order": "C"}
+    sizes = {"shape": shape, "chunks": [1] * len(shape) if chunks is None else chunks}
+    return json.dumps({**usual, **sizes, "compressor": None, "filters": None, **fields})
+
+
+def held_array(
+    values: np.ndarray, dtype: Any, names: list[str], chunks: list[int]
+) -> dict[str, Any]:
+    """Return a set that holds an array itself."""
+    metadata = {
+        "zarr_format": 2, "shape": values.shape, "chunks": chunks, "dtype": dtype,
+        "compressor": None, "filters": None, "order": "C", "fill_value": None,
+    }  # fmt: skip
+    document: dict[str, Any] = {
+        ".zgroup": {"zarr_format": 2},
+        "x/.zarray": json.loads(json.dumps(metadata)),
+        "x/.zattrs": {"_ARRAY_DIMENSIONS": names} if names else {},
+    }
+    grid = [-(-length // size) for length, size in zip(values.shape, chunks, strict=True)]
+    for index in np.ndindex(*grid):
+        sides = zip(index, chunks, strict=True)
+        part = values[tuple(slice(at * size, (at + 1) * size) for at, size in sides)]
+        text = base64.b64encode(part.tobytes()).decode()
+        document[f"x/{'.'.join(map(str, index))}"] = f"base64:{text}"
+    return document

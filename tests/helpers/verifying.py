@@ -17,7 +17,7 @@ from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.verify.report.verification import Verification
 from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.refset.queries.internals import internals
-from tests.helpers.kerchunk_sets import translated
+from tests.helpers.kerchunk_sets import concatenated, translated
 
 STEPS = 6
 """Times of a file."""
@@ -85,13 +85,9 @@ def write_files_with_own_epochs(folder: Path) -> list[Path]:
 
 def joined(paths: list[Path], inline: int = 0, **options: Any) -> dict[str, Any]:
     """Return what kerchunk makes of several files, concatenated in time."""
-    combine = pytest.importorskip("kerchunk.combine")
     options = {"concat_dims": ["time"], "identical_dims": ["lat", "lon"]} | options
     singles = [translated(path, inline) for path in paths]
-    found: dict[str, Any] = combine.MultiZarrToZarr(
-        singles, inline_threshold=inline, **options
-    ).translate()
-    return found
+    return concatenated(singles, inline_threshold=inline, **options)
 
 
 def virtualised(paths: list[Path], target: Path, **options: Any) -> Path:
@@ -161,3 +157,19 @@ class Changed:
         found = (json.loads(text) if isinstance(text, str) else dict(text)) | changes
         kept = {name: value for name, value in found.items() if value is not ...}
         self.refs[key] = json.dumps(kept)
+
+
+def joined_by_hand(singles: list[dict[str, Any]]) -> dict[str, Any]:
+    """Join files by hand, the metadata from the first one."""
+    refs = copy.deepcopy(singles[0])
+    for number, other in enumerate(singles):
+        for key, ref in other.items():
+            name, _, index = key.rpartition("/")
+            if name in ("foo", "bar", "time") and not index.startswith("."):
+                first, *rest = index.split(".")
+                step = 2 if name == "foo" else 1
+                refs[f"{name}/{'.'.join([str(int(first) + step * number), *rest])}"] = ref
+    mine = Changed({"version": 1, "refs": refs})
+    for name, shape in (("foo", [8, 16]), ("bar", [8, 16]), ("time", [])):
+        mine.metadata(f"{name}/.zarray", shape=[STEPS * len(singles), *shape])
+    return mine.document

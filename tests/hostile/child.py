@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -131,12 +132,18 @@ def _huge_items(folder: Path) -> Any:
 
 
 def _many_keys(folder: Path) -> Any:
-    with (folder / "many.json").open("w") as file:
-        file.write('{"version": 1, "refs": {"first": "x"')
-        for start in range(0, 10**7, 10**5):
-            rows = (f', "x/{n}": ["http://h/f", {n}, 1]' for n in range(start, start + 10**5))
-            file.write("".join(rows))
-        file.write("}}")
+    """Ten million keys, of numbers of eight digits: blocks that differ in the first three."""
+    row = b', "x/%d": ["http://h/f", %d, 1]'
+    rows = [row % (number, number) for number in range(10**7, 10**7 + 10**5)]
+    block = np.array(rows).view(np.uint8).reshape(len(rows), -1)
+    places = [match.start() for match in re.finditer(b"10000000", rows[0])]
+    with (folder / "many.json").open("wb") as file:
+        file.write(b'{"version": 1, "refs": {"first": "x"')
+        for number in range(100, 200):
+            for place in places:
+                block[:, place : place + 3] = list(b"%d" % number)
+            file.write(block.tobytes())
+        file.write(b"}}")
     return folder / "many.json"
 
 
@@ -165,6 +172,16 @@ def _many_long_keys(folder: Path) -> Any:
 
 _GEN_AROUND = '","url":"http://h","dimensions":{"i":{"stop":3}}}]}'
 
+
+def _doubling_links(folder: Path) -> Any:
+    refs: dict[str, Any] = {".zgroup": {"zarr_format": 2}, "g60/.zgroup": {"zarr_format": 2}}
+    for place in (f"g{depth}/{name}" for depth in range(60) for name in "lm"):
+        further = int(place[1:-2]) + 1
+        refs[f"{place}/.zgroup"] = {"zarr_format": 2}
+        refs[f"{place}/.zattrs"] = {"_SOFT_LINK": {"path": f"/g{further}"}}
+    return {"version": 1, "refs": refs}
+
+
 RECIPES: dict[str, Callable[[Path], Any]] = {
     "tpl-doubling-calls": _doubling,
     "gen-12-dims": _twelve_dimensions,
@@ -192,6 +209,7 @@ RECIPES: dict[str, Callable[[Path], Any]] = {
     "parquet-path-bomb": _repeated("path"),
     "parquet-corrupt-as-missing": _html_record,
     "dtype-structured": _huge_items,
+    "lindi-links-double": _doubling_links,
 }
 
 

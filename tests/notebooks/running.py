@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LIVE = "application/vnd.jupyter.widget-view+json"
 """A view of a widget; without a kernel it is an error message in its place."""
 _WIDGET = 'class="refexplorer"'
+_BUTTON = re.compile(r' <button type="button" hidden data-refexplorer-set="\w+">Explore</button>')
+"""Only the kernel of that run knows the set that it names."""
 _KEPT = ("text/html", "text/plain", "image/png")
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -94,6 +97,8 @@ def _cleaned(output: Cell) -> Cell:
         return output
     data = {form: text for form, text in output["data"].items() if form in _KEPT}
     html = "".join(data.get("text/html", ""))
+    if _BUTTON.search(html):
+        data["text/html"] = _BUTTON.sub("", html).splitlines(keepends=True)
     # xarray's without its style is a heap of words; a frame leads to a server that is gone
     if "<style>" in html or "<iframe" in html:
         del data["text/html"]

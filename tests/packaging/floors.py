@@ -22,8 +22,10 @@ ROOMS = ("spec", "formats", "refset", "data", "views", "app", "cli", "widgets")
 NEEDED = (
     "pytest",
     "hypothesis",
+    "fastjsonschema",
     "jsonschema",
     "pytest-playwright",
+    "pytest-rerunfailures",
     "h5py",
     "h5netcdf",
     "imagecodecs",

@@ -1,4 +1,4 @@
-"""The verbs besides those of `refexplorer.cli.commands`: each module adds its own to its `app`.
+"""The verbs: each module adds its own to the `app` of `refexplorer.cli.program`.
 
 Begin with `set_commands`, which are the shortest.
 """

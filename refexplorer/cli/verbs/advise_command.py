@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
 from refexplorer.cli.nearby import no_array
+from refexplorer.cli.program import AsJson, SourceArgument, app, open_set, status_of
+from refexplorer.cli.verbs.set_commands import Allow
 
 if TYPE_CHECKING:
     from refexplorer.data.advice.selections import Places, TaskChunks
@@ -34,18 +35,23 @@ def advise(
             help="Where the targets are: object-store, far-object-store, http-server, lustre."
         ),
     ] = "object-store",
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Measure the place by at most 15 requests to a target."),
+    ] = False,
+    allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell what opening and reading cost, and what would help. No target is read.
+    """Tell what opening and reading cost, and what would help.
 
-    Requests and bytes are those of the set; times are computed by a model of the place, whose
-    numbers are assumed.
+    No target is read but to measure. Requests and bytes are those of the set; times are computed by
+    a model of the place, whose numbers are assumed if they are not measured.
     """
     given: list[tuple[str, Places | TaskChunks]] = [*map(_part, access or ())]
     given += map(_chunks, chunks or ())
     refs = open_set(source)
     try:
-        found = refs.advise(given, place=place)
+        found = refs.advise(given, place=place, measure=measure, allow=allow or ())
     except KeyError as error:
         raise no_array(refs, error.args[0]) from None
     if as_json:

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from refexplorer.cli.commands import HAS_ERRORS, AsJson, SourceArgument, app, open_set
+from refexplorer.cli.program import (
+    HAS_ERRORS,
+    NOT_CHECKED,
+    AsJson,
+    SourceArgument,
+    app,
+    open_set,
+)
 from refexplorer.cli.verbs.long_runs import (
     Results,
     Resume,
@@ -39,7 +46,8 @@ def audit(
 ) -> int:
     """Ask targets, compare ranges with their sizes, decode chunks. Exit status 1 if any is wrong.
 
-    Values and metadata are not compared with the files; the answer says what was not checked.
+    Values and metadata are not compared with the files; the answer says what was not checked. Exit
+    status 2 if nothing is wrong so far, but some targets may not be read yet.
     """
     check_resume(resume, results)
     refs = open_set(source)
@@ -54,4 +62,6 @@ def audit(
             watch=watch,
         )
     show(found, page, as_json)
-    return 0 if found.good else HAS_ERRORS
+    if found.good:
+        return 0
+    return HAS_ERRORS if found.summary.has_errors else NOT_CHECKED

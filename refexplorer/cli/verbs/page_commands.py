@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, app, open_set
+from refexplorer.cli.nearby import no_array
+from refexplorer.cli.program import AsJson, ConcatDim, SourceArgument, app, open_set, status_of
+from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Bounds
+from refexplorer.markup import size_text
+from refexplorer.referenceset import PAGE_KEYS
 
 MEGABYTE = 1_000_000
 BOUNDS = Bounds()
@@ -55,6 +60,7 @@ def serve(
     memory: Annotated[
         float, typer.Option(min=1, help="Memory that opening may take, in MB; not on Windows.")
     ] = BOUNDS.memory / MEGABYTE,
+    concat_dim: ConcatDim = None,
     no_browser: NoBrowser = False,
     as_json: AsJson = False,
 ) -> int:
@@ -62,7 +68,7 @@ def serve(
     from refexplorer.app import serve as serve_page
 
     serve_page(
-        None if source is None else open_set(source),
+        None if source is None else open_set(source, concat_dim=concat_dim),
         port=port,
         address=address,
         open_browser=not no_browser,
@@ -89,6 +95,82 @@ def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False)
 
     serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))
     return 0
+
+
+@app.command()
+def page(
+    source: SourceArgument,
+    output_file: Annotated[
+        Path, typer.Option("--output", "-o", help="The HTML file to write.")
+    ] = Path("report.html"),
+    read: Annotated[
+        list[str] | None,
+        typer.Option(help="Include values of this array: the part that the explorer shows first."),
+    ] = None,
+    targets: Annotated[
+        bool,
+        typer.Option("--targets", help="Ask each target for its size, and include the answers."),
+    ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
+    ] = None,
+    keys: Annotated[
+        int, typer.Option(min=1, help="Maximum number of rows of the tree to write.")
+    ] = PAGE_KEYS,
+    editor: Annotated[
+        bool,
+        typer.Option("--editor", help="Write the template editor with its text instead."),
+    ] = False,
+    exercise: Annotated[
+        bool,
+        typer.Option(
+            "--exercise", help="Write an exercise instead: SOURCE is its name, or a TOML file."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write the explorer of a set as one HTML file.
+
+    It is opened from disk and needs no Python and no network.
+    """
+    from refexplorer.widgets.saved_page import save_editor_page, save_exercise_page, save_page
+
+    if exercise:
+        from refexplorer.views.exercises.exercise_checks import exercise_at
+
+        save_exercise_page(exercise_at(source), output_file)
+        return _told(output_file, as_json, 0)
+    refs = open_set(source)
+    if editor:
+        if refs.source.text is None:
+            raise RefexplorerError(f"{refs.source.name} has no JSON text for the editor.")
+        save_editor_page(refs.source.text, output_file, refs.source.name)
+        return _told(output_file, as_json, status_of(refs))
+    with output.counting(f"Recording {refs.source.name}") as count:
+        try:
+            save_page(
+                refs,
+                output_file,
+                read=read or (),
+                check_targets=targets,
+                allow=allow or (),
+                keys=keys,
+                report=lambda done, of: count(done, of),
+            )
+        except KeyError as error:
+            raise no_array(refs, error.args[0]) from None
+    return _told(output_file, as_json, status_of(refs))
+
+
+def _told(written: Path, as_json: bool, status: int) -> int:
+    """Say what was written; return the exit status."""
+    size = written.stat().st_size
+    if as_json:
+        output.write_object({"path": str(written), "bytes": size}.items())
+    else:
+        output.write_line(f"Wrote {written}, {size_text(size)}.")
+    return status
 
 
 def _announcer(as_json: bool) -> Callable[[str], None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import (
+from refexplorer.cli.program import (
     HAS_ERRORS,
     STANDARD_INPUT,
     AsJson,

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, SourceArgument, app, given, open_set, status_of
 from refexplorer.cli.nearby import no_key
+from refexplorer.cli.program import AsJson, SourceArgument, app, given, open_set, status_of
 from refexplorer.explaining import explain_code as code_explained
 from refexplorer.opening import dialects as dialects_of
 from refexplorer.spec.core.references import Kind

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from refexplorer.cli.commands import HAS_ERRORS, AsJson, SourceArgument, app, open_set
+from refexplorer.cli.program import HAS_ERRORS, AsJson, SourceArgument, app, open_set
 from refexplorer.cli.verbs.long_runs import (
     Results,
     Resume,
@@ -53,7 +53,8 @@ def verify(
 
     Reads the metadata of each file with the library of its format, and compares the place and
     length of chunks, data types, filters, packing, units, dimensions and coordinates. The last line
-    says what was not compared. Exit status 2 if that is all, or files may not be read yet.
+    says what was not compared. Exit status 2 if that is all, or files may not be read yet; a set
+    that refers to no file is good.
     """
     check_resume(resume, results)
     refs = open_set(source)

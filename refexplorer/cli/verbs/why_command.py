@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.commands import AsJson, SourceArgument, app, open_set, status_of
 from refexplorer.cli.nearby import no_array
+from refexplorer.cli.program import AsJson, SourceArgument, app, open_set, status_of
 from refexplorer.cli.verbs.set_commands import Allow
 
 

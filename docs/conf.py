@@ -1,0 +1,110 @@
+"""Sphinx: ``sphinx-build -W docs docs/_build/html``, offline.
+
+What is written elsewhere (notebooks, reference pages, docstrings) is brought to `made` first, so
+that it stands in one place only.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from pathlib import Path
+
+import refexplorer as rx
+from refexplorer import demo
+
+_DOCS = Path(__file__).parent
+_ROOT = _DOCS.parent
+_MADE = _DOCS / "made"
+_WIDGETS = (
+    "explore Explorer TemplateEditor Exercises KeyTree KeyInspector ArrayPreview ChunkGrid "
+    "TargetMap"
+)
+"""In the order of the page; `explore` is a function."""
+
+project = "refexplorer"
+author = "the refexplorer developers"
+copyright = f"2026, {author}"  # noqa: A001  # Sphinx looks for the name
+version = release = rx.__version__
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb"]
+exclude_patterns = ["_build"]
+templates_path: list[str] = []
+html_theme = "pydata_sphinx_theme"
+html_title = "refexplorer"
+html_static_path = ["made/static"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_persistent": [],
+    "navbar_end": ["search-button", "theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_end": [],
+}
+default_role = "py:obj"  # a name in a docstring leads to what it names
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_default_options = {"members": True}
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+nb_execution_mode = "off"
+# no page asks a CDN: no notebook here has widgets that would need these, or formulas
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+# napoleon refers to each attribute by its name alone, and several classes have `keys`
+suppress_warnings = ["ref.python"]
+
+
+def _make() -> None:
+    """Bring to `made` what is written elsewhere."""
+    shutil.rmtree(_MADE, ignore_errors=True)
+    for name in ("notebooks", "reference", "api"):
+        (_MADE / name).mkdir(parents=True)
+    for path in (_ROOT / "notebooks").iterdir():
+        if path.suffix in (".png", ".svg"):
+            shutil.copy(path, _MADE / "notebooks")
+        elif path.suffix == ".ipynb":
+            text = path.read_text(encoding="utf-8").replace("../refexplorer/", "../")
+            (_MADE / "notebooks" / path.name).write_text(text, encoding="utf-8")
+    pages = [*(_ROOT / "refexplorer" / "reference").glob("*.md")]
+    for path in (*pages, _ROOT / "refexplorer" / "spec" / "DIAGNOSTICS.md"):
+        text = path.read_text(encoding="utf-8").replace("../spec/", "").replace("../reference/", "")
+        (_MADE / "reference" / path.name).write_text(text, encoding="utf-8")
+    live = _MADE / "static" / "live"
+    live.mkdir(parents=True)
+    example = demo.path("spec.v1.json").read_text(encoding="utf-8")
+    rx.TemplateEditor(example).to_html(live / "spec.html", name="The specification's own example")
+    for name, text in _api().items():
+        (_MADE / "api" / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def _api() -> dict[str, str]:
+    """Return the pages of the Python face, by their names."""
+    widgets = _WIDGETS.split()
+    rest = [name for name in sorted(rx.__all__, key=str.lower) if name not in widgets]
+    errors = [name for name in rest if name.endswith(("Error", "Warning"))]
+    functions = [name for name in rest if inspect.isfunction(getattr(rx, name))]
+    results = [name for name in rest if name not in (*errors, *functions, "ReferenceSet")]
+    return {
+        "functions": _page("Functions", functions),
+        "referenceset": _page("ReferenceSet", ["ReferenceSet"]),
+        "widgets": _page("Widgets", widgets),
+        "results": _page("What functions take and return", results),
+        "errors": _page("Errors and warnings", errors),
+    }
+
+
+def _page(title: str, names: list[str]) -> str:
+    lines = [f"# {title}", "", "```{eval-rst}", ".. currentmodule:: refexplorer", ""]
+    for name in names:
+        value = getattr(rx, name)
+        if inspect.isclass(value):
+            kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
+        else:
+            kind = "autofunction" if callable(value) else "autodata"
+        lines += [f".. {kind}:: {name}", ""]
+    return "\n".join([*lines, "```", ""])
+
+
+_make()

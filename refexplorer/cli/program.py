@@ -1,0 +1,127 @@
+"""The program that verbs join: its arguments, opening of sets, and exit statuses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Annotated, cast
+
+import typer
+
+from refexplorer.cli import output
+from refexplorer.errors import LimitError, SourceError
+from refexplorer.formats.finding.source_finding import NamedBytes
+from refexplorer.formats.making.streams import ReadAmount
+from refexplorer.limits import DEFAULT_LIMITS
+from refexplorer.markup import counted, size_text
+from refexplorer.opening import open_references
+from refexplorer.referenceset import ReferenceSet
+from refexplorer.spec.core.catalogue import Severity
+
+usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
+"""The base of all errors of a wrong call; typer has no public name for it."""
+HAS_ERRORS = 1
+NOT_CHECKED = 2
+"""Nothing is wrong so far, but not all may be read yet, or the work did not come to its end."""
+STANDARD_INPUT = "-"
+_PIECE = 2**20
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        help="A JSON file (plain, gzip, zstd), parquet folder or URL; - is standard input."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
+ConcatDim = Annotated[
+    str | None,
+    typer.Option(help="Join the files that SOURCE fits as a pattern along this dimension."),
+]
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"refexplorer {version('refexplorer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    tell_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Look into kerchunk and VirtualiZarr reference sets."""
+
+
+def open_set(
+    source: str, templates: Mapping[str, str] | None = None, concat_dim: str | None = None
+) -> ReferenceSet:
+    """Open a set, saying on stderr how far it is, and what was read of data files on servers."""
+    with output.saying_warnings(), output.reading(f"Opening {source}") as progress:
+        refs = open_references(
+            given(source), templates=templates, progress=progress, concat_dim=concat_dim
+        )
+    if refs.source.fetched is not None:
+        output.say(f"To make references {fetched_text(refs.source.fetched)} were read.")
+    return refs
+
+
+def fetched_text(fetched: ReadAmount) -> str:
+    """Say what was read of data files to make references."""
+    asked = counted(fetched.requests, "request")
+    return f"{size_text(fetched.bytes)} of {size_text(fetched.size)} in {asked}"
+
+
+def given(source: str) -> str | bytes:
+    """Return a source as it is, or what standard input has if it is ``-``.
+
+    Raises
+    ------
+    LimitError
+        If there are more than `Limits.document_bytes`.
+    """
+    if source != STANDARD_INPUT:
+        return source
+    most, pieces, count = DEFAULT_LIMITS.document_bytes, list[bytes](), 0
+    if sys.stdin is None:
+        raise SourceError("Standard input is closed.")
+    while piece := sys.stdin.buffer.read(_PIECE):
+        pieces.append(piece)
+        count += len(piece)
+        if count > most:
+            raise LimitError(f"Standard input has more than {most:,} bytes.")
+    found = NamedBytes(b"".join(pieces))
+    found.name = "standard input"
+    return found
+
+
+def severities(refs: ReferenceSet) -> dict[str, int]:
+    """Count findings; one may stand for many alike."""
+    counts = {str(severity): 0 for severity in Severity}
+    for diagnostic in refs.diagnostics:
+        counts[diagnostic.severity] += diagnostic.count
+    return counts
+
+
+def status_of(refs: ReferenceSet) -> int:
+    """Say that a set has errors where the command itself would not show it."""
+    errors = refs.error_count
+    if not errors:
+        return 0
+    output.say(f"{refs.source.name} has {errors:,} errors; `refexplorer check` lists them.")
+    return HAS_ERRORS
+
+
+def size_cell(size: int | None) -> int | str:
+    """Return a size in bytes as the cell of a table."""
+    return "not known" if size is None else size

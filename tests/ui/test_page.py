@@ -184,6 +184,18 @@ def test_a_tab_that_is_chosen_while_an_address_opens_stays(
     expect(page.get_by_role("tab", name="Chunks")).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.own_page
+def test_what_is_read_is_the_chunk_that_was_chosen_last(panel_page: PanelPage, page: Page) -> None:
+    page.add_init_script(SLOW)
+    page.goto(panel_page.url + "?source=demo/broken.json&view=data&key=sst/1.0.0")
+    panel = page.get_by_role("tabpanel", name="Data")
+    read = panel.get_by_role("button", name="Read")
+    expect(read).to_be_enabled()
+    page.get_by_role("gridcell", name="3.0.0", exact=True).click()
+    read.click()  # while Python has not told what 3.0.0 is
+    expect(panel.get_by_role("alert")).to_contain_text("sst_2025-10.nc")
+
+
 def test_an_address_opens_where_it_was_copied(panel_page: PanelPage, page: Page) -> None:
     where = "?source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
     page.goto(panel_page.url + where)

@@ -33,9 +33,9 @@ function kernel() {
   const wire = {
     on: () => () => undefined,
     cancel: () => undefined,
-    request: (op: string, fields: { slices: string[] | null }) => {
+    request: (op: string, fields: { slices: string[] | null; index: number[] | null }) => {
       asked.push({ op, ...fields });
-      return Promise.resolve({ plan: plan(fields.slices ?? ["0"]) });
+      return Promise.resolve({ plan: plan(fields.slices ?? fields.index?.map(String) ?? ["0"]) });
     },
     job: (op: string, fields: { slices: string[]; parts?: string[][] }) => {
       asked.push({ op, ...fields });
@@ -69,5 +69,25 @@ test("what was read ahead is shown without a message, and told once it stays", a
   preview.want("x", ["1"]);
   await settled();
   assert.deepEqual(asked.at(-1)?.shown, false, "of another set nothing is known");
+  preview.close();
+});
+
+test("a chunk that is looked at while another part is read or planned stays", async () => {
+  globalThis.localStorage ??= { getItem: () => null, setItem: () => undefined } as unknown as Storage;
+  const { preview } = kernel();
+  preview.look("x", null);
+  await settled();
+  const reading = preview.read();
+  preview.look("x", [2]);
+  await reading;
+  await settled(300);
+  assert.deepEqual(preview.state.plan?.slices, ["2"]);
+  const seen: (string[] | undefined)[] = [];
+  preview.watch(() => seen.push(preview.state.plan?.slices));
+  preview.look("x", [0]);
+  preview.look("x", [1]);
+  await settled();
+  assert.ok(!seen.some((slices) => slices?.join() === "0"), "its Read would read what is not selected");
+  assert.deepEqual(preview.state.plan?.slices, ["1"]);
   preview.close();
 });

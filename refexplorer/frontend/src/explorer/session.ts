@@ -261,12 +261,13 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   /** Shows what is known of the selected key. */
   async inspect(path: string): Promise<void> {
+    this.set({ isComing: true });
     try {
       const { item } = await this.wire.request("key.show", { path });
-      if (this.state.selection === path) this.set({ item });
+      if (this.state.selection === path) this.set({ item, isComing: false });
     } catch (error) {
       if (this.state.selection === path) {
-        this.set({ item: null, itemError: (error as Error).message });
+        this.set({ item: null, isComing: false, itemError: (error as Error).message });
       }
     }
   }

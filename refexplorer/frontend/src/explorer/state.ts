@@ -54,6 +54,8 @@ export interface ExplorerState {
   tab: string;
   selection: string;
   item: PathItem | null;
+  /** Whether the item of what was selected last is on its way, and `item` is of what was before. */
+  isComing: boolean;
   itemError: string | null;
   /** The row that the keyboard is on. */
   active: number;
@@ -95,6 +97,7 @@ export const START: ExplorerState = {
   tab: "overview",
   selection: "",
   item: null,
+  isComing: false,
   itemError: null,
   active: 0,
   search: { text: "", mode: "glob", kinds: [] },

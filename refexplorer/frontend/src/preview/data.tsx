@@ -15,7 +15,7 @@ import { DateField } from "./time/datefield.tsx";
 import { Values } from "./values.tsx";
 
 export function Data({ session }: { session: ExplorerSession }) {
-  const { item, hello } = useStore(session);
+  const { item, isComing, hello } = useStore(session);
   const { plan, planError, job, wanted, bound, budget } = useStore(session.preview);
   const array = item?.array ?? null;
   useEffect(() => {
@@ -53,7 +53,7 @@ export function Data({ session }: { session: ExplorerSession }) {
         <div class="wanted">
           <Slices session={session} plan={plan} wanted={wanted ?? plan.slices} want={(slices) => session.preview.want(array.path, slices)} />
           {planError === null && shown?.reading?.state !== "ask" && (
-            <Offer plan={plan} done={isDone(shown, plan)} busy={busy} read={() => session.preview.read()} />
+            <Offer plan={plan} done={isDone(shown, plan)} busy={busy || isComing} read={() => session.preview.read()} />
           )}
           <details class="more">
             <summary>How much is read</summary>

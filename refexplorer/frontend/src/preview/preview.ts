@@ -72,7 +72,7 @@ const RESTING = 200;
 
 interface Wish {
   array: string;
-  /** How many pictures had been shown without a message when it was wished. */
+  /** Of which turn it is: an answer that comes in a later one is of no use any more. */
   turn: number;
   /** Of a chunk; null with null slices: what a first look shows. */
   index: number[] | null;
@@ -88,6 +88,9 @@ export class Preview extends Store<PreviewState> {
   private readonly plans: Newest<Wish>;
   private readonly offs: Off[];
   private readonly frames = new Frames();
+  /** The array that was looked at last, whose plan may not be here yet. */
+  private array: string | null = null;
+  /** Counts what makes answers that are on their way outdated: another array, chunk or set, a picture that was here. */
   private turn = 0;
   private resting: ReturnType<typeof setTimeout> | undefined;
 
@@ -116,14 +119,21 @@ export class Preview extends Store<PreviewState> {
   /** The set is another one. */
   forget(): void {
     this.frames.clear();
-    this.set({ plan: null, planError: null, job: null });
+    this.turnTo(null);
+    this.set({ plan: null, planError: null, wanted: null, job: null });
   }
 
   /** Looks at an array, or at one chunk of it. */
   look(array: string, index: number[] | null): void {
     const isOther = this.state.job?.array !== array;
+    this.turnTo(array);
     this.set({ plan: null, planError: null, wanted: null, ...(isOther ? { field: null } : {}) });
     this.plan({ array, index, slices: null });
+  }
+
+  private turnTo(array: string | null): void {
+    this.array = array;
+    this.turn += 1;
   }
 
   private plan(wish: Omit<Wish, "turn">): void {
@@ -133,6 +143,7 @@ export class Preview extends Store<PreviewState> {
 
   /** Wants another part of the array; what takes no request is shown at once. */
   want(array: string, slices: string[]): void {
+    if (array !== this.array) this.turnTo(array);
     if (this.show(array, slices)) return;
     this.set({ wanted: slices });
     this.plan({ array, index: null, slices });
@@ -182,10 +193,11 @@ export class Preview extends Store<PreviewState> {
       this.frames.keep(name, { reading: message.reading, values });
       const isMine = this.state.job?.id === asked.id;
       this.finish(asked.id, { reading: message.reading, values });
-      if (message.reading.state === "ask" || !isMine) return;
-      const wanted = this.state.wanted ?? slices;
-      if (wanted.join() === slices.join()) this.askAgain(array, slices);
-      else this.plan({ array, index: null, slices: wanted });
+      if (message.reading.state === "ask" || !isMine || array !== this.array) return;
+      const { wanted, plan } = this.state;
+      // Another chunk may have been looked at since: what was read must not take its place.
+      if ((wanted ?? plan?.slices)?.join() === slices.join()) this.askAgain(array, slices);
+      else if (wanted !== null) this.plan({ array, index: null, slices: wanted });
     } catch (error) {
       this.finish(asked.id, { error: (error as Error).message });
     }

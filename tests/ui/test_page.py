@@ -196,6 +196,16 @@ def test_what_is_read_is_the_chunk_that_was_chosen_last(panel_page: PanelPage, p
     expect(panel.get_by_role("alert")).to_contain_text("sst_2025-10.nc")
 
 
+def test_a_step_back_closes_the_list_of_keys(panel_page: PanelPage, page: Page) -> None:
+    open_on_page(page, panel_page.url, "The same with templates")
+    page.get_by_role("treegrid").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.go_back()
+    page.get_by_role("link", name="Ten mistakes").click()  # the start screen can be used
+    expect(page.get_by_role("region", name="Reference set broken.json")).to_be_visible()
+
+
 def test_an_address_opens_where_it_was_copied(panel_page: PanelPage, page: Page) -> None:
     where = "?source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
     page.goto(panel_page.url + where)

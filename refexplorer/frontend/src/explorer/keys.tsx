@@ -32,7 +32,14 @@ export function onShortcut(event: KeyboardEvent, section: HTMLElement, show: () 
 
 export function KeyList({ close }: { close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current!.showModal(), []);
+  useEffect(() => {
+    const element = dialog.current!;
+    element.showModal();
+    // The page stays what it was otherwise, out of sight, and what comes into sight cannot be clicked.
+    const leave = () => element.close();
+    addEventListener("popstate", leave);
+    return () => removeEventListener("popstate", leave);
+  }, []);
   return (
     <dialog class="keys" ref={dialog} aria-label="Keys" onClose={close}>
       <h2>Keys</h2>

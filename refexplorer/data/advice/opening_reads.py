@@ -18,6 +18,7 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 _TIMES = ("time", "t")
 """Names of a dimension that no coordinate says more of."""
+_STANDARD_NAMES = ("time", "forecast_reference_time")
 
 
 def groups_of(opened: OpenedSet) -> dict[str, list[ArrayMeta]]:
@@ -90,12 +91,19 @@ def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:
 
 
 def is_time_dimension(opened: OpenedSet, array: ArrayMeta, axis: int) -> bool:
-    """Whether a dimension is one of time, by its coordinate or its name."""
+    """Whether a dimension is one of time, by its coordinate (CF conventions, 4.4) or its name."""
     name = array.dimensions[axis] if array.dimensions else None
     if not name:
         return False
     coordinate = opened.arrays.get(prefix(array.path.rpartition("/")[0]) + name)
-    return name.lower() in _TIMES or (coordinate is not None and _is_time(coordinate))
+    return name.lower() in _TIMES or (coordinate is not None and _says_time(coordinate))
+
+
+def _says_time(coordinate: ArrayMeta) -> bool:
+    """Whether a coordinate is one of time, which xarray need not decode as such."""
+    says = coordinate.attributes.get
+    is_named = says("axis") == "T" or says("standard_name") in _STANDARD_NAMES
+    return is_named or _is_time(coordinate) or coordinate.dtype[1:].startswith("M8")
 
 
 def _is_time(array: ArrayMeta) -> bool:

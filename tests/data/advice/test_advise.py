@@ -394,6 +394,9 @@ def test_the_text_says_what_is_assumed_and_who_reads() -> None:
         (["time", "y", "x_"], {}, ["one map", "one time series"]),
         (["time", "station"], {}, ["one slice", "one time series"]),
         (["step", "y", "x_"], {"units": "hours since 2000-01-01"}, ["one map", "one time series"]),
+        (["step", "y"], {"axis": "T"}, ["one slice", "one time series"]),
+        (["step", "y"], {"standard_name": "time"}, ["one slice", "one time series"]),
+        (["step", "y"], {"dtype": "<M8[s]"}, ["one slice", "one time series"]),
         (["step", "y", "x_"], {"units": "hours"}, ["one slice", "along the first dimension"]),
         (["y", "time"], {}, ["one slice", "along the first dimension"]),
         (["time"], {}, []),
@@ -405,8 +408,8 @@ def test_accesses_are_named_by_what_the_first_dimension_is(
 ) -> None:
     def array(path: str, *names: str, **attributes: str) -> dict[str, str]:
         metadata = {"zarr_format": 2, "shape": [2] * len(names), "chunks": [1] * len(names),
-                    "dtype": "<i4", "compressor": None, "filters": None, "order": "C",
-                    "fill_value": 0}  # fmt: skip
+                    "dtype": attributes.pop("dtype", "<i4"), "compressor": None, "filters": None,
+                    "order": "C", "fill_value": 0}  # fmt: skip
         described = json.dumps({"_ARRAY_DIMENSIONS": names} | attributes)
         return {f"{path}/.zarray": json.dumps(metadata), f"{path}/.zattrs": described}
 

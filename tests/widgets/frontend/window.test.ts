@@ -90,3 +90,23 @@ test("whether there is anything to draw", () => {
   assert.equal(rows.has(4, 10), false);
   assert.equal(rows.has(0, 0), true);
 });
+
+test("what is done with a row that is waited for is done once it comes, and only the newest of it", async () => {
+  const { asked, fetch } = slowPython(1e6);
+  const rows = new RowWindow(fetch, () => undefined);
+  const done: number[] = [];
+  const act = (row: number) => done.push(row);
+  rows.reset(1e6);
+  rows.want(70_000, 70_030);
+  rows.withRow(70_001, act);
+  rows.withRow(70_002, act);
+  await asked[0]!.answer();
+  assert.deepEqual(done, [70_002]);
+  rows.withRow(70_003, act);
+  assert.deepEqual(done, [70_002, 70_003]);
+  rows.withRow(5, act);
+  rows.reset(1e6);
+  rows.want(0, 20);
+  await asked[1]!.answer();
+  assert.deepEqual(done, [70_002, 70_003], "other rows have the places of those before");
+});

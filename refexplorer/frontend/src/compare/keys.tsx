@@ -26,11 +26,11 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
   };
   const choose = (index: number) => {
     goTo(index);
-    const row = rows.at(index);
-    if (!row) return;
-    session.run(session.reveal(row.key));
-    const array = goneArrayOf(row.key, sets);
-    if (array !== null) void comparing.showGone(array, null, null, row.key);
+    rows.withRow(index, ({ key }) => {
+      session.run(session.reveal(key));
+      const array = goneArrayOf(key, sets);
+      if (array !== null) void comparing.showGone(array, null, null, key);
+    });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const next = rowGoal(event.key, active, rows.total, handle.current?.page() ?? 1);

@@ -110,7 +110,7 @@ interface RowProps {
 function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
   if (!row) {
     return (
-      <div class="row waiting" role="row" aria-rowindex={index + 2} style={style}>
+      <div class="row waiting" role="row" aria-rowindex={index + 2} style={style} onClick={choose}>
         <span role="gridcell">…</span>
       </div>
     );

@@ -51,22 +51,20 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
     setActive(place);
     handle.current?.reveal(place);
   }, [place, rows.total]);
-  const goTo = (index: number) => {
+  const goTo = (index: number, act: (row: TargetRow) => void = show) => {
     const next = Math.min(rows.total - 1, Math.max(0, index));
     setActive(next);
     handle.current?.reveal(next);
-    const row = rows.at(next);
-    if (row && row.fold === null) maps.showTarget({ url: row.url, window: null });
+    rows.withRow(next, act);
+  };
+  const show = ({ fold, url }: TargetRow) => {
+    if (fold === null) maps.showTarget({ url, window: null });
   };
   const toggle = (fold: TargetFold) => {
     const others = (query.open ?? []).filter((name) => name !== fold.name);
     maps.narrowTargets({ open: fold.open ? others : [...others, fold.name] });
   };
-  const choose = (index: number) => {
-    goTo(index);
-    const fold = rows.at(index)?.fold;
-    if (fold) toggle(fold);
-  };
+  const choose = (row: TargetRow) => (row.fold ? toggle(row.fold) : show(row));
   const onKeyDown = (event: KeyboardEvent) => {
     const next = rowGoal(event.key, active, rows.total, handle.current?.page() ?? 1);
     const fold = rows.at(active)?.fold;
@@ -104,7 +102,7 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
             aria-level={query.fold === undefined ? undefined : row?.fold ? 1 : 2}
             aria-expanded={row?.fold ? row.fold.open : undefined}
             style={style}
-            onClick={() => choose(index)}
+            onClick={() => goTo(index, choose)}
           >
             {row?.fold ? <FoldCells row={row} fold={row.fold} dated={dated} shared={folds} /> : row ? (
               <Cells row={row} partly={partly} dated={dated} indented={query.fold !== undefined} shared={names} ends={ends} reveal={reveal} />

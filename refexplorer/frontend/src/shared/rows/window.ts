@@ -21,6 +21,7 @@ export class RowWindow<R> {
   private generation = 0;
   private busy = false;
   private wish: [number, number] = [0, 0];
+  private waiting: { index: number; act: (row: R) => void } | null = null;
 
   constructor(fetch: (start: number, n: number) => Promise<RowsReply<R>>, changed: () => void) {
     this.fetch = fetch;
@@ -29,6 +30,13 @@ export class RowWindow<R> {
 
   at(index: number): R | undefined {
     return this.rows.get(index);
+  }
+
+  /** Does something with a row; with one that is waited for once it is here, if nothing newer is to be done. */
+  withRow(index: number, act: (row: R) => void): void {
+    const row = this.rows.get(index);
+    this.waiting = row === undefined ? { index, act } : null;
+    if (row !== undefined) act(row);
   }
 
   /** Whether any of the rows from `start` up to and without `end` is here. */
@@ -53,6 +61,7 @@ export class RowWindow<R> {
     this.total = Number(total);
     this.generation += 1;
     if (!keep) this.rows.clear();
+    this.waiting = null;
     this.error = null;
     this.stale = keep;
     this.changed();
@@ -68,6 +77,7 @@ export class RowWindow<R> {
   fill(page: RowsReply<R>): void {
     this.generation += 1;
     this.error = null;
+    this.waiting = null;
     this.rows.clear();
     this.take(page);
     this.changed();
@@ -101,6 +111,7 @@ export class RowWindow<R> {
     this.busy = false;
     this.changed();
     void this.load();
+    if (this.waiting) this.withRow(this.waiting.index, this.waiting.act);
   }
 
   private take(reply: RowsReply<R>): void {

@@ -58,12 +58,13 @@ def test_the_example_of_a_code_shows_it(code: str) -> None:
         assert (code, rule.severity) in {(found.code, found.severity) for found in diagnostics}
 
 
+@pytest.mark.parametrize("protocol", ["s3", "http"])  # that of the example, or another one
 @pytest.mark.parametrize("code", [code for code in (*REFERENCES, *ARRAYS) if code not in UNSHOWN])
-def test_the_example_of_a_code_shows_it_in_a_large_set(code: str) -> None:
+def test_the_example_of_a_code_shows_it_in_a_large_set(code: str, protocol: str) -> None:
     """Of many URLs and keys, only those that are odd at first sight are looked at."""
     document = json.loads(CATALOGUE[code].example)
-    plain = {f"plain/{n}": [f"s3://plain/{n}", 0, 4] for n in range(20)}
-    last = {"plain/20": ["s3://plain/20", 0, 4]}  # which is not read in a block
+    plain = {f"plain/{n}": [f"{protocol}://plain/{n}", 0, 4] for n in range(20)}
+    last = {"plain/20": [f"{protocol}://plain/20", 0, 4]}  # which is not read in a block
     is_v1 = document.get("version") == 1
     refs = {**plain, **(document.get("refs", {}) if is_v1 else document), **last}
     text = json.dumps({**document, "refs": refs} if is_v1 else refs)

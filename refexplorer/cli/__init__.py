@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
+import pkgutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,21 +90,13 @@ def _unforeseen(error: Exception) -> str:
 
 
 def load_app() -> Typer:
-    """Return all commands, each with its examples; their modules are loaded now."""
-    import refexplorer.cli.verbs.advise_command
-    import refexplorer.cli.verbs.audit_command
-    import refexplorer.cli.verbs.check_command
-    import refexplorer.cli.verbs.convert_command
-    import refexplorer.cli.verbs.look_commands
-    import refexplorer.cli.verbs.page_commands
-    import refexplorer.cli.verbs.repair_command
-    import refexplorer.cli.verbs.set_commands
-    import refexplorer.cli.verbs.spec_commands
-    import refexplorer.cli.verbs.verify_command
-    import refexplorer.cli.verbs.why_command  # noqa: F401  its commands join the others
+    """Return all commands, each with its examples; the modules of `verbs` are loaded now."""
+    from refexplorer.cli import verbs
     from refexplorer.cli.examples import EXAMPLES, epilog
     from refexplorer.cli.program import app
 
+    for module in pkgutil.iter_modules(verbs.__path__):
+        importlib.import_module(f"{verbs.__name__}.{module.name}")  # its commands join the others
     for command in app.registered_commands:
         command.epilog = epilog(_name(command))
     places = {name: place for place, name in enumerate(EXAMPLES)}

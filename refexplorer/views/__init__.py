@@ -1,6 +1,9 @@
 """The views, independent of their host: one record and one controller for each, frozen models.
 
-Rooms from left to right: `wire`, then `preview`, `maps`, `text`, `editor`, `key`, `overview`,
-`tree`, `exercises`, `snapshots` for where no script runs, the `registry` of all views, and
-`explorer`. Begin with `registry`.
+What all of them use: `wire` (messages, jobs), `code` (Python for what was done), `compared` (the
+other set) and `text`. The views of the explorer are the rooms `overview`, `versions`, `health`,
+`tree`, `key`, `preview`, `maps`, `beside`, `geo`, `compare` and `advice`; `explorer` joins them.
+`editor` and `exercises` have the page to themselves. `snapshots` writes all of them as HTML for
+where no script runs, `saved` asks in advance what a page without Python answers. The `registry` has
+a record of each. Begin with `registry`.
 """

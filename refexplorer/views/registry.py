@@ -49,7 +49,7 @@ class ExplorerPart:
     controllers
         Make what answers its requests.
     static
-        What is shown of it where no script runs.
+        What is shown of it where no script runs: functions of `refexplorer.views.snapshots`.
     tab
         Whether it is a tab of the explorer; the tree stands beside the tabs.
     alone

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import refexplorer as rx
-from refexplorer.spec.core.catalogue import SECTIONS
+from refexplorer.spec.core.catalogue import CATALOGUE, SECTIONS
+from refexplorer.spec.core.explanations import EXPLANATIONS
 
 
 def diagnostics_page() -> str:
     """Return the page: a section for each code."""
+    missing = CATALOGUE.keys() - EXPLANATIONS.keys()
+    assert not missing, f"explanations.py has no entry for {missing}"
     lines = ["# Diagnostics", "", "Written by `python -m tests.docs.reference`.", ""]
     lines += ["`refexplorer explain-code CODE` and `rx.explain_code` say the same of one code.", ""]
     for title, codes in SECTIONS.items():

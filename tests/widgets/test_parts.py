@@ -14,18 +14,12 @@ import pytest
 
 import refexplorer as rx
 from refexplorer import demo
+from refexplorer.widgets.explorer import ReferencesWidget
 
 PARTS: dict[str, Any] = {
-    name: getattr(rx, name)
-    for name in (
-        "Explorer",
-        "KeyTree",
-        "KeyInspector",
-        "ArrayPreview",
-        "ChunkGrid",
-        "TargetMap",
-        "SetComparison",
-    )
+    name: value
+    for name, value in ((name, getattr(rx, name)) for name in rx.__all__)
+    if isinstance(value, type) and issubclass(value, ReferencesWidget)
 }
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 

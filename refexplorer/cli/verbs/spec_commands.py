@@ -1,4 +1,4 @@
-"""The commands that teach: how a key came about, codes, readers, the schema."""
+"""The commands that find keys, and that teach: how a key came about, codes, readers, the schema."""
 
 from __future__ import annotations
 

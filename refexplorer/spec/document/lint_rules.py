@@ -1,7 +1,8 @@
 """Lint rules for one key, one URL or one array: what the specification allows and people regret.
 
 Each rule is a pure function, so that the whole set (`refexplorer.refset.lint.linting`) and one
-document (`refexplorer.spec.document.expansion`) are held to the same ones.
+document (`refexplorer.spec.document.expansion`) are held to the same ones. Of a set, a rule sees
+only the keys and URLs that `ODD_KEY` and `ODD_URL` match: a new rule may have to extend them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ ODD_URL = (
     r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
     rf"|{ODD_IN_URL.pattern}"
 )
-"""The same for `remarks_on_url`."""
+"""The same for `remarks_on_url`.
+
+Where all URLs of a column begin alike and have plain letters alone, even this is not asked of them:
+`refexplorer.refset.columns.reference_columns.UrlColumn.plain_start` says which letters are plain.
+"""
 
 URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
 """What `remark_on_protocols` needs of a URL: the protocol, or one character if there is none."""
@@ -53,7 +58,7 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
-    """Yield remarks on a key."""
+    """Yield remarks on a key; `ODD_KEY` has to match each key that there is a remark on."""
     if _SEGMENT.search(key):
         yield Remark(
             "suspicious-key",
@@ -73,7 +78,7 @@ def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
 
 
 def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
-    """Say what is odd about a URL, after its template was rendered."""
+    """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it."""
     if url is None:
         yield Remark(
             "null-url", "The reference has no URL.", "Name the target when you open the set."

@@ -70,7 +70,7 @@ class Inverter:
     def solve(self, key: str) -> dict[str, int] | None:
         """Return the dimensions that could have made the key, or None.
 
-        The caller renders the key again and compares: padding and signs are not checked here.
+        `GenItem.find` renders the key again and compares: padding and signs are not checked here.
         """
         match = self.match(key)
         if match is None:
@@ -236,7 +236,7 @@ def _divided(
         return None
     ((digit, factor),) = terms.items()
     name, divisor, modulus = digit
-    # Python rounds towards minus infinity, so i // n and i % n are digits only from 0 on
+    # the remainder of a negative value may have more digits than the value, and than `span` says
     if factor != 1 or modulus is not None or dimensions[name].bounds[0] < 0:
         return None
     return {(name, divisor, by) if modulo else (name, divisor * by, None): 1}, 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -25,7 +26,7 @@ import zstandard
 from PIL import Image
 
 import refexplorer as rx
-from refexplorer.cli import load_app
+from refexplorer.cli.examples import EXAMPLES
 from refexplorer.formats.forms.other_files import kind_of
 from refexplorer.formats.making.makers import MAKERS
 from tests.helpers.commands import run
@@ -216,48 +217,45 @@ def test_a_set_that_looks_like_something_else_opens(refs: dict[str, object]) -> 
     assert rx.open_references(json.dumps(refs).encode()).count == len(refs.get("refs", refs))  # type: ignore[arg-type]
 
 
-VERBS = sorted(
-    {
-        command.callback.__name__
-        for command in load_app().registered_commands
-        if command.callback is not None
-    }
-    - {"schema", "demo", "explain_code"}
-)
+CALLS = {
+    verb: line
+    for verb, lines in EXAMPLES.items()
+    if "combined.json" in (line := next(iter(lines)).partition(" > ")[0])
+}
+"""The first example of each verb that takes a set."""
 
 
-def arguments(verb: str, source: Path | str, folder: Path) -> list[Path | str]:
-    more: dict[str, list[Path | str]] = {
-        "find": ["*"],
-        "explain": ["sst"],
-        "why": ["sst", "0,0,0"],
-        "diff": [source],
-        "convert": [folder / "out.json"],
-        "page": ["--output", folder / "out.html"],
-        "repair": ["--dry-run"],
-    }
-    return [verb, source, *more.get(verb, [])]
+def called(verb: str, source: str) -> list[str]:
+    """Return the arguments of the first example of a verb, with another set in it."""
+    sets = {"combined.json", "before.json"}
+    return [source if word in sets else word for word in shlex.split(CALLS[verb])[1:]]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_tells_what_a_file_is(verb: str, demo: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", CALLS)
+def test_every_verb_tells_what_a_file_is(
+    verb: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     packed = tmp_path / "sst.nc.gz"  # to a packed file no references can be made
     packed.write_bytes(gzip.compress((demo / "sst_2025-07.nc").read_bytes()))
-    ran = run(*arguments(verb, packed, tmp_path))
+    ran = run(*called(verb, packed.name))
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith("refexplorer: sst.nc.gz is an HDF5 or NetCDF4 file, not a reference")
     assert list(tmp_path.iterdir()) == [packed]
 
 
 @pytest.mark.parametrize(
-    "verb", sorted({*VERBS} - {"serve", "diff", "explain", "audit", "verify", "repair", "why"})
+    "verb", sorted(CALLS.keys() - {"serve", "diff", "audit", "verify", "repair", "why"})
 )
-def test_every_verb_reads_standard_input(verb: str, demo: Path, tmp_path: Path) -> None:
+def test_every_verb_reads_standard_input(
+    verb: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     data = (demo / "sst.v1.json").read_bytes()
-    ran = run(*arguments(verb, "-", tmp_path), stdin=data)
+    ran = run(*called(verb, "-"), stdin=data)
     assert (ran.status, "Traceback" in ran.err) == (0, False), ran.err
     assert ran.out
-    ran = run(*arguments(verb, "-", tmp_path), stdin=b"[")
+    ran = run(*called(verb, "-"), stdin=b"[")
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith("refexplorer: standard input")
 

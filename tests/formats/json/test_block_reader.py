@@ -113,11 +113,12 @@ def _opened(text: str) -> Any:
 @pytest.mark.parametrize(
     "url",
     ["s3://b/g", "http://h/f", "s3://b/f::x", "s3://b/{g}", "s3://b/{{u}}", "s3://b/\u200b", "s3",
-     "s3:/b:c", "s3x://b/f", "/f", "f", "", "s3://b/\x7f", "s3://b/ f", "9:f", "é"],
+     "s3:/b:c", "s3x://b/f", "/f", "f", "", "s3://b/\x7f", "s3://b/ f", "9:f", "é", "s3://b/../f"],
 )  # fmt: skip
 def test_an_odd_url_among_many_plain_ones_is_found(url: str) -> None:
     refs: dict[str, Any] = {f"x/{n}": [f"s3://b/{n}", 0, 1] for n in range(20)}
     refs |= {"whole": ["s3://b/f"], "odd": [url, 0, 1]}
+    refs["last"] = ["s3://b/0", 1, 1]  # which is not read in a block
     with patch.multiple(json_form, LARGE=1, LONG=1):
         large = _opened(json.dumps(refs))
     assert large == _opened(json.dumps(refs))

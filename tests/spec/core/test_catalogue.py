@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 import refexplorer as rx
-from refexplorer.spec.core.catalogue import CATALOGUE, PARQUET
+from refexplorer.formats.forms import json_form
+from refexplorer.spec.core.catalogue import ARRAYS, CATALOGUE, PARQUET, REFERENCES
 from refexplorer.spec.core.diagnostics import SHOWN_PER_CODE, Findings, pointer
 from refexplorer.spec.core.explanations import EXPLANATIONS
 from refexplorer.spec.core.rules import RULES
@@ -56,6 +58,21 @@ def test_the_example_of_a_code_shows_it(code: str) -> None:
         assert (code, rule.severity) in {(found.code, found.severity) for found in diagnostics}
 
 
+@pytest.mark.parametrize("protocol", ["s3", "http"])  # that of the example, or another one
+@pytest.mark.parametrize("code", [code for code in (*REFERENCES, *ARRAYS) if code not in UNSHOWN])
+def test_the_example_of_a_code_shows_it_in_a_large_set(code: str, protocol: str) -> None:
+    """Of many URLs and keys, only those that are odd at first sight are looked at."""
+    document = json.loads(CATALOGUE[code].example)
+    plain = {f"plain/{n}": [f"{protocol}://plain/{n}", 0, 4] for n in range(20)}
+    last = {"plain/20": [f"{protocol}://plain/20", 0, 4]}  # which is not read in a block
+    is_v1 = document.get("version") == 1
+    refs = {**plain, **(document.get("refs", {}) if is_v1 else document), **last}
+    text = json.dumps({**document, "refs": refs} if is_v1 else refs)
+    with patch.multiple(json_form, LARGE=1, LONG=1):
+        found = {found.code for found in rx.open_references(text).diagnostics}
+    assert code in found, "extend `ODD_KEY` or `ODD_URL`, and what `UrlColumn.plain_start` takes"
+
+
 def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
     names = {
         node.value
@@ -66,7 +83,7 @@ def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     built = {"bad-offset", "bad-length"}
-    assert CATALOGUE.keys() - names - built == set()
+    assert CATALOGUE.keys() - names - built == set(), "no rule raises them"
 
 
 @pytest.mark.parametrize("code", SOURCES)
@@ -91,7 +108,7 @@ def test_the_example_store_of_a_code_shows_it(code: str, tmp_path: Path) -> None
 
 
 def test_every_code_is_explained() -> None:
-    assert EXPLANATIONS.keys() == CATALOGUE.keys()
+    assert EXPLANATIONS.keys() == CATALOGUE.keys(), "each code has an entry in explanations.py"
     for code in CATALOGUE:
         explained = rx.explain_code(code)
         said = (explained.cause, explained.mend, explained.meaning, *explained.readers)

@@ -57,6 +57,16 @@ def test_parts_of_one_dimension_with_equal_divisors_are_put_together() -> None:
     assert [key for key in refs if key not in refs] == []
 
 
+def test_parts_of_a_negative_dimension_are_found() -> None:
+    """The remainder is two digits long, the value one."""
+    key, dimension = "x/{{k % 24}}.{{k // 24}}", {"start": -6, "stop": 2}
+    item = {"key": key, "url": "http://h/{{k}}", "dimensions": {"k": dimension}}
+    source = {"version": 1, "gen": [item]}
+    refs, expected = rx.open_references(source), rx.expand(source).v0
+    assert {key: refs[key].to_v0() for key in refs} == expected
+    assert len(expected) == 8
+
+
 def test_text_from_a_template_counts_as_literal() -> None:
     key = "{{['b', 'ba'][i]}}{{sep}}{{['c', 'ac'][j]}}"
     refs = rx.open_references(document(key, {"i": [0, 1], "j": [0, 1]}))

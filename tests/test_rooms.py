@@ -259,7 +259,7 @@ def test_import_costs_little_beside_the_start_of_python() -> None:
 
     def seconds(code: str) -> float:
         spent = []
-        for _ in range(7):
+        for _ in range(5):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run([sys.executable, "-c", code], check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -34,7 +34,7 @@ AT_ONCE = (
 The order of the files stays: after playwright a process has a running loop, which notebooks' code
 that is run in the tests before cannot have.
 """
-QUICK = ("-m", "not browser and not server and not child")
+QUICK = ("-m", "not browser and not server and not child", "--hypothesis-profile", "quick")
 KEEPING_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Else every process compiles tests and package again: 4 of the 16 s until a worker begins."""
 

@@ -20,8 +20,9 @@ from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
 pytest_plugins = ["tests.helpers.costs"]
 
 # The same examples each time, so that a change is to blame for what fails;
-# `--hypothesis-profile exploring` looks for others.
+# `--hypothesis-profile exploring` looks for others, `quick` tries the first of them.
 settings.register_profile("repeated", deadline=None, derandomize=True)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("exploring", deadline=None)
 settings.load_profile("repeated")
 BROWSING = Path(__file__).parent / "ui"

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import refexplorer
+from tests.helpers.sources import PACKAGE, imported, modules
 
-PACKAGE = Path(refexplorer.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
@@ -114,9 +113,6 @@ MOST = 15
 """Modules of a folder, beside its ``__init__``."""
 DOORS = {"", "__main__"}
 """The package itself re-exports from every room, lazily."""
-MODULES = [
-    path for path in sorted(PACKAGE.rglob("*.py")) if "node_modules" not in path.parts
-]  # fmt: skip
 DEAREST = 4
 """Import against a bare start; 1.7 to 2.2 was measured, of which `typing` alone is 0.5."""
 HEAVY = {"ipywidgets", "panel", "xarray", "zarr", "pandas"}
@@ -138,10 +134,10 @@ def imports(path: Path) -> tuple[str, ...]:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in imported(modules()[path]):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith("refexplorer"))
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path} imports relatively"
             if node.module == "refexplorer":
                 yield from (f"refexplorer.{alias.name}" for alias in node.names)
@@ -181,7 +177,7 @@ def backwards(path: Path) -> Iterator[str]:
 
 
 def test_rooms_import_from_their_left() -> None:
-    found = {str(path.relative_to(PACKAGE)): [*backwards(path)] for path in MODULES}
+    found = {str(path.relative_to(PACKAGE)): [*backwards(path)] for path in modules()}
     assert len(found) > 500
     back = {path: names for path, names in found.items() if names}
     assert not back, "each may import from its left alone, in the order of ROOMS"
@@ -190,7 +186,7 @@ def test_rooms_import_from_their_left() -> None:
 def test_no_folder_is_crowded() -> None:
     crowded = {
         str(folder.relative_to(PACKAGE)): count
-        for folder in {path.parent for path in MODULES}
+        for folder in {path.parent for path in modules()}
         if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MOST
     }
     assert not crowded
@@ -198,8 +194,8 @@ def test_no_folder_is_crowded() -> None:
 
 def test_every_package_says_what_is_in_it() -> None:
     """In its docstring, by the names of its modules, and where to begin."""
-    for folder in {path.parent for path in MODULES if path.parent != PACKAGE}:
-        doc = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    for folder in {path.parent for path in modules() if path.parent != PACKAGE}:
+        doc = ast.get_docstring(ast.parse(modules()[folder / "__init__.py"]))
         inside = [path for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()]
         names = {path.stem for path in inside} - {"__init__", "__pycache__"}
         assert doc, folder
@@ -228,27 +224,18 @@ def test_tests_share_by_helpers_alone() -> None:
     found = {
         f"{path.relative_to(TESTS)}: {name}"
         for path in TESTS.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        for name in _imported(node) + _texts(node)
+        for name in _taken(path.read_text(encoding="utf-8"))
         if lending.fullmatch(name)
     }
     assert not found
 
 
-def _imported(node: ast.AST) -> list[str]:
-    """Full names that a statement may take from modules."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom) and node.module:
-        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return []
-
-
-def _texts(node: ast.AST) -> list[str]:
-    """What a text of code that another process runs imports."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return re.findall(r"^\s*(?:from|import) ([\w.]+)", node.value, re.MULTILINE)
-    return []
+def _taken(text: str) -> Iterator[str]:
+    """Full names that a module may take from others, also in code that another process runs."""
+    yield from re.findall(r"(?:^|[\"';]|\\n)\s*(?:from|import) ([\w.]+)", text, re.MULTILINE)
+    for node in imported(text):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 @pytest.mark.parametrize("package", ROOMS)
@@ -256,7 +243,7 @@ def test_every_room_is_known(package: str) -> None:
     folder = PACKAGE.joinpath(*package.split("."))
     outside = {"__init__"} if package else {"__init__", "demo", "frontend", *DOORS}
     found = {path.relative_to(folder).parts[0].removesuffix(".py")
-             for path in MODULES if path.is_relative_to(folder)}  # fmt: skip
+             for path in modules() if path.is_relative_to(folder)}  # fmt: skip
     known = set().union(*ROOMS[package])
     assert found - outside == known, f"ROOMS[{package!r}] has a place for each of them"
 
@@ -277,7 +264,7 @@ def test_import_costs_little_beside_the_start_of_python() -> None:
 
     def seconds(code: str) -> float:
         spent = []
-        for _ in range(7):
+        for _ in range(5):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run([sys.executable, "-c", code], check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)

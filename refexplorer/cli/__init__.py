@@ -12,6 +12,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,7 @@ def _run(arguments: list[str]) -> int:
         from refexplorer.cli.program import usage_errors
     try:
         with uncollected():
-            app = load_app()
+            app = _with_one_command(load_app(), arguments[0])
         status = app(arguments, prog_name="refexplorer", standalone_mode=False)
         sys.stdout.flush()
         return int(status or 0)
@@ -101,6 +102,18 @@ def load_app() -> Typer:
         command.epilog = epilog(_name(command))
     places = {name: place for place, name in enumerate(EXAMPLES)}
     app.registered_commands.sort(key=lambda each: places.get(_name(each), len(places)))
+    return app
+
+
+def _with_one_command(app: Typer, asked: str) -> Typer:
+    """Return an app with the one command that is asked for, or all if that is none of them.
+
+    Typer reads the signatures of all commands that an app has, longer than `ls` works.
+    """
+    found = [command for command in app.registered_commands if _name(command) == asked]
+    if found:
+        app = copy(app)
+        app.registered_commands = found
     return app
 
 

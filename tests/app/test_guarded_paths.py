@@ -70,7 +70,7 @@ ENDS = (
 )
 
 
-SPELLINGS = 400 if settings.default and settings.default.derandomize else 5000
+SPELLINGS = 4 * settings().max_examples if settings().derandomize else 5000
 """The same ones each time, beside those that are named; `exploring` looks for many others."""
 
 
@@ -121,7 +121,7 @@ def spellings() -> st.SearchStrategy[str]:
     return st.tuples(start, path, st.sampled_from(ENDS)).map("".join)
 
 
-@settings(max_examples=SPELLINGS, deadline=None)
+@settings(max_examples=SPELLINGS)
 @given(spelling=spellings())
 @example("TOP/open/~/secret.json")
 @example("~/secret.json")

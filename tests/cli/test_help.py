@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from refexplorer.cli import load_app
+from refexplorer.cli import load_app, main
 from refexplorer.cli.examples import EXAMPLES
 from refexplorer.cli.program import app
 from tests.helpers.commands import run
@@ -23,6 +23,10 @@ from tests.helpers.hosts import running_page
 PAGES = ("serve", "demo")
 LINES = [line for command, lines in EXAMPLES.items() if command not in PAGES for line in lines]
 SHELL = {">", "|"}
+PIPED = re.compile(
+    r"(cat (?P<given>\S+) \| )?refexplorer (?P<arguments>[^|>]+)( \| head -\d| > \S+)?"
+)
+"""The one command of a line of the shell, and the file that it is given."""
 TOLD, *PAGE_LINES = sorted(
     (line for command in PAGES for line in EXAMPLES[command]), key=lambda line: "--json" not in line
 )
@@ -48,12 +52,19 @@ def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if SHELL & set(line)])
-def test_an_example_of_the_shell_runs(line: str, folder: Path) -> None:
-    function = f'refexplorer() {{ {shlex.quote(sys.executable)} -m refexplorer "$@"; }}'
-    command = ["bash", "-c", f"{function}; {line}"]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout or (folder / line.rpartition(">")[2].strip()).stat().st_size
+def test_an_example_of_the_shell_runs(
+    line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command of it; `test_reader_that_stops_early` has a shell and a pipe."""
+    monkeypatch.chdir(folder)
+    found = PIPED.fullmatch(line)
+    assert found is not None
+    ran = run(
+        *shlex.split(found["arguments"]),
+        stdin=Path(found["given"]).read_bytes() if found["given"] else b"",
+    )
+    assert ran.status == 0, ran.err
+    assert ran.out
 
 
 @pytest.mark.server
@@ -127,17 +138,17 @@ def test_a_verb_without_an_example_or_an_example_without_a_verb_breaks_no_comman
     assert (run("made-up").out == "made up\n") is is_verb
 
 
-def test_the_shell_completes_commands_and_options() -> None:
+def test_the_shell_completes_commands_and_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_REFEXPLORER_COMPLETE", "complete_bash")
     for typed, wanted in {"refexplorer exp": ["expand", "explain", "explain-code"],
                           "refexplorer ls --js": ["--json"]}.items():  # fmt: skip
-        words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
-        ran = subprocess.run(
-            [sys.executable, "-m", "refexplorer"],
-            env={**os.environ, **words, "_REFEXPLORER_COMPLETE": "complete_bash"},
-            capture_output=True,
-            text=True,
-        )
-        assert sorted(ran.stdout.split()) == wanted
+        monkeypatch.setenv("COMP_WORDS", typed)
+        monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+        with pytest.raises(SystemExit):  # as typer ends a completion
+            main([])
+        assert sorted(capsys.readouterr().out.split()) == wanted
 
 
 def test_the_tree_goes_three_levels_down_and_says_what_it_leaves_out(demo: Path) -> None:

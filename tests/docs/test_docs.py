@@ -16,6 +16,7 @@ from refexplorer.cli.examples import EXAMPLES
 from tests.docs.reference import FOLDER, cli_page, pages, python_page
 from tests.docs.teaching import EXAMPLE
 from tests.helpers.commands import run
+from tests.helpers.sources import modules
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -66,9 +67,12 @@ def test_the_way_into_the_house_is_short_and_leads_to_modules_that_are_there() -
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) < 120
     named = set(re.findall(r"`([\w/]+\.(?:py|tsx?))`", text))
-    files = [str(path) for room in ("refexplorer", "tests") for path in (ROOT / room).rglob("*.*")]
+    top = [path for room in ("refexplorer", "tests") for path in (ROOT / room).iterdir()]
+    rooms = [path for path in top if path.name != "frontend"]
+    rooms.append(ROOT / "refexplorer" / "frontend" / "src")  # beside node_modules
+    files = [*top, *(path for room in rooms for path in room.rglob("*.*"))]
     assert named
-    assert not [name for name in named if not any(path.endswith(f"/{name}") for path in files)]
+    assert not [name for name in named if not any(str(path).endswith(f"/{name}") for path in files)]
 
 
 def test_every_public_name_has_a_docstring() -> None:
@@ -106,9 +110,7 @@ def test_commands_of_the_reference_are_the_examples_of_the_help() -> None:
 
 
 def test_docstrings_show_no_code_that_is_not_run() -> None:
-    package = Path(rx.__file__).parent
-    files = [path for path in package.rglob("*.py") if "node_modules" not in path.parts]
-    assert not [path.name for path in files if ">>> " in path.read_text(encoding="utf-8")]
+    assert not [path.name for path, text in modules().items() if ">>> " in text]
 
 
 @pytest.mark.parametrize("name", PICTURES)

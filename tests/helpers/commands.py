@@ -24,7 +24,7 @@ class Run(NamedTuple):
 
 
 def run(*arguments: str | Path, stdin: bytes = b"") -> Run:
-    """Run a command in this process; `tests.cli.test_help` starts programs."""
+    """Run a command in this process."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2)]
     given = patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
     with redirect_stdout(streams[0]), redirect_stderr(streams[1]), given:

@@ -33,16 +33,10 @@ def validator(pointer: str) -> Callable[[object], object]:
 def problems(pointer: str, value: object) -> list[str]:
     """The first place where a value is not as the schema says at a place of it."""
     try:
-        validator(pointer)(_as_json(value))
+        validator(pointer)(value)
     except fastjsonschema.JsonSchemaValueException as error:
         return [f"{pointer} at {error.name}: {error.message[:300]}"]
     return []
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _as_json(each) for key, each in value.items()}
-    return list(map(_as_json, value)) if isinstance(value, list | tuple) else value
 
 
 class Recorder:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -22,6 +22,9 @@ _INTEGER = re.compile(r"\d+")
 _MOST_INTEGERS = 20
 _PARTNERS = 4
 """Keys that are looked at for each value of a dimension at which something may change."""
+
+
+_Made = TypeVar("_Made")
 
 
 class GivenAnswer:
@@ -38,6 +41,7 @@ class GivenAnswer:
     def __init__(self, text: str, refs: ReferenceSet | None = None) -> None:
         self.text = text
         self.refs = open_references(text.encode()) if refs is None else refs
+        self._made: dict[str, Any] = {}
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -95,14 +99,21 @@ class GivenAnswer:
 
     def tried(self, templates: dict[str, str]) -> ReferenceSet:
         """Open it with other templates in place of its own."""
-        return open_references(self.text.encode(), templates=templates)
+        return self._once(
+            lambda: open_references(self.text.encode(), templates=templates), "templates", templates
+        )
 
     def ranged(self, values: GivenRange) -> ReferenceSet:
         """Open it with other values in place of those of each dimension."""
-        items = [
-            {**item, "dimensions": dict.fromkeys(item["dimensions"], values)} for item in self.items
-        ]
-        return open_references(json.dumps({**self.document, "gen": items}).encode())
+
+        def ranged() -> ReferenceSet:
+            items = [
+                {**item, "dimensions": dict.fromkeys(item["dimensions"], values)}
+                for item in self.items
+            ]
+            return open_references(json.dumps({**self.document, "gen": items}).encode())
+
+        return self._once(ranged, "ranges", values)
 
     def called(
         self, url: str, dimensions: Mapping[str, GivenRange]
@@ -114,6 +125,11 @@ class GivenAnswer:
         list of tuple
             The combination as text, and the reference; None where there is none.
         """
+        return self._once(lambda: self._called(url, dimensions), "call", url, dimensions)
+
+    def _called(
+        self, url: str, dimensions: Mapping[str, GivenRange]
+    ) -> list[tuple[str, Reference | None]]:
         key = _PROBE + "/".join(f"{{{{{name}}}}}" for name in dimensions)
         written = self.document.get("refs", {}) if self.is_v1 else self.document
         more = {**(self.document if self.is_v1 else {"version": 1}), "refs": written}
@@ -131,6 +147,14 @@ class GivenAnswer:
             )
             for each in product(*map(_values, dimensions.values()))
         ]
+
+    def _once(self, make: Callable[[], _Made], *asked: object) -> _Made:
+        """Return what was made for the same before: of a solution each answer asks it anew."""
+        name = json.dumps(asked)
+        if name not in self._made:
+            self._made[name] = make()
+        made: _Made = self._made[name]
+        return made
 
 
 def _values(dimension: Any) -> Sequence[int]:

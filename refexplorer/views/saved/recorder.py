@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Protocol
 
 import msgspec
@@ -84,6 +85,7 @@ def name_of(request: Request) -> str:
     return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+@cache
 def defaults_of(kind: type[Request]) -> dict[str, Any]:
     """Return the values of the fields that a request need not have."""
     fields = msgspec.structs.fields(kind)

@@ -53,10 +53,12 @@ BOMBS: dict[str, tuple[dict[str, Any], Callable[[bytes], bytes]]] = {
 }
 
 
-def stored(folder: Path, data: bytes, **metadata: Any) -> rx.ReferenceSet:
+def stored(
+    folder: Path, data: bytes, limits: rx.Limits | None = None, **metadata: Any
+) -> rx.ReferenceSet:
     """A set of one array whose first chunk is a file."""
     (folder / "f").write_bytes(data)
-    return rx.open_references(raw_set([f"{folder}/f"], **metadata))
+    return rx.open_references(raw_set([f"{folder}/f"], **metadata), limits=limits)
 
 
 def climb(folder: Path, data: bytes, **metadata: Any) -> Ladder:
@@ -209,7 +211,8 @@ def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> 
 
 def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_path: Path) -> None:
     pytest.importorskip("kerchunk")  # has the codec
-    rows, size = 600, 4_000_000
+    rows, size = 300, 4_000_000
+    limits = rx.Limits(chunk_bytes=2**25)  # half a second to fill, not two
     table = np.zeros(rows, dtype=[("a", ">i4", (2,))])
     table["a"][:, 0] = size - 1
     codec = {
@@ -219,7 +222,7 @@ def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_pa
         "nrow": rows,
         "types": {"a": "B"},
     }
-    refs = stored(tmp_path, table.tobytes() + bytes(size), filters=[codec])
+    refs = stored(tmp_path, table.tobytes() + bytes(size), limits, filters=[codec])
     allow = [str(tmp_path)]
     opened: Any = refs.to_zarr(allow=allow)
     for read in (lambda: opened["x"][:], refs.to_xarray(allow=allow)["x"].to_numpy):

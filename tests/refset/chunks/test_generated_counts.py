@@ -49,7 +49,7 @@ OTHERS = [
 
 # neither the first key nor the last one is padded with a zero, but the one between them is
 @example([10, 0, 11], [0], 20, 1, "x/{{'%02d' % i}}.{{j}}")
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(
     ranges(),
     ranges(),

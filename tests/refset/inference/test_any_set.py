@@ -32,7 +32,7 @@ def grids(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(st.lists(grids(), max_size=3), st.dictionaries(texts, values, max_size=6), st.data())
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 def test_expansion_is_the_input(
     parts: list[dict[str, Any]], more: dict[str, Any], data: st.DataObject
 ) -> None:

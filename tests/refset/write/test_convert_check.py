@@ -47,7 +47,7 @@ def many_arrays() -> dict[str, Any]:
     return {key: found[key] for key in keys if not key.endswith("/17")}
 
 
-@pytest.mark.parametrize("record_size", [7, 1000])
+@pytest.mark.parametrize("record_size", [23, 1000])
 def test_references_in_any_order_come_into_their_record_files(
     tmp_path: Path, record_size: int
 ) -> None:

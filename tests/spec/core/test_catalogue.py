@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
+import re
 from pathlib import Path
 from unittest.mock import patch
 
@@ -18,8 +18,8 @@ from refexplorer.spec.core.rules import RULES
 from tests.docs.diagnostics import diagnostics_page
 from tests.docs.reference import DIAGNOSTICS
 from tests.helpers.parquet import write_files
+from tests.helpers.sources import PACKAGE, modules
 
-PACKAGE = Path(rx.__file__).parent
 UNSHOWN = {"override-unused", "key-too-long", "readers-not-compared", "odd-encoding", *PARQUET}
 STORES = [code for code in PARQUET if code != "parquet-too-large"]
 SOURCES: dict[str, str | bytes] = {
@@ -75,12 +75,11 @@ def test_the_example_of_a_code_shows_it_in_a_large_set(code: str, protocol: str)
 
 def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
     names = {
-        node.value
-        for room in ("spec", "formats", "refset", "data")
-        for path in (PACKAGE / room).rglob("*.py")
-        if path.name not in ("catalogue.py", "explanations.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        name
+        for path, text in modules().items()
+        if path.relative_to(PACKAGE).parts[0] in ("spec", "formats", "refset", "data")
+        and path.name not in ("catalogue.py", "explanations.py")
+        for name in re.findall(r'"([a-z0-9-]+)"', text)
     }
     built = {"bad-offset", "bad-length"}
     assert CATALOGUE.keys() - names - built == set(), "no rule raises them"

@@ -135,14 +135,13 @@ DOCUMENTS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 @given(DOCUMENTS)
 def test_every_difference_of_any_document_is_noted(document: dict[str, Any]) -> None:
     refs = rx.open_references(json.dumps(document))
     assert unnoted(rx.dialects(json.dumps(document)), refs.diagnostics) == []
 
 
-@settings(max_examples=100, deadline=None)
 @given(DOCUMENTS)
 def test_where_fsspec_itself_differs_something_is_noted(document: dict[str, Any]) -> None:
     verdicts = rx.dialects(document, run=True)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
-import refexplorer
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.lowering import lower
@@ -35,8 +33,8 @@ from refexplorer.spec.templates.syntax import (
     Unary,
     every,
 )
+from tests.helpers.sources import PACKAGE, imported, modules
 
-PACKAGE = Path(refexplorer.__file__).parent
 INDEX, ONE, TWO = Name("i"), Const(1), Const(2)
 FORMS: list[tuple[str, Form]] = [
     ("-i * 2 + 1", Binary("+", Binary("*", Unary("-", INDEX), TWO), ONE)),
@@ -102,9 +100,8 @@ def test_one_module_knows_the_nodes_of_jinja2() -> None:
     """Beside the rules of another reader, which are no rules of the engine."""
     found = {
         path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        if "node_modules" not in path.parts
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, text in modules().items()
+        for node in imported(text)
         if isinstance(node, ast.ImportFrom) and node.module == "jinja2"
         if "nodes" in {alias.name for alias in node.names}
     }

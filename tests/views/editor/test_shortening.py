@@ -11,6 +11,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.editor.shortening import shortened
+from refexplorer.views.text import windows
 from refexplorer.views.wire.answering import Message
 
 REGULAR: dict[str, Any] = {f"x/{i}": [f"s3://b/{i}.nc", 8, 100 * i] for i in range(50)}
@@ -93,11 +94,12 @@ def test_a_search_is_stopped_on_the_way() -> None:
     assert told == [153, 153]
 
 
-def test_a_large_text_gives_way_to_a_short_one() -> None:
-    keys = [(i, j) for i in range(300) for j in range(200)]
+def test_a_large_text_gives_way_to_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "LARGEST", 100_000)
+    keys = [(i, j) for i in range(300) for j in range(20)]
     host = Host(json.dumps({f"x/{i}.{j}": [f"s3://b/{i}.nc", 100 * j, 100] for i, j in keys}))
     assert host.ask("hello")["window"] is not None
     host.find()
     host.ask("shorten.take")
     assert host.ask("hello")["window"] is None
-    assert host.ask("hello")["total"] == 60_000
+    assert host.ask("hello")["total"] == 6_000

@@ -7,6 +7,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -123,16 +124,17 @@ def test_what_passes_makes_what_the_solution_makes(exercise: Exercise) -> None:
     is_small = solution.refs.count <= 1000
     texts = [exercise.solution, *(answer.text for answer in exercise.right)]
     documents = [json.loads(text) for text in texts]
-    spoiled = (
-        changed(document, path, other)
+    spoilings = (
+        (document, path, other)
         for document in documents
         for path, value in steps(document)
         if path
         for other in others(value)
     )
     failed = 0
-    for number, document in enumerate(spoiled):
-        if number % STRIDE or document in documents:
+    for spoiling in islice(spoilings, 0, None, STRIDE):
+        document = changed(*spoiling)
+        if document in documents:
             continue
         text = json.dumps(document)
         try:

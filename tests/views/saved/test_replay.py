@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -30,6 +31,12 @@ SETS = ["sst.v0.json", "sst.v1.json", "broken.json", "sst.parq"]
 def recorded(refs: rx.ReferenceSet, **options: Any) -> Recording:
     controller = ExplorerController(refs, served=True, at_once=True)
     return record(controller, **{"keys": 10_000, **options})
+
+
+@cache
+def recorded_demo(name: str) -> Recording:
+    """What several tests ask, as it was opened."""
+    return recorded(rx.open_references(demo.path(name)))
 
 
 @pytest.fixture
@@ -91,7 +98,7 @@ def test_the_tree_is_that_of_python(name: str, replayed: Replayed) -> None:
     refs = rx.open_references(demo.path(name))
     asked = list(walk(refs, 120))
     host = Host(refs, served=True)
-    answers = replayed(recorded(refs), asked)
+    answers = replayed(recorded_demo(name), asked)
     sought = 0
     for message, (answer, _) in zip(asked, answers, strict=True):
         expected, _ = of_python(host, message)
@@ -125,7 +132,7 @@ def test_what_is_asked_of_keys_tables_and_maps_is_answered_as_by_python(
     for target in refs.targets():
         asked.append({"op": "target.show", "url": target.url, "window": None})
     host = Host(refs, served=True)
-    answers = replayed(recorded(refs), asked)
+    answers = replayed(recorded_demo(name), asked)
     for message, (answer, buffers) in zip(asked, answers, strict=True):
         expected, others = of_python(host, message)
         if message["op"] == "hello":  # of a set as it was opened, whatever was done since

@@ -16,12 +16,12 @@ from tests.helpers.editing import Host
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=15,
 )
 
 
-@given(st.dictionaries(st.text(), VALUES))
+@given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_it_says_the_same_and_stays(document: dict[str, object]) -> None:
     text = formatted(json.dumps(document))
     assert json.loads(text) == document

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from refexplorer import demo
-from tests.helpers.browsing import choose, open_on_page
+from tests.helpers.browsing import choose, open_on_page, start
 from tests.helpers.hosts import PanelPage, running_page
 
 HOLDING = """{
@@ -145,7 +145,7 @@ def test_a_narrow_page_has_all_of_its_header_in_sight(
 
 
 def test_unreadable_source_is_said(panel_page: PanelPage, page: Page) -> None:
-    page.goto(panel_page.url)
+    start(page, panel_page.url)
     page.get_by_role("textbox").fill("nosuch.json")
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("nosuch.json")
@@ -215,7 +215,7 @@ def test_an_address_opens_where_it_was_copied(panel_page: PanelPage, page: Page)
 
 
 def test_a_dropped_file_opens(panel_page: PanelPage, page: Page) -> None:
-    page.goto(panel_page.url)
+    start(page, panel_page.url)
     entries = ",".join(f'"k{number}":["http://h/f",{number},1]' for number in range(50_000))
     text = "{" + entries + "}"  # two pieces and more
     file = FilePayload(name="mine.json", mimeType="application/json", buffer=text.encode())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import DEFAULT_OPTIONS, Axe
 from playwright.sync_api import Locator, Page, expect
 
 EXPLORE = """
@@ -28,6 +29,7 @@ GOOD = """{
  }]
 }"""
 GRAVE = {"serious", "critical"}
+COLOURED = ("color-contrast", "link-in-text-block")
 FORGET = "localStorage.clear(); sessionStorage.clear()"
 _FOLLOW = """address => {
   history.pushState(null, "", address);
@@ -84,17 +86,30 @@ def row(explorer: Locator, name: str) -> Locator:
     return explorer.get_by_role("treegrid").get_by_role("row").filter(has=cell)
 
 
-def violations(page: Page, within: str | None = None) -> list[str]:
-    """One line for each finding, with the first element that it is about.
+def violations(
+    page: Page, within: str | None = None, rules: Sequence[str] | None = None
+) -> list[str]:
+    """One line for each finding, of some rules or all, with the first element that it is about.
 
     Of a part of JupyterLab only grave ones: its landmarks and headings are not ours.
     """
-    found = Axe().run(page, context=within).response["violations"]
+    options = DEFAULT_OPTIONS | ({"runOnly": list(rules)} if rules else {})
+    found = Axe().run(page, context=within, options=options).response["violations"]
     return [
         f"{rule['id']}: {rule['help']} {rule['nodes'][0]['html'][:200]}"
         for rule in found
         if within is None or rule["impact"] in GRAVE
     ]
+
+
+def violations_in_both_colours(page: Page) -> list[str]:
+    """Findings in light colours, then in dark ones by the rules that look at colours."""
+    found = violations(page)
+    in_the_dark(page)
+    found += violations(page, rules=COLOURED)
+    page.emulate_media(color_scheme="light")
+    expect(page.locator(".rx").first).to_have_attribute("data-theme", "light")
+    return found
 
 
 def in_the_dark(page: Page) -> None:

@@ -11,14 +11,15 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from uuid import uuid4
 
-from playwright.sync_api import Locator, Page, expect
+import psutil
+from playwright.sync_api import Locator, Page
 
 from tests.helpers.labextension import install
 
@@ -29,20 +30,33 @@ _SETTINGS = {
 }
 _PAGE = {"buildAvailable": False, "buildCheck": False}
 """Else each load of JupyterLab asks whether to build it, for which its server starts node."""
-_KERNEL_IS_IDLE = """
-path => {
+_KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
+_IS_READY = """
+([path, cells]) => {
   const widget = window.jupyterapp.shell.currentWidget;
   return widget?.context?.path === path
+    && widget.content.widgets.filter(({ model }) => model.type === "code").length === cells
     && widget.sessionContext?.session?.kernel?.status === "idle";
 }
 """
-"""Before this, running cells opens a dialog that asks for a kernel, or runs another notebook."""
+"""Before this, running cells opens a dialog that asks for a kernel, or runs another notebook.
+
+What is out of sight need not be drawn yet, for which JupyterLab takes its time.
+"""
 
 
 _IN_SIGHT = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-CodeCell"
 _OPEN = """
-async path => {
-  await window.jupyterapp.commands.execute("docmanager:open", { path });
+async ([path, id, clear]) => {
+  const { commands, serviceManager: { kernels } } = window.jupyterapp;
+  const kernel = id && (await kernels.findById(id)) ? { id } : undefined;
+  if (kernel) {
+    const connection = kernels.connectTo({ model: kernel });
+    const { content } = await connection.requestExecute({ code: clear }).done;
+    connection.dispose();
+    if (content.status !== "ok") throw new Error(content.evalue);
+  }
+  await commands.execute("docmanager:open", { path, kernel });
 }
 """
 _KEPT = "kept-"
@@ -81,6 +95,10 @@ class Notebook:
         """The output of a code cell, counted from 0."""
         return self.page.locator(_IN_SIGHT).nth(cell).locator(".jp-OutputArea")
 
+    def kernel(self) -> str:
+        """The id of its kernel."""
+        return str(self.page.evaluate(_KERNEL))
+
 
 @dataclass(frozen=True)
 class Lab:
@@ -118,15 +136,18 @@ class Lab:
         """Run code cells in a notebook and a kernel of their own."""
         return self.open_written(page, name, _notebook(cells))
 
-    def open_written(self, page: Page, name: str, notebook: dict[str, Any]) -> Notebook:
-        """Open a notebook and run it.
+    def open_written(
+        self, page: Page, name: str, notebook: dict[str, Any], kernel: str = ""
+    ) -> Notebook:
+        """Open a notebook and run it, in a new kernel or cleared in that of an id, if it is there.
 
         A page that has JupyterLab keeps it, since its scripts take 5 s of a processor.
         """
         file = self.folder / f"{name}.ipynb"
         file.write_text(json.dumps(notebook))
         if page.url.startswith(self.url):
-            page.evaluate(_OPEN, file.name)
+            clear = f"__import__('os').chdir({str(self.folder)!r})\n%reset -f"
+            page.evaluate(_OPEN, [file.name, kernel, clear])
         else:
             page.goto(self.address(file.name))
         code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -174,7 +195,7 @@ def running_lab(
         _wait_for(f"{url}/api/status", process, log)
         yield Lab(url, notebooks)
     finally:
-        _stop(process)
+        _kill(process)
 
 
 @contextmanager
@@ -196,8 +217,7 @@ def running_page(
 
 def _run(page: Page, path: str, cells: int) -> Notebook:
     """Run the notebook that was opened, once it is there with so many code cells."""
-    expect(page.locator(_IN_SIGHT)).to_have_count(cells, timeout=60_000)
-    page.wait_for_function(_KERNEL_IS_IDLE, arg=path, timeout=60_000)
+    page.wait_for_function(_IS_READY, arg=[path, cells], timeout=60_000)
     opened = Notebook(page)
     opened.run()
     return opened
@@ -258,7 +278,16 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
 
 
-def _stop(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End JupyterLab, then its kernels, since it takes 5 s and more to do so itself."""
+    server = psutil.Process(process.pid)
+    for each in [server, *server.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+    process.wait()
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
     process.terminate()
     try:
         process.wait(timeout=20)

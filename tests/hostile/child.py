@@ -147,7 +147,7 @@ def _many_keys(folder: Path) -> Any:
     return folder / "many.json"
 
 
-def _text(start: str, part: str, end: str, letters: int = 20_000_000) -> Callable[[Path], Any]:
+def _text(start: str, part: str, end: str, letters: int = 10_000_000) -> Callable[[Path], Any]:
     """Write a document of one long text, as gzip: few bytes hold any number of letters."""
 
     def build(folder: Path) -> Any:

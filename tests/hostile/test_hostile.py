@@ -64,8 +64,9 @@ def test_looking_costs_little_and_asks_for_nothing(
     name: str, tmp_path: Path, starter: subprocess.Popen[str]
 ) -> None:
     found = look_at(name, tmp_path, starter)
-    assert found["seconds"] < BUSY.get(name, SECONDS)
-    assert found["megabytes"] < MEGABYTES
+    share = 2 if name in ONE_LEFT else 1  # ten million letters, not keys
+    assert found["seconds"] < BUSY.get(name, SECONDS / share)
+    assert found["megabytes"] < MEGABYTES / share
     assert not found["modules"]
     assert not found.get("control")
     assert found.get("shown", 0) < 300_000

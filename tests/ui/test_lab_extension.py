@@ -12,10 +12,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from refexplorer import demo
-from tests.helpers.hosts import Lab, running_lab
+from tests.helpers.hosts import Lab
 
 BARE = """
 import sys
@@ -24,8 +24,16 @@ from ipykernel.kernelapp import launch_new_instance
 launch_new_instance()
 """
 """A kernel whose environment has no refexplorer."""
-
-
+KERNELSPECS = re.compile("/api/kernelspecs")
+_REFRESH_KERNELSPECS = "window.jupyterapp.serviceManager.kernelspecs.refreshSpecs()"
+_END_KERNELS = """
+async name => {
+  const { sessions } = window.jupyterapp.serviceManager;
+  await sessions.refreshRunning();
+  for (const { id, kernel } of [...sessions.running()])
+    if (kernel?.name === name) await sessions.shutdown(id);
+}
+"""
 _GO_TO = """
 async path => {
   await window.jupyterapp.commands.execute("filebrowser:go-to-path", { path });
@@ -217,28 +225,30 @@ def test_what_cannot_be_opened_is_said(files: Browser, page: Page) -> None:
 
 
 @pytest.fixture
-def bare_lab(tmp_path: Path) -> Iterator[Lab]:
-    """JupyterLab with a kernel that has no refexplorer, which comes first, and one that has."""
-    place = tmp_path / "data" / "kernels" / "bare"
+def bare(lab: Lab, page: Page) -> Iterator[None]:
+    """Add a kernel that has no refexplorer, which is the one that JupyterLab starts by default."""
+    place = lab.folder.parent / "data" / "kernels" / "bare"
     place.mkdir(parents=True)
     argv = [sys.executable, "-c", BARE, "-f", "{connection_file}"]
     spec = {"argv": argv, "display_name": "Bare Python", "language": "python"}
     (place / "kernel.json").write_text(json.dumps(spec))
-    config = tmp_path / "config"
-    config.mkdir()
-    settings = {"MultiKernelManager": {"default_kernel_name": "bare"}}
-    (config / "jupyter_server_config.json").write_text(json.dumps(settings))
-    with running_lab(tmp_path) as lab:
-        yield lab
+
+    def with_default(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"default": "bare"})
+
+    page.route(KERNELSPECS, with_default)
+    yield
+    page.unroute(KERNELSPECS)
+    shutil.rmtree(place)
+    page.evaluate(_END_KERNELS, "bare")
+    page.evaluate(_REFRESH_KERNELSPECS)
 
 
-@pytest.mark.own_page
-def test_a_kernel_without_refexplorer_says_what_to_install(bare_lab: Lab, page: Page) -> None:
-    folder = bare_lab.folder / "bare"
-    folder.mkdir()
-    shutil.copy(demo.path("sst.v1.json"), folder)
-    files = Browser(bare_lab, page, folder)
-    files.visit()
+def test_a_kernel_without_refexplorer_says_what_to_install(
+    files: Browser, bare: None, page: Page
+) -> None:
+    page.evaluate(_REFRESH_KERNELSPECS)
     files.choose("sst.v1.json", "Open as reference set")
     said = page.get_by_role("alert").filter(has_text="Bare Python")
     expect(said).to_contain_text("pip install --upgrade refexplorer")

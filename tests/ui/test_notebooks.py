@@ -1,4 +1,8 @@
-"""Each notebook in a real JupyterLab: no cell fails, and its widgets show what they are about."""
+"""Each notebook in a real JupyterLab: no cell fails, and its widgets show what they are about.
+
+They share a kernel, which is cleared, since its start and imports take 2 s of a processor; what is
+saved of each comes from a kernel of its own (``tests.notebooks.save``).
+"""
 
 from __future__ import annotations
 
@@ -38,10 +42,14 @@ SHOWN: dict[str, dict[str, str]] = {
 }
 """Notebook → region → what it shows in the end."""
 IS_DONE = """
-() => window.jupyterapp.shell.currentWidget.content.widgets.every(
-  cell => cell.model.type !== "code" || cell.model.executionCount !== null
-)
+() => {
+  const cells = window.jupyterapp.shell.currentWidget.content.widgets
+    .map(({ model }) => model).filter(({ type }) => type === "code");
+  const failed = ({ outputs }) => outputs.toJSON().some(each => each.output_type === "error");
+  return cells.every(cell => cell.executionCount !== null) || cells.some(failed);
+}
 """
+"""After an error no cell runs."""
 CELLS = """
 window.jupyterapp.shell.currentWidget.content.widgets
   .filter(cell => cell.model.type === "code").map(cell => ({outputs: cell.model.outputs.toJSON()}))
@@ -55,17 +63,24 @@ def without_outputs(notebook: Notebook) -> Notebook:
     return notebook
 
 
+@pytest.fixture(scope="module")
+def kernels() -> list[str]:
+    """The ids of those that were used."""
+    return [""]
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs_and_shows_its_widgets(path: Path, lab: Lab, page: Page) -> None:
+def test_runs_and_shows_its_widgets(path: Path, lab: Lab, page: Page, kernels: list[str]) -> None:
     for other in NOTEBOOKS:  # one reads another
         if not (lab.folder / other.name).exists():
             (lab.folder / other.name).write_bytes(other.read_bytes())
-    lab.open_written(page, path.stem, without_outputs(read(path)))
+    opened = lab.open_written(page, path.stem, without_outputs(read(path)), kernels[-1])
+    kernels.append(opened.kernel())
     page.wait_for_function(IS_DONE, timeout=SECONDS * 1000)
     cells = page.evaluate(CELLS)
     outputs = [output for cell in cells for output in cell["outputs"]]
-    assert outputs
     assert not [output for output in outputs if output["output_type"] == "error"]
+    assert outputs
     assert not [output for output in outputs if output.get("name") == "stderr"]
     assert [shows(cell) for cell in code_cells(read(path))] == [shows(cell) for cell in cells], (
         "run `python -m tests.notebooks.save`"

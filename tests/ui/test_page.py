@@ -8,14 +8,25 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from refexplorer import demo
-from tests.helpers.browsing import choose, open_on_page
+from tests.helpers.browsing import choose, open_on_page, start
 from tests.helpers.hosts import PanelPage, running_page
 
-SLOW = """{
-  const { send } = WebSocket.prototype;
-  WebSocket.prototype.send = function (data) { setTimeout(() => send.call(this, data), 1500); };
+HOLDING = """{
+  const { send } = WebSocket.prototype, held = [];
+  let holds = false;
+  WebSocket.prototype.send = function (data) {
+    holds ||= "heldFrom" in window && String(data).includes(heldFrom);
+    if (holds) held.push(() => send.call(this, data));
+    else send.call(this, data);
+  };
+  window.hold = () => { holds = true; };
+  window.release = () => {
+    holds = false;
+    delete window.heldFrom;
+    for (const each of held.splice(0)) each();
+  };
 }"""
-"""Of a page, so that what it tells Python is late."""
+"""Of a page, so that what it tells Python comes as late as a test asks."""
 FORGETFUL = """
 import panel.io.document
 panel.io.document.write_events = panel.io.document.schedule_write_events = lambda *_: None
@@ -54,17 +65,20 @@ def test_from_one_set_to_another(panel_page: PanelPage, page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chunk", "reason"),
-    [("1.0.0", "could not be decoded"), ("3.0.0", "sst_2025-10.nc")],
+    ("chunk", "part", "reason"),
+    [("1.0.0", "2:4", "could not be decoded"), ("3.0.0", "6:8", "sst_2025-10.nc")],
     ids=["shifted offset", "missing target"],
 )
-def test_failed_chunk_says_why(panel_page: PanelPage, page: Page, chunk: str, reason: str) -> None:
+def test_failed_chunk_says_why(
+    panel_page: PanelPage, page: Page, chunk: str, part: str, reason: str
+) -> None:
     open_on_page(page, panel_page.url, "Ten mistakes")
     page.get_by_role("treegrid").get_by_role("gridcell", name="sst", exact=True).click()
     page.keyboard.press("ArrowRight")
     page.get_by_role("gridcell", name=chunk, exact=True).click()
     page.get_by_role("tab", name="Data").click()
     panel = page.get_by_role("tabpanel", name="Data")
+    expect(panel.get_by_label("time: index or slice")).to_have_value(part)  # not of the array yet
     panel.get_by_role("button", name="Read").click()
     expect(panel.get_by_role("alert")).to_contain_text(reason)
     expect(panel.get_by_role("application")).not_to_be_attached()
@@ -72,12 +86,15 @@ def test_failed_chunk_says_why(panel_page: PanelPage, page: Page, chunk: str, re
 
 @pytest.mark.own_page
 def test_the_header_marks_the_view_that_is_shown(panel_page: PanelPage, page: Page) -> None:
-    page.add_init_script(SLOW)
+    page.add_init_script(HOLDING)
     open_on_page(page, panel_page.url, "The same with templates")
     page.get_by_role("button", name="Template editor").click()
+    expect(page.get_by_role("grid", name="V0 keys")).to_contain_text("lat/.zarray")
+    page.evaluate("hold()")
     choose(page, "Export", "Open in explorer")
     exercises = page.get_by_role("button", name="Exercises")
     exercises.click()  # on its way while Python turns to the explorer
+    page.evaluate("release()")
     expect(page.get_by_role("region", name="Exercises")).to_be_visible()
     expect(exercises).to_have_attribute("aria-current", "page")
 
@@ -128,7 +145,7 @@ def test_a_narrow_page_has_all_of_its_header_in_sight(
 
 
 def test_unreadable_source_is_said(panel_page: PanelPage, page: Page) -> None:
-    page.goto(panel_page.url)
+    start(page, panel_page.url)
     page.get_by_role("textbox").fill("nosuch.json")
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("nosuch.json")
@@ -157,13 +174,15 @@ def test_the_address_keeps_where_one_is_and_back_goes_back(
 def test_what_the_page_tells_late_does_not_undo_a_step_back(
     panel_page: PanelPage, page: Page
 ) -> None:
-    page.add_init_script(SLOW)
+    page.add_init_script(HOLDING)
     open_on_page(page, panel_page.url, "The same with templates")
     tree = page.get_by_role("treegrid")
     tree.get_by_role("gridcell", name="sst", exact=True).click()
     expect(page).to_have_url(re.compile(r"view=key&key=sst$"))
+    page.evaluate("hold()")
     tree.get_by_role("gridcell", name="land", exact=True).click()
     page.go_back()  # while Python has not heard of the click
+    page.evaluate("release()")
     selected = tree.locator("[aria-selected=true]")
     expect(selected).to_have_count(0)
     page.go_forward()
@@ -175,10 +194,11 @@ def test_what_the_page_tells_late_does_not_undo_a_step_back(
 def test_a_tab_that_is_chosen_while_an_address_opens_stays(
     panel_page: PanelPage, page: Page
 ) -> None:
-    page.add_init_script(SLOW)
+    page.add_init_script(f"{HOLDING} var heldFrom = 'tree.find'")
     page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=key&key=sst&find=wind")
     expect(page.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
     page.get_by_role("tab", name="Chunks").click()
+    page.evaluate("release()")
     expect(page).to_have_url(re.compile("view=chunks&key=sst&find=wind$"))
     expect(page.get_by_role("search")).to_contain_text("found")
     expect(page.get_by_role("tab", name="Chunks")).to_have_attribute("aria-selected", "true")
@@ -217,7 +237,7 @@ def test_an_address_opens_where_it_was_copied(panel_page: PanelPage, page: Page)
 
 
 def test_a_dropped_file_opens(panel_page: PanelPage, page: Page) -> None:
-    page.goto(panel_page.url)
+    start(page, panel_page.url)
     entries = ",".join(f'"k{number}":["http://h/f",{number},1]' for number in range(50_000))
     text = "{" + entries + "}"  # two pieces and more
     file = FilePayload(name="mine.json", mimeType="application/json", buffer=text.encode())

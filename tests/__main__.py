@@ -2,7 +2,8 @@
 
 Makes ``.venv``, installs the project and what its tests need, finds a browser or installs one,
 then runs ruff, mypy and pytest with the ARGUMENTS; ``--quick`` runs pytest alone, without
-browsers, servers and hostile children. Needs the standard library only.
+browsers, servers and hostile children, and with fewer examples of hypothesis. Needs the standard
+library only.
 """
 
 # ruff: noqa: T201

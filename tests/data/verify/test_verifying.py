@@ -43,6 +43,7 @@ def said(found: rx.Verification) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.server
 def test_a_cluster_finds_the_same(files: list[Path], document: dict[str, Any]) -> None:
     here = verified_in_parts(document, files[0].parent, values="all")
     assert len(list(here.tables())) >= len(files)

@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 
 from fsspec.asyn import get_loop
 
+from refexplorer import memory
+from refexplorer.errors import FetchError
+
 POLL = 0.1
 """Seconds between two looks at whether to go on."""
 
@@ -22,6 +25,10 @@ _keep_on: ContextVar[Callable[[], bool]] = ContextVar("keep_on", default=lambda:
 
 class Stopped(Exception):
     """The person who waited wants no more."""
+
+
+class NoLoopError(FetchError):
+    """There is no thread for the loop that reads remote targets."""
 
 
 @contextmanager
@@ -55,9 +62,20 @@ def wait_for(
     ------
     Stopped
         If `keep_on` returned False, or the program was interrupted and waits for its threads.
+    NoLoopError
+        If fsspec's thread does not run yet and cannot be started: in a browser, or, with
+        Python 3.12, once the main program is through and only its threads go on.
     """
     keep_on = keep_on or _keep_on.get()
-    loop = get_loop()
+    try:
+        loop = get_loop()
+    except RuntimeError as error:
+        work.close()
+        if memory.is_lacking(error):
+            raise
+        raise NoLoopError(
+            "Targets that are not local files cannot be read where no thread can be started."
+        ) from error
     try:
         inside = asyncio.get_running_loop() is loop
     except RuntimeError:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import groupby
 from time import monotonic
 
-from refexplorer.data.fetch.background import POLL, Stopped, wait_for
+from refexplorer.data.fetch.background import POLL, NoLoopError, Stopped, wait_for
 from refexplorer.data.fetch.local import LocalFile
 from refexplorer.data.fetch.pieces import Pieces
 from refexplorer.data.fetch.ranges import RangeRequest, Wanted, merged
@@ -137,8 +137,13 @@ class _FetchRun:
 
     def read_remote(self) -> None:
         """Read all else, several requests at a time."""
-        if self._remote:
+        if not self._remote:
+            return
+        try:
             wait_for(self._read_remote(), self._goes_on)
+        except NoLoopError as error:
+            for request in self._remote:
+                self._fail(request, error)
 
     def tell(self) -> None:
         """Say how far it is; raise `Stopped` if that is far enough."""

@@ -114,9 +114,14 @@ import time
 def later():
     while not threads._shutdown:  # Python waits for this thread alone then
         time.sleep(0.01)
-    print(refs.chunk("x", [3], allow=[{server.url!r}]).values)
+    found = refs.chunk("x", [3], allow=[{server.url!r}])
+    print(found.values or found.message)
 threading.Thread(target=later).start()
 """
     with program(tmp_path / "set.json", server, last) as running:
         out, err = running.communicate(timeout=PATIENCE)
-    assert (running.returncode, out) == (0, "[3]\n"), err
+    assert (running.returncode, err) == (0, "")
+    if sys.version_info[:2] == (3, 12):  # starts no thread any more then
+        assert "no thread can be started" in out
+    else:
+        assert out == "[3]\n"

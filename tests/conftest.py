@@ -25,6 +25,8 @@ settings.register_profile("repeated", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("exploring", deadline=None)
 settings.load_profile("repeated")
+WHY = 2_000
+"""Letters of the end of what a test that ran once more said first."""
 BROWSING = Path(__file__).parent / "ui"
 WHOLE = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(\w+)", re.MULTILINE)
 """The mark of all tests of a module."""
@@ -55,13 +57,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what takes a browser by its room; modules with a server or a child say so.
 
     A browser test that fails runs once more, as JupyterLab's own do: some 250 of them in several
-    processes race with a kernel, a server and a browser. The summary lists each that did (``-rR``):
-    it is a race to be found, in the test or in what it tests.
+    processes race with a kernel, a server and a browser. The summary says why: it is a race to be
+    found, in the test or in what it tests.
     """
     for item in items:
         if BROWSING in item.path.parents:
             item.add_marker("browser")
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print why tests ran once more, of which pytest says nothing."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"first run of {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext[-WHY:])
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

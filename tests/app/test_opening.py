@@ -50,7 +50,7 @@ def entries(count: int) -> str:
 
 def test_bytes_of_bytes(tmp_path: Path) -> None:
     large = tmp_path / "large.json"
-    large.write_text(entries(300_000))
+    large.write_text(entries(1_500_000))  # fewer are here before anybody looks
     told: list[tuple[int, int]] = []
     watch = OpeningWatch(lambda *bytes: told.append(bytes), lambda: True, between=0)
     Library(allow=[str(tmp_path)]).open(str(large), watch)

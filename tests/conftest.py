@@ -56,13 +56,14 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what takes a browser by its room; modules with a server or a child say so.
 
-    A browser test that fails runs once more, as JupyterLab's own do: some 250 of them in several
-    processes race with a kernel, a server and a browser. The summary says why: it is a race to be
-    found, in the test or in what it tests.
+    What takes a browser, a server or a child and fails runs once more, as tests of JupyterLab do:
+    they race with kernels, servers and each other. The summary says why: it is a race to be found,
+    in the test or in what it tests.
     """
     for item in items:
         if BROWSING in item.path.parents:
             item.add_marker("browser")
+        if any(map(item.get_closest_marker, ("browser", "server", "child"))):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

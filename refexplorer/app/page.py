@@ -105,19 +105,25 @@ class ServedPage:
     def _explore(self, references: ReferenceSet) -> None:
         """Make the explorer anew; the other views stay as they are."""
         library = self._library
-        self._explorer = ExplorerView(
+        explorer = ExplorerView(
             references,
             library.grants(references),
             library.others(),
             library.versions(references),
-            lambda version: self._turns.soon(self._show_version, version),
+            lambda version: self._turns.soon(self._show_version, explorer, version),
         )
-        self._explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
-        self._made[EXPLORER] = self._explorer
+        explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
+        self._made[EXPLORER] = self._explorer = explorer
         self._views[:] = list(self._made.values())
 
-    def _show_version(self, references: ReferenceSet) -> None:
-        """Show another version of the repository of the set that is shown."""
+    def _show_version(self, asker: View, references: ReferenceSet) -> None:
+        """Show another version of the repository of the set that is shown.
+
+        Who turned to another view meanwhile stays there; a set that was opened meanwhile, too.
+        """
+        if asker is not self._explorer:
+            return
+        chosen = self._frame.view
         before = self._references.source.repository if self._references else None
         after = references.source.repository
         assert after is not None
@@ -125,12 +131,22 @@ class ServedPage:
         if before is not None and before.version is not None:
             name = name.removesuffix(f"@{before.version}")
         self.show(references, f"{name}@{after.version}" if name else "")
+        self._frame.view = chosen
+        self._turn()
 
-    def _explore_edited(self, references: ReferenceSet) -> None:
+    def _explore_edited(self, name: str, asker: View, references: ReferenceSet) -> None:
+        """Explore what the text of a view makes.
+
+        Who turned to another view meanwhile stays there; a set that was opened meanwhile, too.
+        """
+        if asker is not self._made.get(name):
+            return
         references.source = replace(references.source, name=_EDITED)
         self._source = ""
         self._explore(references)
-        self._frame.view = EXPLORER
+        self._frame.title = _EDITED
+        if self._frame.view == name:
+            self._frame.view = EXPLORER
         self._turn()
 
     def _do(self, message: Mapping[str, Any]) -> None:
@@ -238,8 +254,10 @@ class ServedPage:
         self._frame.notice = self._editor_notice if chosen == "editor" else ""
         self._tell()
 
-    def _make(self, view: str) -> View:
-        return EditorView(SCREENS[view].controller(self._editable), self._explore_edited)
+    def _make(self, name: str) -> View:
+        controller = SCREENS[name].controller(self._editable)
+        view = EditorView(controller, lambda edited: self._explore_edited(name, view, edited))
+        return view
 
     def _editable(self) -> str:
         """Return the text of the set, or an example and a notice of why it is one."""

@@ -14,7 +14,7 @@ import refexplorer.app
 from refexplorer import demo
 from refexplorer.app import serve
 from refexplorer.app.address import Address
-from refexplorer.app.components import EditorView, ExplorerView
+from refexplorer.app.components import EditorView, ExplorerView, View
 from refexplorer.app.library import Library, Offer
 from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.page import ServedPage
@@ -27,6 +27,12 @@ from tests.helpers.visiting import choose, go, hear
 
 def shown(page: ServedPage) -> list[type]:
     return [type(view) for view in page._views if view.visible and page._views.visible]
+
+
+def explore_edited(editor: View) -> None:
+    """Let Python come to it now, whatever the page shows."""
+    ((answer, _),) = editor._controller.handle({"id": "t:1", "op": "explore"}, [])
+    assert "error" not in answer
 
 
 def test_a_chosen_set_is_shown_in_both_views() -> None:
@@ -85,6 +91,29 @@ def test_who_turns_elsewhere_while_a_set_is_opened_stays_there(
     editor = page._made["editor"]
     assert isinstance(editor, EditorView)
     assert editor.text == demo.path("sst.v1.json").read_text()
+
+
+def test_who_turns_elsewhere_before_an_edited_set_is_explored_stays_there() -> None:
+    page = ServedPage(Library())
+    choose(page, "demo/sst.v1.json")
+    page._frame.view = "editor"
+    page._do({"op": "turn", "view": "exercises"})
+    explore_edited(page._made["editor"])
+    assert shown(page) == [EditorView]
+    assert page._made["exercises"].visible
+    assert page._frame.place["address"] == "view=exercises"
+    page._frame.view = "explorer"
+    assert (page._frame.title, page._frame.place["address"]) == ("Edited text", "")
+
+
+def test_a_set_that_is_opened_before_an_edited_one_is_explored_stays() -> None:
+    page = ServedPage(Library())
+    choose(page, "demo/sst.v1.json")
+    page._frame.view = "editor"
+    asked = page._made["editor"]
+    choose(page, "demo/sst.v0.json")
+    explore_edited(asked)
+    assert page._frame.place["address"] == "source=demo/sst.v0.json"
 
 
 def test_an_address_opens_what_it_names() -> None:

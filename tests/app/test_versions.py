@@ -85,9 +85,11 @@ def test_one_version_is_opened_in_place_of_another_and_has_an_address(folder: Pa
     picks("v1")
     assert {**shown()} == {**rx.open_references(f"{folder}@v1")} != {**refs}
     assert page._source == "repo@v1"
+    page._frame.view = "exercises"  # meanwhile
     picks("main")
     assert {**shown()} == {**refs}
     assert page._source == "repo@main"
+    assert page._frame.view == "exercises"
     other = ServedPage(library)
     go(other, "source=repo@v1")
     assert other._frame.problem == ""

@@ -74,7 +74,6 @@ class ServedPage:
         self._frame = Frame(titles, library.largest)
         self._turns = Turns()
         self._frame.on_msg(lambda event: self._turns.soon(self._do, event.data))
-        self._frame.param.watch(self._turn, "view")
         self._step = 0
         self._views = panel.Column(sizing_mode="stretch_both", margin=0)
         self.layout = panel.Column(
@@ -131,8 +130,7 @@ class ServedPage:
         if before is not None and before.version is not None:
             name = name.removesuffix(f"@{before.version}")
         self.show(references, f"{name}@{after.version}" if name else "")
-        self._frame.view = chosen
-        self._turn()
+        self._turn(chosen)
 
     def _explore_edited(self, name: str, asker: View, references: ReferenceSet) -> None:
         """Explore what the text of a view makes.
@@ -145,9 +143,7 @@ class ServedPage:
         self._source = ""
         self._explore(references)
         self._frame.title = _EDITED
-        if self._frame.view == name:
-            self._frame.view = EXPLORER
-        self._turn()
+        self._turn(EXPLORER if self._frame.view == name else self._frame.view)
 
     def _do(self, message: Mapping[str, Any]) -> None:
         """Do what the header or the start screen asks for; say why it cannot be done."""
@@ -166,7 +162,8 @@ class ServedPage:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        self._frame.param.update(view=START, opening="", problem=sentence(error))
+        self._frame.param.update(opening="", problem=sentence(error))
+        self._turn(START)
 
     def _choose(self, request: OpenSource) -> None:
         source = request.source
@@ -184,7 +181,7 @@ class ServedPage:
 
     def _turn_to(self, request: Turn) -> None:
         """Show another view; the header marks the one that Python says, so that both agree."""
-        self._frame.view = request.view
+        self._turn(request.view)
 
     def _stop(self, request: Stop) -> None:
         """Wait no longer for what is being opened or uploaded."""
@@ -239,20 +236,23 @@ class ServedPage:
         if view == START and self._explorer and (place.source or not self._source):
             self._explorer.go(str(place), self._step)
             view = EXPLORER
-        self._frame.view = view
-        self._turn()
+        self._turn(view)
 
-    def _turn(self, *_: object) -> None:
-        """Show the view that the header says; the others keep what they hold."""
-        chosen = self._frame.view
+    def _turn(self, chosen: str) -> None:
+        """Show a view; the others keep what they hold.
+
+        The address goes first, since each change is a message of its own: who sees the view can
+        go back from it.
+        """
+        self._tell(chosen)
         if chosen in SCREENS and chosen not in self._made:
             self._made[chosen] = self._make(chosen)
             self._views.append(self._made[chosen])
         for name, view in self._made.items():
             view.visible = name == chosen
         self._views.visible = chosen in self._made
-        self._frame.notice = self._editor_notice if chosen == "editor" else ""
-        self._tell()
+        notice = self._editor_notice if chosen == "editor" else ""
+        self._frame.param.update(notice=notice, view=chosen)
 
     def _make(self, name: str) -> View:
         controller = SCREENS[name].controller(self._editable)
@@ -270,11 +270,11 @@ class ServedPage:
             self._editor_notice = _NO_TEXT.format(name, self._shown_chars)
         return demo.path("spec.v1.json").read_text(encoding="utf-8")
 
-    def _tell(self) -> None:
+    def _tell(self, view: str = "") -> None:
         """Keep the address to where the person is; while a set is being opened, it waits."""
         if self._frame.opening:
             return
-        view, place = self._frame.view, Address()
+        view, place = view or self._frame.view, Address()
         if view in SCREENS:
             place = Address(self._source, view)
         elif view == EXPLORER and self._explorer and self._source:

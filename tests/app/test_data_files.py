@@ -18,7 +18,7 @@ from refexplorer.app.library import Library
 from refexplorer.app.page import ServedPage
 from refexplorer.app.server import _prepared
 from tests.helpers.explorer import Host
-from tests.helpers.visiting import choose
+from tests.helpers.visiting import choose, hear
 
 pytest.importorskip("kerchunk")
 VALUES = np.arange(1, 13, dtype="<f8").reshape(3, 4)
@@ -53,7 +53,7 @@ def test_serve_shows_it_to_visitors(file: Path) -> None:
     host = Host(shown, allow=library.grants(shown), served=True)
     assert host.ask("hello")["form"] == "data file"
     assert values_seen(host) == VALUES.tolist()
-    page._frame.view = "editor"  # it has no text of its own
+    hear(page, op="turn", view="editor")  # it has no text of its own
     assert "air.nc is not JSON text" in page._frame.notice
 
 

@@ -39,7 +39,7 @@ def test_a_chosen_set_is_shown_in_both_views() -> None:
     page = ServedPage(Library())
     choose(page, "demo/sst.v1.json")
     assert shown(page) == [ExplorerView]
-    page._frame.view = "editor"
+    hear(page, op="turn", view="editor")
     assert shown(page) == [EditorView]
     editor = page._made["editor"]
     assert isinstance(editor, EditorView)
@@ -49,12 +49,12 @@ def test_a_chosen_set_is_shown_in_both_views() -> None:
 def test_a_set_without_text_leaves_the_editor_an_example() -> None:
     page = ServedPage(Library())
     page.show(open_references(demo.path("sst.parq")))
-    page._frame.view = "editor"
+    hear(page, op="turn", view="editor")
     editor = page._made["editor"]
     assert isinstance(editor, EditorView)
     assert editor.text == demo.path("spec.v1.json").read_text()
     assert "sst.parq is not JSON text" in page._frame.notice
-    page._frame.view = "explorer"
+    hear(page, op="turn", view="explorer")
     assert page._frame.notice == ""
 
 
@@ -64,7 +64,7 @@ def test_a_text_too_long_to_be_edited_is_replaced_with_a_notice() -> None:
     for most, said in ((size, False), (size - 1, True)):
         page = ServedPage(Library(), shown_chars=most)
         page.show(open_references(source))
-        page._frame.view = "editor"
+        hear(page, op="turn", view="editor")
         assert ("sst.v1.json" in page._frame.notice) == said
 
 
@@ -96,20 +96,20 @@ def test_who_turns_elsewhere_while_a_set_is_opened_stays_there(
 def test_who_turns_elsewhere_before_an_edited_set_is_explored_stays_there() -> None:
     page = ServedPage(Library())
     choose(page, "demo/sst.v1.json")
-    page._frame.view = "editor"
-    page._do({"op": "turn", "view": "exercises"})
+    hear(page, op="turn", view="editor")
+    hear(page, op="turn", view="exercises")
     explore_edited(page._made["editor"])
     assert shown(page) == [EditorView]
     assert page._made["exercises"].visible
     assert page._frame.place["address"] == "view=exercises"
-    page._frame.view = "explorer"
+    hear(page, op="turn", view="explorer")
     assert (page._frame.title, page._frame.place["address"]) == ("Edited text", "")
 
 
 def test_a_set_that_is_opened_before_an_edited_one_is_explored_stays() -> None:
     page = ServedPage(Library())
     choose(page, "demo/sst.v1.json")
-    page._frame.view = "editor"
+    hear(page, op="turn", view="editor")
     asked = page._made["editor"]
     choose(page, "demo/sst.v0.json")
     explore_edited(asked)
@@ -126,6 +126,16 @@ def test_an_address_opens_what_it_names() -> None:
     assert shown(page) == [EditorView]
     go(page, "")
     assert (page._frame.view, page._frame.place["address"]) == ("start", "")
+
+
+def test_the_address_is_there_before_the_view_that_it_names() -> None:
+    page = ServedPage(Library())
+    choose(page, "demo/sst.v1.json")
+    told: list[str] = []
+    page._frame.param.watch(lambda change: told.append(change.name), ["view", "place"])
+    for view in ("editor", "start", "explorer"):
+        hear(page, op="turn", view=view)
+    assert told == ["place", "view"] * 3
 
 
 def test_a_view_that_the_page_does_not_know_is_left_out_of_the_address() -> None:
@@ -228,7 +238,7 @@ def test_exercises_are_a_view_of_their_own() -> None:
     go(page, "view=exercises")
     exercises = page._made["exercises"]
     page.show(open_references({"a": "text"}))
-    page._frame.view = "exercises"
+    hear(page, op="turn", view="exercises")
     assert shown(page) == [EditorView]
     assert page._made["exercises"] is exercises
 

@@ -20,7 +20,7 @@ from refexplorer.data.access.policy import InternetPolicy
 from refexplorer.history import guarded_history
 from tests.formats.icechunk.building import targets_of, write
 from tests.helpers.explorer import Host, ask
-from tests.helpers.visiting import choose, go
+from tests.helpers.visiting import choose, go, hear
 
 icechunk: Any = pytest.importorskip("icechunk")
 
@@ -85,7 +85,7 @@ def test_one_version_is_opened_in_place_of_another_and_has_an_address(folder: Pa
     picks("v1")
     assert {**shown()} == {**rx.open_references(f"{folder}@v1")} != {**refs}
     assert page._source == "repo@v1"
-    page._frame.view = "exercises"  # meanwhile
+    hear(page, op="turn", view="exercises")  # meanwhile
     picks("main")
     assert {**shown()} == {**refs}
     assert page._source == "repo@main"

@@ -41,7 +41,7 @@ class Guard:
         self._listeners.append((watched, event, listener))
 
     def _uncaught(self, error: WebError) -> None:
-        self.findings.append(f"uncaught: {error.error}")
+        self.findings.append(f"uncaught: {error.error.stack or error.error}")
 
     def _watch(self, page: Page) -> None:
         self._listen(page, "websocket", lambda socket: self._check(socket.url))

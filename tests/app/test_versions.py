@@ -138,6 +138,7 @@ class Seen(Openings):
         return super().open(name, opening, watch)
 
 
+@pytest.mark.server
 def test_processes_that_open_for_visitors_load_nothing_of_the_page(folder: Path) -> None:
     openings = Seen()
     library = Library([str(folder)], openings=openings)

@@ -177,6 +177,7 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
     assert r"a\x1b[31m\nb" in run("ls", path).out
 
 
+@pytest.mark.child
 @pytest.mark.parametrize("count", [1, 20_000])
 def test_reader_that_stops_early(count: int, tmp_path: Path) -> None:
     path = tmp_path / "set.json"

@@ -209,6 +209,7 @@ def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> 
             opened[part]
 
 
+@pytest.mark.child
 def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_path: Path) -> None:
     pytest.importorskip("kerchunk")  # has the codec
     rows, size = 300, 4_000_000

@@ -189,6 +189,7 @@ def test_progress_is_told_and_may_stop_it(tmp_path: Path) -> None:
         rx.open_references(path, progress=stop)
 
 
+@pytest.mark.child
 def test_a_program_that_was_stopped_ends_well(tmp_path: Path) -> None:
     """HDF5 keeps nothing of the file that it would free after Python."""
     path = hdf5(tmp_path / "a.nc")

@@ -36,9 +36,8 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
   const { rows } = maps;
   const { strip, query, dates } = useStore(maps);
   const here = Array.from({ length: Math.min(rows.total, COMPARED) }, (_, index) => rows.at(index)).filter((row) => row !== undefined);
-  const names = common(here.flatMap(({ fold, url }) => (fold === null && url !== null ? [fileName(url)] : [])), "/_. -");
-  const folds = common(here.flatMap(({ fold }) => (fold?.name ? [fold.name.replace(/\/$/, "")] : [])), "/");
-  const ends = isAlike(here.flatMap(({ fold, url }) => (fold === null && url !== null ? [fileName(url)] : [])));
+  const files = shownAs(here.flatMap(({ fold, url }) => (fold === null && url !== null ? [fileName(url)] : [])));
+  const folds = shownAs(here.flatMap(({ fold }) => (fold?.name ? [fold.name.replace(/\/$/, "")] : [])));
   const dated = Number(dates?.dated ?? 0) > 0;
   const timed = here.some(({ date }) => date !== null && date.length > DAY);
   const partly = Number(strip?.unlisted) > 0;
@@ -104,14 +103,26 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
             style={style}
             onClick={() => goTo(index, choose)}
           >
-            {row?.fold ? <FoldCells row={row} fold={row.fold} dated={dated} shared={folds} /> : row ? (
-              <Cells row={row} partly={partly} dated={dated} indented={query.fold !== undefined} shared={names} ends={ends} reveal={reveal} />
+            {row?.fold ? <FoldCells row={row} fold={row.fold} dated={dated} names={folds} /> : row ? (
+              <Cells row={row} partly={partly} dated={dated} indented={query.fold !== undefined} names={files} reveal={reveal} />
             ) : <span role="gridcell">…</span>}
           </div>
         )}
       </Rows>
     </div>
   );
+}
+
+/** How the names of all rows of one kind are shown. */
+interface Names {
+  /** What they begin with. */
+  shared: string;
+  /** Whether they end alike, so that they are cut there. */
+  ends: boolean;
+}
+
+function shownAs(names: string[]): Names {
+  return { shared: common(names), ends: isAlike(names) };
 }
 
 function Failed({ maps }: { maps: Maps }) {
@@ -157,12 +168,12 @@ function Columns({ maps, query, dated }: { maps: Maps; query: Query; dated: bool
   );
 }
 
-function FoldCells({ row, fold, dated, shared }: { row: TargetRow; fold: TargetFold; dated: boolean; shared: string }) {
+function FoldCells({ row, fold, dated, names }: { row: TargetRow; fold: TargetFold; dated: boolean; names: Names }) {
   return (
     <>
       <span role="gridcell" class="fold-name" title={fold.name}>
         <span aria-hidden="true">{fold.open ? "▾" : "▸"}</span>
-        <Cut text={fold.name === "" ? "given by a name alone" : apart(fold.name, shared)} />
+        <Cut text={fold.name === "" ? "given by a name alone" : apart(fold.name, names.shared)} ends={names.ends} />
       </span>
       {dated && <span role="gridcell" />}
       <span role="gridcell" class="number">{count(row.ranges)}</span>
@@ -204,14 +215,11 @@ interface CellsProps {
   partly: boolean;
   dated: boolean;
   indented: boolean;
-  /** What the names of all rows begin with. */
-  shared: string;
-  /** Whether all of them end alike, so that they are cut there. */
-  ends: boolean;
+  names: Names;
   reveal(path: string): void;
 }
 
-function Cells({ row, partly, dated, indented, shared, ends, reveal }: CellsProps) {
+function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
   const whole = Number(row.ranges) === 0;
   const more = row.array_count - row.arrays.length;
   const arrays = row.arrays.map(arrayName).join(", ") + (more > 0 ? ` and ${more} more` : "");
@@ -221,7 +229,7 @@ function Cells({ row, partly, dated, indented, shared, ends, reveal }: CellsProp
   };
   return (
     <>
-      <span role="gridcell" class={indented ? "indented" : ""} title={targetName(row.url)}>{row.url === null ? targetName(null) : <Cut text={apart(fileName(row.url), shared)} ends={ends} />}{row.kind != null && <span class="quiet" title={KINDS[row.kind]}> {row.kind}</span>}</span>
+      <span role="gridcell" class={indented ? "indented" : ""} title={targetName(row.url)}>{row.url === null ? targetName(null) : <Cut text={apart(fileName(row.url), names.shared)} ends={names.ends} />}{row.kind != null && <span class="quiet" title={KINDS[row.kind]}> {row.kind}</span>}</span>
       {dated && <span role="gridcell" class={row.date === null ? "quiet" : ""} title={row.date ?? ""}>{row.date ?? "none"}</span>}
       <span role="gridcell" class="number" title={partly ? SOME : ""}>{whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`}</span>
       <span role="gridcell" class="number">{whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`}</span>

@@ -1,4 +1,4 @@
-"""Notes on what other readers make of a document; of a long one a key of each kind is judged."""
+"""Notes on what other readers make of a document; of a long one a few keys of each kind tell it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from refexplorer.limits import Limits
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings
 from refexplorer.spec.dialects import READERS
 from refexplorer.spec.dialects.differences import note_differences, note_forms
-from refexplorer.spec.dialects.survey import EXACT, LONGEST_UINT32, Survey
+from refexplorer.spec.dialects.survey import EXACT, FORMS, LONGEST_UINT32, SAMPLES, Survey
 from refexplorer.spec.document.model import Document
 
 COMPARED_KEYS = 3_000_000
@@ -115,28 +115,36 @@ def _survey(source: Source, templates: Mapping[str, str], limits: Limits, truste
         return Survey(document, written)
     document, entries = long
     assert isinstance(entries, DocumentEntries)
-    rows, counts = _one_of_each(entries)
+    rows, counts = _some_of_each(entries)
     refs = entries.as_v0(rows)
     written = {**entries.outer, "refs": refs} if entries.is_v1 else refs
     keys = entries.keys.take(number_column(rows)).to_pylist()
     return Survey(replace(document, refs=refs), written, dict(zip(keys, counts, strict=True)))
 
 
-def _one_of_each(entries: Entries) -> tuple[np.ndarray, list[int]]:
+def _some_of_each(entries: Entries) -> tuple[np.ndarray, list[int]]:
     """Return rows, and how many references each stands for, as finely as a reader tells them.
 
-    All `values` are among them, and of byte ranges and whole files the first of each form.
+    All `values` are among them, and of byte ranges and whole files the first of each form: as many
+    as a survey compares, since at some of them something else may have been noted.
     """
     lengths, rows = entries.lengths, np.flatnonzero(entries.codes >= 0)
     shapes = (entries.offsets > EXACT).astype(np.int64)
     for bound in (WHOLE, 0, LONGEST_UINT32, EXACT):
         shapes = 2 * shapes + (lengths > bound)
     forms = (_forms(entries.urls)[entries.codes[rows]] << _SHAPE_BITS) + shapes[rows]
-    _, firsts, counts = np.unique(forms, return_index=True, return_counts=True)
+    order = np.argsort(forms, kind="stable")
+    starts = np.flatnonzero(np.diff(forms[order], prepend=-1))
+    counts = np.diff(starts, append=len(order))
+    taken = np.minimum(counts, np.where(np.arange(len(starts)) < FORMS, SAMPLES, 1))
+    stands_for = np.ones(taken.sum(), np.int64)
+    firsts = np.cumsum(taken) - taken
+    stands_for[firsts] += counts - taken
+    places = np.repeat(starts - firsts, taken) + np.arange(len(stands_for))
     others = np.fromiter(entries.values, np.int64, len(entries.values))
-    chosen = np.append(rows[firsts], others)
-    order = np.argsort(chosen)
-    return chosen[order], np.append(counts, np.ones_like(others))[order].tolist()
+    chosen = np.append(rows[order[places]], others)
+    in_order = np.argsort(chosen)
+    return chosen[in_order], np.append(stands_for, np.ones_like(others))[in_order].tolist()
 
 
 def _forms(urls: pa.LargeStringArray) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -115,14 +117,14 @@ def _rendered(
 
 def _note_arguments(entries: Entries, document: Document) -> None:
     """Note arguments that no template uses, at the first key of each URL."""
+    if not document.templates:
+        return
     notes = ArgumentNotes(document)
-    if document.templates:
-        codes, rows = np.unique(entries.codes, return_index=True)
-        for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
-            if code >= 0:
-                notes.add(entries.keys[row].as_py(), [entries.urls[code].as_py()])
-        for row, value in entries.values.items():
-            notes.add(entries.keys[row].as_py(), value)
+    codes, firsts = np.unique(entries.codes, return_index=True)
+    by_row = sorted(zip(firsts.tolist(), codes.tolist(), strict=True))
+    ranges = ((row, [entries.urls[code].as_py()]) for row, code in by_row if code >= 0)
+    for row, value in heapq.merge(ranges, entries.values.items(), key=itemgetter(0)):
+        notes.add(entries.keys[row].as_py(), value)
 
 
 def _note_bad_url(bad: BadReference, position: int, entries: Entries, document: Document) -> None:

@@ -21,6 +21,17 @@ WHOLE = (FsspecDefault.name, FsspecJinja.name, JavaScript.name)
 """The readers of the whole specification: where they refuse a set, others may not."""
 _QUOTED = re.compile(r"`([^`]*)`")
 _ITEM = re.compile(r"gen\[(\d+)\]")
+_EXPLAINING = frozenset(
+    {
+        "almost-base64", "bad-dimension-name", "bad-template-name", "base64-whitespace",
+        "duplicate-key", "empty-url", "float-offset", "gen-duplicate-key", "gen-empty",
+        "gen-not-checked", "gen-number-not-string", "non-ascii-inline", "nonstandard-json-nan",
+        "null-url", "odd-encoding", "readers-differ", "single-braces", "template-in-key",
+        "template-in-v0", "unknown-field", "unknown-top-level-key", "vast-number",
+        "version-missing",
+    }
+)  # fmt: skip
+"""Warnings and notes that tell why readers differ at their place."""
 _MANY = 4
 _SAID = {
     Outcome.REFUSED: "the set cannot be opened",
@@ -32,7 +43,7 @@ _SAID = {
 def note_differences(
     verdicts: Iterable[Verdict], document: Document, noted: Collection[Diagnostic]
 ) -> Findings:
-    """Return a note for each place at which readers differ and nothing else was noted.
+    """Return a note for each place at which readers differ and nothing that was noted tells why.
 
     Parameters
     ----------
@@ -43,8 +54,10 @@ def note_differences(
     noted
         What was found in it before.
     """
-    places = {above for found in noted for above in _above(found.pointer)}
-    if any(found.severity is Severity.ERROR for found in noted):
+    errors = [found for found in noted if found.severity is Severity.ERROR]
+    telling = [*errors, *(found for found in noted if found.code in _EXPLAINING)]
+    places = {above for found in telling for above in _above(found.pointer)}
+    if errors:
         places.add("")  # an error is why a reader refuses the set, and was said
     found: dict[tuple[str, str], list[str]] = {}
     for verdict in verdicts:

@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import refexplorer as rx
@@ -89,6 +89,7 @@ def test_what_is_read_in_blocks_is_json(
 
 
 @given(refs, styles, st.booleans())
+@example({"0": ["{{f(c=1, d=2)}}", 0, 5], "refs": ["{{f(c=1, d=2)}}", 0, 5], "": ""}, {}, True)
 def test_a_large_set_opens_as_a_small_one_does(
     refs: dict[str, Any], style: dict[str, Any], is_v1: bool
 ) -> None:

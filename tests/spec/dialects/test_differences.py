@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from refexplorer.formats.forms import json_form
 from refexplorer.spec.dialects.differences import WHOLE
 from tests.cases import Case, conformance
 
@@ -224,6 +225,33 @@ def test_what_not_all_take_alike_has_a_note(code: str, document: Any) -> None:
 def test_what_all_take_alike_has_none(document: dict[str, Any]) -> None:
     assert rx.open_references(json.dumps(document)).diagnostics == ()
     assert rx.expand(document).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "templates", "refs"),
+    [
+        ("relative-url", {"u": "x"}, {"a": ["0\n"], "b": ["{{u}}", 0, 5]}),
+        ("unused-argument", {"f": "{{c}}"}, {"a": ["{{f(c=1, d=2)}}", 0, 5]}),
+        ("unportable-key", {"f": "{{c}}"}, {"a:b": ["{{f(c=1)}}", 0, 5]}),
+    ],
+)
+@pytest.mark.parametrize("is_large", [False, True])
+def test_what_is_noted_for_another_reason_hides_no_difference(
+    code: str,
+    templates: dict[str, str],
+    refs: dict[str, Any],
+    is_large: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if is_large:
+        monkeypatch.setattr(json_form, "LARGE", 1)
+        monkeypatch.setattr(json_form, "LONG", 1)
+    document = {"version": 1, "templates": templates, "refs": refs}
+    found = {
+        (one.code, one.pointer) for one in rx.open_references(json.dumps(document)).diagnostics
+    }
+    place = f"/refs/{next(iter(refs))}"
+    assert {(code, place), ("readers-differ", place)} <= found
 
 
 def test_of_many_alike_there_is_one_note() -> None:

@@ -19,6 +19,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+LOAD_PAGE = """
+import refexplorer.app.server
+from refexplorer.cli import load_app
+load_app()
+"""
 LOAD_COMMANDS = """
 import asyncio, fsspec.core, pydantic, typer
 import refexplorer.opening, refexplorer.rewriting
@@ -71,8 +76,14 @@ class Interpreter:
     def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
         self._process, self._folder, self._number = process, folder, 0
 
-    def start(self, code: str, *arguments: str | Path, cwd: Path | None = None) -> Forked:
-        """Start Python with a code and arguments, as ``python -c`` does."""
+    def start(
+        self,
+        code: str,
+        *arguments: str | Path,
+        cwd: Path | None = None,
+        patience: int = PATIENCE,
+    ) -> Forked:
+        """Start Python with a code and arguments, as ``python -c`` does, for so many seconds."""
         self._number += 1
         out, err = (self._folder / f"{self._number}.{name}" for name in ("out", "err"))
         out.touch()
@@ -82,6 +93,7 @@ class Interpreter:
             "arguments": [str(each) for each in arguments],
             "written": [str(out), str(err)],
             "cwd": str(cwd or Path.cwd()),
+            "patience": patience,
         }
         pid: int = self.ask(given)
         return Forked(self, pid, (out, err))
@@ -152,7 +164,7 @@ def _become(program: dict[str, Any]) -> None:
     sys.stdin = open(0, closefd=False)  # noqa: SIM115  the other has read ahead
     os.chdir(program["cwd"])
     sys.argv = ["-c", *program["arguments"]]
-    signal.alarm(PATIENCE)
+    signal.alarm(program["patience"])
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ COMMAND = "import sys; from refexplorer.cli import main; sys.exit(main())"
 """The command line as a program, whose arguments are those of the program."""
 PATIENCE = 100
 """Seconds after which a program that hangs is ended, by SIGALRM."""
+_fork = os.fork  # which what is loaded may take away
 _OWN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -108,7 +109,10 @@ class Interpreter:
 
 @contextmanager
 def preloaded(load: str, *options: str) -> Iterator[Interpreter]:
-    """Start an interpreter, with options of Python, that runs some code before it forks."""
+    """Start an interpreter, with options of Python, that runs some code before it forks.
+
+    Programs find the names that it makes.
+    """
     command = [sys.executable, *options, "-m", __name__, load]
     with (
         TemporaryDirectory(prefix="programs-") as folder,
@@ -138,7 +142,7 @@ def _serve() -> dict[str, Any] | None:
         answer: int | None
         if "code" in asked:
             sys.stdout.flush()
-            answer = os.fork()
+            answer = _fork()
             if not answer:
                 return dict(asked)
             running.add(answer)
@@ -168,8 +172,9 @@ def _become(program: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    exec(sys.argv[1], {})
+    _names = {"__name__": "__main__"}
+    exec(sys.argv[1], _names)
     gc.freeze()  # else the end of each goes through all of it, half of a second
     if (_program := _serve()) is not None:
         _become(_program)
-        exec(_program["code"], {"__name__": "__main__"})
+        exec(_program["code"], _names)

@@ -123,7 +123,7 @@ def test_a_wait_that_a_server_asks_for(server: RangeServer) -> None:
     with ThreadPoolExecutor() as pool:
         found = dict(zip(asked, pool.map(fetch, asked), strict=True))
     assert found == dict.fromkeys(asked, BODY[10:14])
-    came = {path: [] for path in asked}
+    came: dict[str, list[float]] = {path: [] for path in asked}
     for path, time in zip(server.requests, server.times, strict=True):
         came[path].append(time)
     waited = {path: second - first for path, (first, second) in came.items()}

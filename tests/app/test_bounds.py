@@ -14,14 +14,13 @@ import pytest
 
 from tests.app.sessions import PATIENCE, Visitor
 from tests.helpers.costly import COSTLY
-from tests.helpers.hosts import PanelPage, running_page
+from tests.helpers.forking import LOAD_PAGE, Interpreter, preloaded
+from tests.helpers.hosts import PanelPage, forked_page
 
 pytestmark = pytest.mark.server
 
 
-FORGETTING = (
-    "-c",
-    """
+FORGETTING = """
 import sys
 from functools import partialmethod
 from bokeh.server.tornado import BokehTornado
@@ -33,9 +32,12 @@ BokehTornado.__init__ = partialmethod(
     unused_session_lifetime_milliseconds=2000,
 )
 sys.exit(main())
-""",
-)
+"""
 """A page that forgets who closed it after two seconds; Bokeh does after 15 to 32."""
+
+
+OTHERS = 3
+"""How many do their work at most while a costly set is opened."""
 
 
 class Hopeful(Visitor):
@@ -59,22 +61,28 @@ def _problem(part: Any) -> str | None:
 
 
 async def _meanwhile(url: str, source: str) -> tuple[str, int]:
-    """Open a costly set and, until that is over, let others do their work; count them."""
+    """Open a costly set, let others do their work meanwhile, and count them."""
     async with asyncio.timeout(PATIENCE):
         costly = asyncio.create_task(Hopeful(0).fail(url, source))
         count = 0
-        while not costly.done():
+        while not costly.done() and count < OTHERS:
             count += 1
             await Visitor(count).visit(url, "demo/sst.v1.json")
         return await costly, count
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PanelPage]:
+def programs() -> Iterator[Interpreter]:
+    with preloaded(LOAD_PAGE) as interpreter:
+        yield interpreter
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, programs: Interpreter) -> Iterator[PanelPage]:
     """A page of which the visitors may open what lies where temporary files do."""
     allow = str(tmp_path_factory.getbasetemp())
     arguments = ("serve", "--allow", allow, "--seconds", "5", "--memory", "500")
-    with running_page(*arguments, program=FORGETTING) as page:
+    with forked_page(programs, *arguments, code=FORGETTING) as page:
         yield page
 
 
@@ -114,9 +122,12 @@ def _text(url: str) -> str:
     return found
 
 
-def test_who_comes_when_the_page_is_full_is_told_so() -> None:
+def test_who_comes_when_the_page_is_full_is_told_so(programs: Interpreter) -> None:
     arguments = ("serve", "--sessions", "2")
-    with running_page(*arguments, program=FORGETTING) as page, ThreadPoolExecutor() as pool:
+    with (
+        forked_page(programs, *arguments, code=FORGETTING) as page,
+        ThreadPoolExecutor() as pool,
+    ):
         full, later = pool.submit(asyncio.run, _arrivals(page.url)).result()
     assert "2 people have this page open, which is all that it takes" in full
     assert "data-root-id" not in full

@@ -70,6 +70,8 @@ ENDS = (
 )
 
 
+TRIES = 300
+"""How often a path is opened that is a link every other moment."""
 SPELLINGS = 4 * settings().max_examples if settings().derandomize else 5000
 """The same ones each time, beside those that are named; `exploring` looks for many others."""
 
@@ -229,7 +231,7 @@ def test_a_link_that_is_swapped_meanwhile_leads_nowhere(
     other = place / "home" / ("secret.json" if swapped == "in.json" else "sub")
     end, outcomes = swapping(inside / swapped, other), set()
     try:
-        for _ in range(1000):
+        for _ in range(TRIES):
             try:
                 outcomes.add(next(iter(library.open(str(name)))))
             except RefexplorerError:

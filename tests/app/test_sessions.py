@@ -7,7 +7,6 @@ import json
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import psutil
 import pytest
@@ -20,17 +19,19 @@ pytestmark = pytest.mark.server
 SOURCES = ("demo/sst.v1.json", "demo/spec.v1.json")
 
 
-def idle_seconds(served: PanelPage) -> float:
-    """Return the processor time of a second in which nobody asks the server anything.
+def rests(served: PanelPage) -> bool:
+    """Whether a server takes next to no processor time while nobody asks it anything.
 
-    The least of three: what visitors left is cleared away meanwhile.
+    It is looked at some times: what visitors left is cleared away meanwhile.
     """
     server = psutil.Process(served.process)
-    spent = [sum(server.cpu_times()[:2])]
-    for _ in range(3):
-        time.sleep(1)
-        spent.append(sum(server.cpu_times()[:2]))
-    return float(min(after - before for before, after in pairwise(spent)))
+    spent = sum(server.cpu_times()[:2])
+    for _ in range(10):
+        time.sleep(0.4)
+        before, spent = spent, sum(server.cpu_times()[:2])
+        if spent - before < 0.015:  # of which Linux counts hundredths
+            return True
+    return False
 
 
 def test_twenty_sessions_answer_and_share_nothing() -> None:
@@ -40,11 +41,11 @@ def test_twenty_sessions_answer_and_share_nothing() -> None:
             visitors = pool.submit(asyncio.run, visit_together(served.url, sources)).result()
         with urllib.request.urlopen(f"{served.url}healthz") as answer:
             assert json.load(answer) == {"status": "ok"}
-        idle = idle_seconds(served)
+        is_quiet = rests(served)
     shown: dict[str, set[tuple[str, ...]]] = {source: set() for source in SOURCES}
     for source, visitor in zip(sources, visitors, strict=True):
         assert len(visitor.waits) == len(visitors[0].waits)
         shown[source].add(tuple(visitor.rows))
     assert all(len(rows) == 1 for rows in shown.values())
     assert len(set.union(*shown.values())) == len(SOURCES)
-    assert idle < 0.03, "a processor is kept busy, as by Panel 1.10, though nobody asks"
+    assert is_quiet, "a processor is kept busy, as by Panel 1.10, though nobody asks"

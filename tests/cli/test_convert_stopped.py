@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from tests.helpers.commands import start
+from tests.helpers.forking import COMMAND, LOAD_COMMANDS, Forked, Interpreter, preloaded
 
 pytestmark = pytest.mark.child
 
@@ -47,16 +47,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Interpreter]:
+    with preloaded(LOAD_COMMANDS) as interpreter:
+        yield interpreter
+
+
 @contextmanager
-def converting(source: Path, output: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def converting(programs: Interpreter, source: Path, output: Path) -> Iterator[Forked]:
     """Start a conversion; give it when it has begun to write."""
-    with start("convert", source, output, *options) as running:
-        try:
-            while running.poll() is None and not _has_begun(running.pid, output.parent):
-                time.sleep(0.02)
-            yield running
-        finally:
-            running.kill()
+    running = programs.start(COMMAND, "convert", source, output)
+    try:
+        while running.poll() is None and not _has_begun(running.pid, output.parent):
+            time.sleep(0.02)
+        yield running
+    finally:
+        running.send_signal(signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +73,11 @@ def converting(source: Path, output: Path, *options: str) -> Iterator[subprocess
         ("a.json", signal.SIGHUP),
     ],
 )
-def test_a_signal_leaves_nothing(folder: Path, name: str, number: int) -> None:
+def test_a_signal_leaves_nothing(
+    folder: Path, name: str, number: int, programs: Interpreter
+) -> None:
     source = generated(folder.parent / "source.json", 19_000_000)
-    with converting(source, folder / name) as running:
+    with converting(programs, source, folder / name) as running:
         running.send_signal(number)
         out, err = running.communicate()
     assert (running.returncode, out, err) == (128 + number, "", "")
@@ -88,13 +96,16 @@ def test_a_signal_that_is_ignored_stays_so(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "chunks"), [("a.json", 19_000_000), ("a.parq", 3_000_000)])
-def test_what_a_killed_run_leaves_is_no_obstacle(folder: Path, name: str, chunks: int) -> None:
+def test_what_a_killed_run_leaves_is_no_obstacle(
+    folder: Path, name: str, chunks: int, programs: Interpreter
+) -> None:
     """A parquet store has a folder only when all its keys were read, 10 s for the larger set."""
     source = generated(folder.parent / "source.json", chunks)
-    with converting(source, folder / name) as running:
+    with converting(programs, source, folder / name) as running:
         while running.poll() is None and not (folder / f"{name}.partial").exists():
             time.sleep(0.02)
-        running.kill()
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
     assert (folder / f"{name}.partial").exists()
     rx.convert(generated(source, 1000), folder / name)
     assert list(folder.iterdir()) == [folder / name]
@@ -104,10 +115,12 @@ def test_what_a_killed_run_leaves_is_no_obstacle(folder: Path, name: str, chunks
 @pytest.mark.parametrize("options", [(), ("--overwrite",)])
 @pytest.mark.parametrize("name", FORMS)
 def test_of_two_conversions_to_one_name_one_is_there(
-    folder: Path, name: str, options: tuple[str, ...]
+    folder: Path, name: str, options: tuple[str, ...], programs: Interpreter
 ) -> None:
     sources = [generated(folder.parent / f"{n}.json", 60_000, f"{n}") for n in range(2)]
-    running = [start("convert", source, folder / name, *options) for source in sources]
+    running = [
+        programs.start(COMMAND, "convert", source, folder / name, *options) for source in sources
+    ]
     said = [each.communicate() for each in running]
     statuses = [each.returncode for each in running]
     assert 0 in statuses
@@ -124,7 +137,7 @@ def test_of_two_conversions_to_one_name_one_is_there(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_second_writer_is_told_of_the_first(folder: Path, name: str) -> None:
-    source = generated(folder.parent / "source.json", 250_000)
+    source = generated(folder.parent / "source.json", 1_000)
     said: list[str] = []
 
     def meanwhile(blocks: Any, total: int, step: str) -> Iterator[Any]:
@@ -170,15 +183,13 @@ def _has_begun(process: int, folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_full_disc_leaves_nothing(folder: Path, name: str) -> None:
+def test_a_full_disc_leaves_nothing(folder: Path, name: str, programs: Interpreter) -> None:
     scattered = "{{i * 7919 % 65521}}"  # so that it stays large when it is compressed
     source = generated(folder.parent / "source.json", 50_000, scattered)
-    arguments = ["100000", "convert", str(source), str(folder / name)]
-    ran = subprocess.run(
-        [sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True
-    )
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == f"refexplorer: '{folder / name}' cannot be written: file too large.\n"
+    ran = programs.start(LIMITED, "100000", "convert", source, folder / name)
+    out, err = ran.communicate()
+    assert (ran.returncode, out) == (2, "")
+    assert err == f"refexplorer: '{folder / name}' cannot be written: file too large.\n"
     assert list(folder.iterdir()) == []
 
 
@@ -202,10 +213,18 @@ def test_a_cancelled_cell_leaves_nothing(tmp_path: Path, name: str, when: str) -
     assert list(out.iterdir()) == []
 
 
+@pytest.fixture(scope="module")
+def written_out(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A set of very many keys, of which some follow no rule."""
+    path = generated(tmp_path_factory.mktemp("large") / "source.json", 250_000)
+    odd = {f"odd/{i}": [f"u{i % 3}", i**3 % 10007, 5] for i in range(200)}
+    return rx.open_references(path).to_v0() | odd
+
+
 @pytest.mark.parametrize("when", ["Looking for progressions", "Writing", "Checking"])
-def test_every_step_of_a_conversion_to_v1_is_shown(tmp_path: Path, when: str) -> None:
-    source = rx.open_references(generated(tmp_path / "source.json", 250_000)).to_v0()
-    source |= {f"odd/{i}": [f"u{i % 3}", i**3 % 10007, 5] for i in range(200)}
+def test_every_step_of_a_conversion_to_v1_is_shown(
+    tmp_path: Path, when: str, written_out: dict[str, Any]
+) -> None:
     shown: dict[str, int] = {}
 
     def interrupted(blocks: Any, total: int, step: str) -> Iterator[Any]:
@@ -217,8 +236,8 @@ def test_every_step_of_a_conversion_to_v1_is_shown(tmp_path: Path, when: str) ->
 
     how = rx.Conversion(form="V1", watch=interrupted)
     with pytest.raises(KeyboardInterrupt):
-        rx.convert(source, tmp_path / "v1", how)
-    assert list(tmp_path.iterdir()) == [tmp_path / "source.json"]
+        rx.convert(written_out, tmp_path / "v1", how)
+    assert list(tmp_path.iterdir()) == []
     assert all(left == 0 for step, left in shown.items() if step != when)
 
 

@@ -6,9 +6,11 @@ import json
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from refexplorer.cli import load_app, main
 from refexplorer.cli.examples import EXAMPLES
 from refexplorer.cli.program import app
 from tests.helpers.commands import run
-from tests.helpers.hosts import running_page
+from tests.helpers.forking import COMMAND, LOAD_PAGE, Interpreter, preloaded
 
 PAGES = ("serve", "demo")
 LINES = [line for command, lines in EXAMPLES.items() if command not in PAGES for line in lines]
@@ -67,15 +69,20 @@ def test_an_example_of_the_shell_runs(
     assert ran.out
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Interpreter]:
+    with preloaded(LOAD_PAGE) as interpreter:
+        yield interpreter
+
+
 @pytest.mark.server
 @pytest.mark.parametrize("line", PAGE_LINES)
-def test_an_example_of_a_page_serves(
-    line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    arguments = shlex.split(line)[1:]
-    with running_page(*(word for word in arguments if word != "--no-browser")) as served:
-        assert served.url.startswith("http://")
+def test_an_example_of_a_page_serves(line: str, folder: Path, programs: Interpreter) -> None:
+    words = [word for word in shlex.split(line)[1:] if word != "--no-browser"]
+    served = programs.start(COMMAND, *words, "--no-browser", "--port", "0", cwd=folder)
+    assert "http://" in served.line(), served.communicate()
+    served.send_signal(signal.SIGTERM)
+    assert served.communicate()[1] == ""
 
 
 @pytest.mark.server

@@ -61,13 +61,17 @@ def audit_in_parts(
 
 
 @contextmanager
-def cluster_of(workers: int, **settings: Any) -> Iterator[Any]:
-    """Start worker processes; those that end are started again."""
+def cluster_of(workers: int) -> Iterator[Any]:
+    """Start worker processes; those that end are started again.
+
+    They are forks of a process that has imported Dask, which takes a second in each otherwise.
+    """
     import dask
 
     distributed: Any = pytest.importorskip("distributed")
 
-    with warnings.catch_warnings(), dask.config.set(settings):
+    forked = {"distributed.worker.multiprocessing-method": "forkserver"}
+    with warnings.catch_warnings(), dask.config.set(forked):
         warnings.simplefilter("ignore")  # what Dask does on its own account
         with distributed.LocalCluster(
             n_workers=workers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from uuid import uuid4
 import psutil
 from playwright.sync_api import Locator, Page
 
+from tests.helpers.forking import COMMAND, Interpreter
 from tests.helpers.labextension import install
 
 START_SECONDS = 90.0
@@ -208,11 +210,28 @@ def running_page(
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
-        assert "http://" in line, f"no address in {line!r}"
-        yield PanelPage("http://" + re.split(r'[\s"]', line.split("http://")[1])[0], process.pid)
+        yield PanelPage(_address_in(line), process.pid)
     finally:
         _stop(process)
         process.stdout.close()
+
+
+@contextmanager
+def forked_page(
+    interpreter: Interpreter, *arguments: str, code: str = COMMAND
+) -> Iterator[PanelPage]:
+    """Start a page as a fork of an interpreter that has imported what it needs."""
+    program = interpreter.start(code, *arguments, "--no-browser", "--port", "0", patience=900)
+    try:
+        yield PanelPage(_address_in(program.line()), program.pid)
+    finally:
+        program.send_signal(signal.SIGTERM)
+        program.communicate()
+
+
+def _address_in(line: str) -> str:
+    assert "http://" in line, f"no address in {line!r}"
+    return "http://" + re.split(r'[\s"]', line.split("http://")[1])[0]
 
 
 def _run(page: Page, path: str, cells: int) -> Notebook:

@@ -132,14 +132,14 @@ def _huge_items(folder: Path) -> Any:
 
 
 def _many_keys(folder: Path) -> Any:
-    """Ten million keys, of numbers of eight digits: blocks that differ in the first three."""
+    """Two million keys, of numbers of eight digits: blocks that differ in the first three."""
     row = b', "x/%d": ["http://h/f", %d, 1]'
     rows = [row % (number, number) for number in range(10**7, 10**7 + 10**5)]
     block = np.array(rows).view(np.uint8).reshape(len(rows), -1)
     places = [match.start() for match in re.finditer(b"10000000", rows[0])]
     with (folder / "many.json").open("wb") as file:
         file.write(b'{"version": 1, "refs": {"first": "x"')
-        for number in range(100, 200):
+        for number in range(100, 120):
             for place in places:
                 block[:, place : place + 3] = list(b"%d" % number)
             file.write(block.tobytes())
@@ -185,7 +185,7 @@ def _doubling_links(folder: Path) -> Any:
 RECIPES: dict[str, Callable[[Path], Any]] = {
     "tpl-doubling-calls": _doubling,
     "gen-12-dims": _twelve_dimensions,
-    "gen-long-list": lambda folder: _gen("x/{{i}}", {"i": list(range(5_000_000))}),
+    "gen-long-list": lambda folder: _gen("x/{{i}}", {"i": list(range(1_000_000))}),
     "gen-all-collide": lambda folder: _gen("x", {"i": {"stop": 1_000_000}}),
     "json-deep": lambda folder: "[" * 100_000 + "]" * 100_000,
     "json-deep-object": _nested_object,

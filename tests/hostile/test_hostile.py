@@ -26,8 +26,9 @@ HARMLESS = {"tpl-utf8", "tpl-body-at-load"}
 REFUSALS = {"unsafe-template", "bad-template", "template-limit", "undefined-name"}
 SECONDS, MEGABYTES = 10, 1000
 """Of processor time and of resident memory."""
-BUSY = {"json-many-keys": 40}
-"""Seconds of what takes nearly as long as it may: 8.5 by itself, up to 23 among all other tests."""
+MANY_KEYS = "json-many-keys"
+MANY_SECONDS, MANY_MEGABYTES = 8, 420
+"""Of two million keys: 100 bytes each beside the blocks that are read; the benchmarks open ten."""
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +66,9 @@ def test_looking_costs_little_and_asks_for_nothing(
 ) -> None:
     found = look_at(name, tmp_path, starter)
     share = 2 if name in ONE_LEFT else 1  # ten million letters, not keys
-    assert found["seconds"] < BUSY.get(name, SECONDS / share)
-    assert found["megabytes"] < MEGABYTES / share
+    many = name == MANY_KEYS
+    assert found["seconds"] < (MANY_SECONDS if many else SECONDS / share)
+    assert found["megabytes"] < (MANY_MEGABYTES if many else MEGABYTES / share)
     assert not found["modules"]
     assert not found.get("control")
     assert found.get("shown", 0) < 300_000
@@ -96,13 +98,13 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "gen-12-dims": {"keys": 10**12},
     "gen-empty-times-huge": {"keys": 0},
     "gen-all-collide": {"keys": 1},
-    "gen-long-list": {"keys": 5_000_000},
+    "gen-long-list": {"keys": 1_000_000},
     "json-deep": {"code": "not-json"},
     "json-long-key": {"keys": 0},
     **{key: {"keys": 1, "first": ["b"]} for key in ONE_LEFT},
     "json-keys-of-60-kB": {"keys": 300},
     "parquet-long-key": {"keys": 1, "first": [".zgroup"]},
-    "json-many-keys": {"keys": 10_000_001},
+    MANY_KEYS: {"keys": 2_000_001},
     "json-duplicate-flood": {"keys": 1},
     "parquet-record-size-0": {"code": "parquet-bad-zmetadata"},
     "target-local-passwd": {"keys": 2},

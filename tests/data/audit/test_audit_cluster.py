@@ -41,7 +41,7 @@ GIVES_UP = ClusterTerms(connect_seconds=3)
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with cluster_of(4) as cluster:
+    with cluster_of(2) as cluster:
         yield cluster
 
 
@@ -86,7 +86,9 @@ def test_an_audit_outlives_a_worker_that_is_killed(cluster: Any, server: RangeSe
     assert table(audit).equals(table(audit_in_parts(refs, decode="all", allow=[server.url])))
 
 
-def test_a_part_of_a_worker_that_stands_still_is_done_by_another(server: RangeServer) -> None:
+def test_a_part_of_a_worker_that_stands_still_is_done_by_another(
+    cluster: Any, server: RangeServer
+) -> None:
     terms = ClusterTerms(patience=1)
     refs, stopped, asked = many(server, 8), list[int](), iter(range(POLLS))
     server.stalled.add("/0")  # keeps the first part with its worker until that is stopped
@@ -99,7 +101,8 @@ def test_a_part_of_a_worker_that_stands_still_is_done_by_another(server: RangeSe
             server.stalled.clear()
         return next(asked, None) is not None
 
-    with cluster_of(2) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+    with distributed.Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2)  # one of them was killed by the test before this one
         try:
             audit = audit_in_parts(
                 refs, allow=[server.url], scheduler=client, watch=watch, terms=terms
@@ -162,10 +165,12 @@ class Deadly(Auditor):
         os._exit(1)
 
 
-def test_a_part_that_ends_its_worker_is_given_up() -> None:
+def test_a_part_that_ends_its_worker_is_given_up(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended: list[tuple[int, str]] = []
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with (
-        cluster_of(1, **{"distributed.scheduler.allowed-failures": 0}) as cluster,
         workers_of(Deadly(None, (), Limits(), {}).audit, cluster.scheduler_address, SOON) as crew,
     ):
         run(
@@ -182,7 +187,10 @@ def scheduler_of_its_own(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes]
     """Start a scheduler and a worker as programs, the way they are started by hand."""
     place = folder / "scheduler.json"
     options = ["--no-dashboard", "--scheduler-file", str(place)]
-    parts = {"scheduler": ["--host", "127.0.0.1", "--port", "0"], "worker": ["--nthreads", "1"]}
+    parts = {
+        "scheduler": ["--host", "127.0.0.1", "--port", "0"],
+        "worker": ["--nthreads", "1", "--no-nanny"],
+    }
     started = []
     try:
         for name, more in parts.items():

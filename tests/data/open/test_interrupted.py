@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import start
+from tests.helpers.forking import COMMAND, LOAD_COMMANDS, Forked, Interpreter, preloaded
 from tests.helpers.servers import RangeServer
 
 pytestmark = pytest.mark.child
-PATIENCE = 100
-"""Seconds, fewer than a server may say nothing before a read is given up: four times 30."""
+LOAD = LOAD_COMMANDS + "import aiohttp, dask.array, distributed, xarray, zarr"
 CHUNKS = 30
 PROGRAMS = {
     "zarr": "refs.to_zarr(allow=[url])['x'][:]",
@@ -37,6 +36,12 @@ COMMANDS = {
 }
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Interpreter]:
+    with preloaded(LOAD) as interpreter:
+        yield interpreter
+
+
 @pytest.fixture
 def stalled(server: RangeServer, tmp_path: Path) -> Path:
     """A set all of whose targets let their readers wait."""
@@ -51,55 +56,55 @@ def stalled(server: RangeServer, tmp_path: Path) -> Path:
     return path
 
 
-def interrupted(started: subprocess.Popen[str], server: RangeServer) -> tuple[str, str]:
-    """Interrupt a program when it waits for the server; return what it wrote until its end."""
-    with started:
-        try:
-            while started.poll() is None and not server.requests:
-                time.sleep(0.02)
-            started.send_signal(signal.SIGINT)
-            return started.communicate(timeout=PATIENCE)
-        finally:
-            started.kill()
+def interrupted(started: Forked, server: RangeServer) -> tuple[str, str]:
+    """Interrupt a program when it waits for the server; return what it wrote until its end.
+
+    One that does not end is ended before a read is given up, after four times 30 s of silence.
+    """
+    while started.poll() is None and not server.requests:
+        time.sleep(0.02)
+    started.send_signal(signal.SIGINT)
+    return started.communicate()
 
 
-def program(path: Path, server: RangeServer, last: str) -> subprocess.Popen[str]:
+def program(programs: Interpreter, path: Path, server: RangeServer, last: str) -> Forked:
     lines = ["import refexplorer as rx", f"refs = rx.open_references({str(path)!r})"]
-    return subprocess.Popen(
-        [sys.executable, "-c", "\n".join([*lines, f"url = {server.url!r}", last])],
-        cwd=path.parent,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    return programs.start("\n".join([*lines, f"url = {server.url!r}", last]), cwd=path.parent)
 
 
 @pytest.mark.parametrize("last", PROGRAMS.values(), ids=PROGRAMS)
-def test_a_script_ends(stalled: Path, server: RangeServer, last: str) -> None:
-    running = program(stalled, server, last)
+def test_a_script_ends(
+    stalled: Path, server: RangeServer, last: str, programs: Interpreter
+) -> None:
+    running = program(programs, stalled, server, last)
     _, err = interrupted(running, server)
     assert running.returncode == -signal.SIGINT
     assert "\nKeyboardInterrupt" in err
 
 
-def test_a_script_that_catches_the_interrupt_ends(stalled: Path, server: RangeServer) -> None:
+def test_a_script_that_catches_the_interrupt_ends(
+    stalled: Path, server: RangeServer, programs: Interpreter
+) -> None:
     last = f"try: {PROGRAMS['zarr']}\nexcept KeyboardInterrupt: print('stopped')"
-    running = program(stalled, server, last)
+    running = program(programs, stalled, server, last)
     assert interrupted(running, server) == ("stopped\n", "")
     assert running.returncode == 0
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
-def test_a_command_ends(stalled: Path, server: RangeServer, arguments: list[str]) -> None:
+def test_a_command_ends(
+    stalled: Path, server: RangeServer, arguments: list[str], programs: Interpreter
+) -> None:
     filled = [each.format(path=stalled, url=server.url) for each in arguments]
-    running = start(*filled)
+    running = programs.start(COMMAND, *filled)
     assert interrupted(running, server) == ("", "")
     assert running.returncode == 130
     assert list(stalled.parent.iterdir()) == [stalled]
 
 
-def test_threads_that_outlive_the_program_go_on(server: RangeServer, tmp_path: Path) -> None:
+def test_threads_that_outlive_the_program_go_on(
+    server: RangeServer, tmp_path: Path, programs: Interpreter
+) -> None:
     """Of a chunk by ourselves: Zarr from 3.2 on decodes in a thread that cannot start any more."""
     server.files = {"/f": bytes(range(4))}
     array = {"zarr_format": 2, "shape": [4], "chunks": [1], "dtype": "|u1", "order": "C"}
@@ -118,8 +123,8 @@ def later():
     print(found.values or found.message)
 threading.Thread(target=later).start()
 """
-    with program(tmp_path / "set.json", server, last) as running:
-        out, err = running.communicate(timeout=PATIENCE)
+    running = program(programs, tmp_path / "set.json", server, last)
+    out, err = running.communicate()
     assert (running.returncode, err) == (0, "")
     if sys.version_info[:2] == (3, 12):  # starts no thread any more then
         assert "no thread can be started" in out

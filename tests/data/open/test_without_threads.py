@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.helpers.forking import Interpreter, preloaded
 
 REFUSE = """
 import _thread, faulthandler, multiprocessing.process, os, subprocess, threading
 
-faulthandler.dump_traceback_later(60, exit=True)  # Zarr would wait for good
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's and scipy's, from their import on
 
 
 def refuse(*_, **__):
@@ -40,6 +41,9 @@ from refexplorer.views.explorer.explorer_controller import ExplorerController
 path = demo.path("sst.v1.json")
 refs = rx.open_references(path)
 TASKS = "/proc/self/task"  # of the system: libraries in C++ start theirs without Python
+"""
+BEFORE = """
+faulthandler.dump_traceback_later(60, exit=True)  # Zarr would wait for good
 running = len(os.listdir(TASKS)) if os.path.exists(TASKS) else 0
 """
 AFTER = """
@@ -127,13 +131,18 @@ refs.to_html("page.html")
 }
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Interpreter]:
+    """Start what has imported the package without a thread, and goes on without."""
+    with preloaded(REFUSE, "-W", "error") as interpreter:
+        yield interpreter
+
+
 @pytest.mark.child
 @pytest.mark.parametrize("reads", READS.values(), ids=READS)
-def test_nothing_starts_a_thread_or_a_process(reads: str, tmp_path: object) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", "-c", REFUSE + reads + AFTER],
-        capture_output=True, text=True, cwd=str(tmp_path),
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # numpy's and scipy's, from their import on
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
+def test_nothing_starts_a_thread_or_a_process(
+    reads: str, tmp_path: Path, programs: Interpreter
+) -> None:
+    ran = programs.start(BEFORE + reads + AFTER, cwd=tmp_path)
+    assert ran.communicate() == ("", "")
+    assert ran.returncode == 0

@@ -13,6 +13,7 @@ import zarr
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.fetch import http
 from refexplorer.opening import open_guarded
 from tests.helpers.servers import RangeServer, range_server
 
@@ -23,10 +24,19 @@ pytestmark = [
 VALUES = np.arange(24, dtype="<i4").reshape(4, 6)
 
 
-@pytest.fixture(params=[2, 3])
-def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[RangeServer, int]]:
-    """Serve a store of two arrays, of which one chunk was never written."""
-    path = tmp_path / "x.zarr"
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again soon: four tries take a second and more."""
+    monkeypatch.setattr(http, "FIRST_WAIT", 0.01)
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def written(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, bytes], int]:
+    """Write a store of two arrays, of which one chunk was never written."""
+    folder = tmp_path_factory.mktemp("stores")
+    path = folder / "x.zarr"
     group = zarr.open_group(path, mode="w", zarr_format=request.param)
     names: dict[str, Any] = {"chunks": (2, 3), "dtype": "<i4", "fill_value": -1}
     array: Any = group.create_array("g/x", shape=(4, 6), **names)
@@ -35,13 +45,21 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Ran
     scalar: Any = group.create_array("s", shape=(), dtype="<i4")
     scalar[...] = 7
     zarr.consolidate_metadata(str(path))
+    files = {
+        f"/d/{file.relative_to(folder).as_posix()}": file.read_bytes()
+        for file in path.rglob("*")
+        if file.is_file()
+    }
+    return files, request.param
+
+
+@pytest.fixture
+def served(written: tuple[dict[str, bytes], int]) -> Iterator[tuple[RangeServer, int]]:
+    """Serve the store."""
+    files, version = written
     with range_server() as server:
-        server.files = {
-            f"/d/{file.relative_to(tmp_path).as_posix()}": file.read_bytes()
-            for file in path.rglob("*")
-            if file.is_file()
-        }
-        yield server, request.param
+        server.files = dict(files)
+        yield server, version
 
 
 def test_keys_come_from_the_grids(served: tuple[RangeServer, int]) -> None:

@@ -33,7 +33,7 @@ _PAGE = {"buildAvailable": False, "buildCheck": False}
 _KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
 _IS_READY = """
 ([path, cells]) => {
-  const widget = window.jupyterapp.shell.currentWidget;
+  const widget = window.jupyterapp?.shell.currentWidget;
   return widget?.context?.path === path
     && widget.content.widgets.filter(({ model }) => model.type === "code").length === cells
     && widget.sessionContext?.session?.kernel?.status === "idle";

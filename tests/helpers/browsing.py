@@ -11,7 +11,6 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Locator, Page, expect
 
 SST = PurePosixPath("demo/sst.v1.json")
-BROKEN = PurePosixPath("demo/broken.json")
 EXPLORE = """
 import refexplorer as rx
 from refexplorer import demo

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browsing import SST, open_file, open_on_page, row, violations
+from tests.helpers.browsing import open_on_page, row, violations
 from tests.helpers.hosts import Lab, PanelPage
 
 SETS = """
@@ -155,8 +155,10 @@ def test_a_removed_array_is_in_the_address(panel_page: PanelPage, page: Page) ->
 
 
 def test_a_chunk_is_read_in_both_sets(panel_page: PanelPage, page: Page) -> None:
-    query = "view=compare&key=sst/2.0.0&other=demo/sst.v0.json"
-    open_file(page, panel_page.url, SST, query)
+    page.goto(
+        f"{panel_page.url}?source=demo/sst.v1.json&view=compare&key=sst/2.0.0"
+        "&other=demo/sst.v0.json"
+    )
     panel = page.get_by_role("tabpanel", name="Compare")
     panel.get_by_role("button", name="Read this chunk in both sets").click()
     expect(panel).to_contain_text("that both sets have are the same")

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import SST, open_file, row, violations
+from tests.helpers.browsing import row, violations
 from tests.helpers.hosts import PanelPage
 
 PAINTED = """canvas => {
@@ -76,7 +76,7 @@ def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locat
 
 
 def test_the_page_keeps_its_view_in_the_address(panel_page: PanelPage, page: Page) -> None:
-    open_file(page, panel_page.url, SST, "view=map&key=sst")
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=map&key=sst")
     panel = page.get_by_role("tabpanel", name="Map")
     read = panel.get_by_role("button", name="Read 768 B from sst_2025-07.nc")
     read.click()

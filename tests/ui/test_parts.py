@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import BROKEN, open_file, row, violations
+from tests.helpers.browsing import row, violations
 from tests.helpers.hosts import PanelPage
 
 
@@ -68,7 +68,7 @@ def test_a_cheap_part_is_read_by_itself_and_the_focus_goes_on(explorer: Locator)
 
 
 def test_axes_without_coordinates_say_so(panel_page: PanelPage, page: Page) -> None:
-    open_file(page, panel_page.url, BROKEN, "view=data&key=sst/0.0.0")
+    page.goto(f"{panel_page.url}?source=demo/broken.json&view=data&key=sst/0.0.0")
     panel = page.get_by_role("tabpanel", name="Data")
     panel.get_by_role("button", name=re.compile("^Read ")).click()
     expect(panel).to_contain_text("lat is drawn by index")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import PurePath, PurePosixPath
 from urllib.parse import urlencode
 
 import pytest
-from axe_playwright_python.sync_playwright import DEFAULT_OPTIONS, Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Locator, Page, expect
 
+SST = PurePosixPath("demo/sst.v1.json")
 EXPLORE = """
 import refexplorer as rx
 from refexplorer import demo
@@ -30,6 +31,13 @@ GOOD = """{
 }"""
 GRAVE = {"serious", "critical"}
 COLOURED = ("color-contrast", "link-in-text-block")
+_RUN_AXE = """
+async ([within, rules]) => {
+  const options = { resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) };
+  const found = await axe.run(within ?? document, options);
+  return found.violations;
+}
+"""
 FORGET = "localStorage.clear(); sessionStorage.clear()"
 _FOLLOW = """address => {
   history.pushState(null, "", address);
@@ -43,8 +51,8 @@ def open_on_page(page: Page, url: str, title: str) -> None:
     page.get_by_role("link", name=title).click()
 
 
-def open_file(page: Page, url: str, path: Path, query: str = "") -> Locator:
-    """Open a set that the test wrote by its address, and return the explorer."""
+def open_file(page: Page, url: str, path: PurePath, query: str = "") -> Locator:
+    """Open a set that the test wrote, or a shipped one, by its address; return the explorer."""
     start(page, url)
     follow(page, path, query)
     return page.get_by_role("region", name=f"Reference set {path.name}")
@@ -65,7 +73,7 @@ def start(page: Page, url: str) -> None:
     expect(page.get_by_role("treegrid")).to_have_count(0)  # that of the set before
 
 
-def follow(page: Page, path: Path, query: str) -> None:
+def follow(page: Page, path: PurePath, query: str) -> None:
     """Go to an address of a set, as back and forward do; a link would load the page anew."""
     page.evaluate(_FOLLOW, f"?{urlencode({'source': path})}&{query}")
 
@@ -93,8 +101,9 @@ def violations(
 
     Of a part of JupyterLab only grave ones: its landmarks and headings are not ours.
     """
-    options = DEFAULT_OPTIONS | ({"runOnly": list(rules)} if rules else {})
-    found = Axe().run(page, context=within, options=options).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate(_RUN_AXE, [within, list(rules) if rules else None])
     return [
         f"{rule['id']}: {rule['help']} {rule['nodes'][0]['html'][:200]}"
         for rule in found

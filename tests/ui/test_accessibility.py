@@ -14,6 +14,8 @@ from tests.helpers.browsing import (
 )
 from tests.helpers.hosts import Lab, PanelPage
 
+HARDLY_READ = '<p style="color: #ddd; background: #fff">words</p>'
+
 
 def test_page(panel_page: PanelPage, page: Page) -> None:
     start(page, panel_page.url)
@@ -48,3 +50,9 @@ def test_notebook(lab: Lab, page: Page) -> None:
     assert violations(page, within=output) == []
     expect(page.locator(output).get_by_role("main")).to_have_count(0)  # JupyterLab has its own
     expect(page.locator(output).get_by_role("heading", level=1)).to_have_count(0)
+
+
+def test_text_that_can_hardly_be_read_is_found(page: Page) -> None:
+    page.set_content(HARDLY_READ)
+    (found,) = violations(page, within="p")
+    assert found.startswith("color-contrast: ")

@@ -21,6 +21,9 @@ _COLOURS = """(canvas) => {
 }"""
 
 _PIXELS = "(picture) => picture.querySelector('canvas').toDataURL()"
+_CHANGE_THEME = """
+theme => window.jupyterapp.commands.execute("apputils:change-theme", { theme })
+"""
 _DIFFERS = f"([picture, before]) => ({_PIXELS})(picture) !== before"
 
 
@@ -66,15 +69,16 @@ def test_the_theme_of_jupyterlab(lab: Lab, page: Page) -> None:
     tree = page.get_by_role("treegrid")
     tree.get_by_role("gridcell", name="sst", exact=True).click()
     expect(tree.locator("[aria-selected=true]")).to_have_count(1)
-    page.evaluate(
-        "window.jupyterapp.commands.execute('apputils:change-theme', "
-        "{theme: 'JupyterLab Dark High Contrast'})"
-    )
+    change_theme(page, "JupyterLab Dark High Contrast")
     view = page.locator(".rx")
     expect(view).to_have_attribute("data-contrast", "more")
     expect(view).to_have_attribute("data-theme", "dark")
     assert outline(tree.locator("[aria-selected=true]")) == "solid"
-    page.evaluate(
-        "window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})"
-    )
+    change_theme(page, "JupyterLab Light")
     expect(view).to_have_attribute("data-contrast", "")
+
+
+def change_theme(page: Page, theme: str) -> None:
+    """Change it, and wait until its splash is gone, which JupyterLab takes away but once."""
+    page.evaluate(_CHANGE_THEME, theme)
+    expect(page.locator("#jupyterlab-splash")).to_have_count(0)

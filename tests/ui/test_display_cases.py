@@ -115,7 +115,10 @@ def test_a_link_only_where_a_browser_goes_where_it_says(opened: Locator, number:
     panel = show(opened, f"u/{number}", f"u/{number}")
     shown = f"{escape(URLS[number])} its keys its bytes"
     expect(panel.get_by_role("definition").first).to_have_text(shown)
-    expect(panel.get_by_role("link")).to_have_count(int(URLS[number].startswith("https://")))
+    link = panel.get_by_role("link")
+    expect(link).to_have_count(int(URLS[number].startswith("https://")))
+    if URLS[number].startswith("https://"):
+        expect(link).to_have_attribute("rel", re.compile("noopener"))
     assert_harmless(opened.page)
 
 

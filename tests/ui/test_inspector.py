@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import in_the_dark, open_file, row, violations
-from tests.helpers.hosts import PanelPage, running_page
+from tests.helpers.browsing import open_file, row, violations_in_both_colours
+from tests.helpers.hosts import PanelPage
 from tests.helpers.servers import range_server
 from tests.helpers.sets import raw_set
 
@@ -92,21 +91,15 @@ def test_the_question_comes_before_the_first_request(
         assert server.requests == []
 
 
-def test_where_it_breaks_and_what_axe_finds(page: Page, tmp_path: Path) -> None:
-    with range_server() as server:
-        server.files["/f"] = b"not zlib at all"
-        path = str(write(tmp_path, f"{server.url}/f"))
-        with running_page("serve", path, "--allow", server.url) as served:
-            page.goto(served.url)
-            panel = choose(page.get_by_role("region", name="Reference set set.json"), "x/0")
-            link = panel.get_by_role("link", name=f"{server.url}/f")
-            expect(link).to_have_attribute("rel", re.compile("noopener"))
-            panel.get_by_role("button", name="Decode step by step").click()
-            expect(panel.get_by_role("alert")).to_contain_text("The codec cannot decode the bytes")
-            panel.get_by_role("button", name="Show bytes").click()
-            expect(panel.get_by_role("grid")).to_contain_text("not zlib")
-            panel.get_by_role("button", name="Show derivation").click()
-            expect(panel.get_by_role("region", name="Derivation of this key")).to_be_visible()
-            assert violations(page) == []
-            in_the_dark(page)
-            assert violations(page) == []
+def test_where_it_breaks_and_what_axe_finds(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_bytes(b"not zlib at all")
+    panel = choose(open_file(page, panel_page.url, write(tmp_path, "f")), "x/0")
+    panel.get_by_role("button", name="Decode step by step").click()
+    expect(panel.get_by_role("alert")).to_contain_text("The codec cannot decode the bytes")
+    panel.get_by_role("button", name="Show bytes").click()
+    expect(panel.get_by_role("grid")).to_contain_text("not zlib")
+    panel.get_by_role("button", name="Show derivation").click()
+    expect(panel.get_by_role("region", name="Derivation of this key")).to_be_visible()
+    assert violations_in_both_colours(page) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -21,14 +22,17 @@ button.on_click(lambda _: setattr(explorer, "selection", "wind/7.0.0"))
 ipywidgets.VBox([button, seen, explorer])
 """
 CHOOSE_TWICE = """
-import time
+import pathlib, time
 import ipywidgets, refexplorer as rx
 from refexplorer import demo
 tree = rx.KeyTree(demo.path("sst.v1.json"), selection="sst/6.0.0")
 chosen = ipywidgets.Label("chosen:")
-tree.observe(lambda change: setattr(chosen, "value", f"{chosen.value} {change.new}"), "selection")
+def add(change):
+    chosen.value += f" {{change.new}}"
+tree.observe(add, "selection")
 display(tree, chosen)
-time.sleep(3)  # the view asks for what is selected, and waits
+while not pathlib.Path({asked!r}).exists():  # the view asks for what is selected, and waits
+    time.sleep(0.02)
 tree.selection = "wind/7.0.0"
 """
 FOLLOW = """
@@ -67,8 +71,13 @@ def test_selection_goes_both_ways(lab: Lab, page: Page) -> None:
     expect(tree.locator("[aria-selected=true]")).to_contain_text("7.0.0")
 
 
-def test_a_view_that_comes_late_does_not_undo_what_python_chose(lab: Lab, page: Page) -> None:
-    lab.show(page, [CHOOSE_TWICE])
+def test_a_view_that_comes_late_does_not_undo_what_python_chose(
+    lab: Lab, page: Page, tmp_path: Path
+) -> None:
+    asked = tmp_path / "asked"
+    lab.show(page, [CHOOSE_TWICE.format(asked=str(asked))])
+    expect(page.get_by_role("treegrid")).to_be_visible()
+    asked.touch()
     expect(page.get_by_role("treegrid").locator("[aria-selected=true]")).to_contain_text("7.0.0")
     page.get_by_role("treegrid").get_by_role("gridcell", name="6.0.0", exact=True).last.click()
     chosen = "chosen: wind/7.0.0 wind/6.0.0"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from refexplorer import demo
-from tests.helpers.browsing import choose, open_on_page, start
+from tests.helpers.browsing import choose, open_on_page, row, start
 from tests.helpers.hosts import PanelPage, running_page
+from tests.helpers.servers import range_server
+from tests.helpers.sets import raw_set
 
 HOLDING = """{
   const { send } = WebSocket.prototype, held = [];
@@ -245,15 +249,26 @@ def test_a_dropped_file_opens(panel_page: PanelPage, page: Page) -> None:
     expect(page.get_by_role("region", name="Reference set mine.json")).to_contain_text("50,000")
 
 
-def test_a_set_of_ones_own_then_a_file_that_is_too_large_then_a_lost_server(page: Page) -> None:
-    with running_page("serve", str(demo.path("sst.v0.json")), "--upload", "0.001") as served:
-        page.goto(served.url)
-        expect(page.get_by_role("region", name="Reference set sst.v0.json")).to_be_visible()
-        page.get_by_role("button", name="Open another set").click()
-        file = FilePayload(name="mine.json", mimeType="application/json", buffer=b"x" * 2000)
-        page.get_by_label("Reference set to open").set_input_files(file)
-        expect(page.get_by_role("alert")).to_contain_text("more than this page accepts")
-        page.wait_for_function(_STYLED)
-        page.wait_for_load_state("networkidle")
-    lost = page.get_by_role("alert").filter(has_text="The connection to the server was lost")
-    expect(lost).to_be_visible()
+def test_a_set_of_ones_own_then_a_file_that_is_too_large_then_a_lost_server(
+    page: Page, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.json"
+    with range_server() as server:
+        server.files["/f"] = b"bytes of a target"
+        path.write_text(json.dumps(raw_set([f"{server.url}/f", 0, 17])))
+        command = ("serve", str(path), "--allow", server.url, "--upload", "0.001")
+        with running_page(*command) as served:
+            page.goto(served.url)
+            own = page.get_by_role("region", name="Reference set own.json")
+            own.get_by_role("searchbox", name="Find keys").fill("x/0")
+            row(own, "x/0").click()
+            own.get_by_role("button", name="Show bytes").click()
+            expect(own.get_by_role("grid")).to_contain_text("bytes of a")
+            page.get_by_role("button", name="Open another set").click()
+            file = FilePayload(name="mine.json", mimeType="application/json", buffer=b"x" * 2000)
+            page.get_by_label("Reference set to open").set_input_files(file)
+            expect(page.get_by_role("alert")).to_contain_text("more than this page accepts")
+            page.wait_for_function(_STYLED)
+            page.wait_for_load_state("networkidle")
+        lost = page.get_by_role("alert").filter(has_text="The connection to the server was lost")
+        expect(lost).to_be_visible()

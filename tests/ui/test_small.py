@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import follow, open_file, violations
+from tests.helpers.browsing import follow, open_file, start, violations
 from tests.helpers.hosts import PanelPage
 
 _IS_ONE_LINE = "name => name.getClientRects()[0]?.height < 24"
@@ -57,7 +57,7 @@ def test_keys_lead_to_the_search_and_to_their_list(explorer: Locator) -> None:
 
 
 def test_sets_on_the_page_are_links(panel_page: PanelPage, page: Page) -> None:
-    page.goto(panel_page.url)
+    start(page, panel_page.url)
     link = page.get_by_role("link", name="Ten mistakes")
     expect(link).to_have_attribute("href", "?source=demo%2Fbroken.json")
     with page.context.expect_page() as opened:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import GOOD, replace_text, violations_in_both_colours
+from tests.helpers.browsing import GOOD, replace_text, start, violations_in_both_colours
 from tests.helpers.hosts import PanelPage
 
 
@@ -63,7 +63,7 @@ def test_a_note_leads_to_its_rule(editor: Locator) -> None:
 def test_an_exercise_cites_its_rules_and_a_rule_its_exercises(
     panel_page: PanelPage, page: Page
 ) -> None:
-    page.goto(panel_page.url)
+    start(page, panel_page.url)
     page.get_by_role("button", name="Exercises").click()
     view = page.get_by_role("region", name="Exercises")
     task = view.get_by_role("region", name="Exercise", exact=True)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_on_page, violations
+from tests.helpers.browsing import SST, follow, open_file, open_on_page, violations
 from tests.helpers.hosts import Lab, PanelPage
 
 ADDRESSED = {
@@ -34,7 +34,7 @@ def shows_the_values(region: Locator) -> None:
 
 def test_what_one_sees_is_restored_from_the_address(panel_page: PanelPage, page: Page) -> None:
     query = "&".join(f"{name}={value}" for name, value in ADDRESSED.items())
-    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&{query}")
+    open_file(page, panel_page.url, SST, query)
     region = page.get_by_role("region", name="Reference set sst.v1.json")
     shows_the_values(region)
     expect(page).to_have_title("sst · sst.v1.json · refexplorer")
@@ -65,9 +65,9 @@ def test_lists_filters_and_windows_are_in_the_address(panel_page: PanelPage, pag
     page.reload()
     rows = page.get_by_role("treegrid").locator(".rows").get_by_role("row")
     expect(rows).to_have_count(2)
-    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=chunks&key=land")
+    follow(page, SST, "view=chunks&key=land")
     expect(page.get_by_role("combobox", name="Array")).to_have_value("land")
-    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=targets&files=find%3D07")
+    follow(page, SST, "view=targets&files=find%3D07")
     expect(page.get_by_role("tabpanel", name="Targets")).to_contain_text("1 of 4 targets")
 
 
@@ -87,7 +87,7 @@ def test_back_goes_back_to_what_was_listed(panel_page: PanelPage, page: Page) ->
 
 def test_addresses_that_say_nonsense_show_what_they_can(panel_page: PanelPage, page: Page) -> None:
     nonsense = "list=other:x&syntax=no&mode=no&axes=-1,x&map=0%3B9-1%3Bnone&raw=x&part=1&slice=a"
-    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=data&key=sst&{nonsense}")
+    open_file(page, panel_page.url, SST, f"view=data&key=sst&{nonsense}")
     panel = page.get_by_role("tabpanel", name="Data")
     panel.get_by_role("button", name=re.compile("^Read ")).click()
     expect(panel.get_by_role("button", name="Heatmap")).to_have_attribute("aria-pressed", "true")
@@ -122,8 +122,10 @@ ipywidgets.VBox([told, explorer])
 def test_a_picture_is_copied_as_a_cell(panel_page: PanelPage, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     where = "view=data&key=sst&slice=3,0,0&part=2:6,:,::2&axes=1,2&colours=magma&limits=10,30"
-    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&{where}")
+    open_file(page, panel_page.url, SST, "view=data&key=sst")
     panel = page.get_by_role("tabpanel", name="Data")
+    expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value(":")
+    follow(page, SST, where)  # another part of the same key
     panel.get_by_role("button", name=re.compile("^Read ")).click()
     expect(panel.get_by_label("Lowest value")).to_have_value("10")
     expect(page).to_have_url(re.compile(re.escape(where)))

@@ -84,6 +84,8 @@ export interface ExplorerState {
   notesError: string | null;
   /** Where along each dimension of the values the drawn slice is. */
   steps: number[];
+  /** How often an address asked for another part of the array that is looked at already. */
+  partsAsked: number;
   picture: Picture;
   /** What the map of chunks is coloured by; null: as it is at first. */
   by: By | null;
@@ -115,6 +117,7 @@ export const START: ExplorerState = {
   dataset: null,
   notesError: null,
   steps: [],
+  partsAsked: 0,
   picture: PLAIN,
   by: null,
   revealed: 0,

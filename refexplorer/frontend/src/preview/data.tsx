@@ -15,7 +15,7 @@ import { DateField } from "./time/datefield.tsx";
 import { Values } from "./values.tsx";
 
 export function Data({ session }: { session: ExplorerSession }) {
-  const { item, isComing, hello } = useStore(session);
+  const { item, isComing, hello, partsAsked } = useStore(session);
   const { plan, planError, job, wanted, bound, budget } = useStore(session.preview);
   const array = item?.array ?? null;
   useEffect(() => {
@@ -27,7 +27,7 @@ export function Data({ session }: { session: ExplorerSession }) {
     session.askedPart = null;
     if (part?.length === array.shape.length) session.preview.want(array.path, part);
     else session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);
-  }, [item?.path]);
+  }, [item?.path, partsAsked]);
   // Of a plan that changes nothing of the picture is drawn again.
   const outcome = useMemo(() => job && <Outcome session={session} job={job} />, [session, job]);
   const arrays = session.part === "data" ? (hello?.arrays ?? []) : [];

@@ -142,3 +142,5 @@ def test_a_picture_is_copied_as_a_cell(panel_page: PanelPage, page: Page) -> Non
     page.get_by_role("button", name="Copy link").click()
     page.wait_for_function(_CLIPBOARD_HOLDS, arg=where)
     assert violations(page) == []
+    follow(page, SST, "view=data&key=sst")
+    expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value(":")

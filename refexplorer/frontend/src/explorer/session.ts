@@ -45,8 +45,8 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
   picked: string | null = null;
-  /** The part of the next array that is looked at, where an address names one. */
-  askedPart: string[] | null = null;
+  /** The part that an address names of a key, until that is looked at. */
+  askedPart: { key: string; slices: string[] } | null = null;
   /** How often a person chose a tab: what an address asks for does not undo that. */
   shows = 0;
   private keys: Promise<void> = Promise.resolve();

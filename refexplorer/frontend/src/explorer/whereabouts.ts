@@ -165,8 +165,9 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
   const notes = places.notes ?? "";
   const tab = session.tabNamed(places.view ?? "");
   session.preview.set({ scale: !/scale/.test(places.raw ?? ""), times: !/times/.test(places.raw ?? "") });
-  if (places.part !== undefined && places.part !== now.part) {
-    session.askedPart = places.part.split(",");
+  if (places.part !== now.part) {
+    session.askedPart = places.part === undefined ? null : { key, slices: places.part.split(",") };
+    session.picked = null;
     if (session.state.item?.path === key) session.set({ partsAsked: session.state.partsAsked + 1 });
   }
   if (places.cost !== now.cost) session.costs.restore(places.cost ?? "");

@@ -23,7 +23,7 @@ export function Data({ session }: { session: ExplorerSession }) {
     // A chunk that was chosen in the picture is shown there already.
     if (item.path === session.picked && job?.array === array.path) return;
     session.picked = null;
-    const part = session.askedPart;
+    const part = session.askedPart?.key === item.path ? session.askedPart.slices : null;
     session.askedPart = null;
     if (part?.length === array.shape.length) session.preview.want(array.path, part);
     else session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);

@@ -22,7 +22,7 @@ pytest_plugins = ["tests.helpers.costs"]
 # The same examples each time, so that a change is to blame for what fails;
 # `--hypothesis-profile exploring` looks for others, `quick` tries the first of them.
 settings.register_profile("repeated", deadline=None, derandomize=True)
-settings.register_profile("quick", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("exploring", deadline=None)
 settings.load_profile("repeated")
 WHY = 2_000
@@ -55,7 +55,9 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes a browser by its room; modules with a server or a child say so.
+    """Mark what takes a browser by its room, and what asks the server of a fixture.
+
+    Modules and tests that start another server or a child say so.
 
     What takes a browser, a server or a child and fails runs once more, as tests of JupyterLab do:
     they race with kernels, servers and each other. The summary says why: it is a race to be found,
@@ -64,6 +66,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if BROWSING in item.path.parents:
             item.add_marker("browser")
+        elif "server" in getattr(item, "fixturenames", ()):
+            item.add_marker("server")
         if any(map(item.get_closest_marker, ("browser", "server", "child"))):
             item.add_marker(pytest.mark.flaky(reruns=1))
 

@@ -68,7 +68,7 @@ class Interpreter:
 
 @pytest.fixture(scope="module")
 def cells() -> Iterator[Interpreter]:
-    """One interpreter for all cells that do without refexplorer."""
+    """One interpreter for all cells; what does without refexplorer comes first."""
     interpreter = Interpreter()
     yield interpreter
     interpreter.end()
@@ -233,13 +233,13 @@ def test_unsigned_values_and_their_fill_value(tmp_path: Path, cells: Interpreter
         assert np.allclose(cells.run(code, tmp_path), values, equal_nan=True), library
 
 
-def test_a_set_that_fsspec_does_not_read_is_opened_by_refexplorer(tmp_path: Path) -> None:
+def test_a_set_that_fsspec_does_not_read_is_opened_by_refexplorer(
+    tmp_path: Path, cells: Interpreter
+) -> None:
     host = Host(demo.path("broken.json"))
     code = asked(host, "xarray", array="wind", slices=["0", ":", ":"])
     assert "refexplorer" in code
-    interpreter = Interpreter()
-    found = interpreter.run(code, tmp_path)
-    interpreter.end()
+    found = cells.run(code, tmp_path)
     assert np.allclose(found, shown(host, "wind", ["0", ":", ":"]), equal_nan=True)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import refexplorer as rx
 from refexplorer.errors import RefexplorerError
@@ -25,7 +26,7 @@ ALL = exercises()
 BY_NAME = {one.name: one for one in ALL}
 TOPICS = ["V0", "templates", "gen", "parquet", "debugging", "tools"]
 EACH = pytest.mark.parametrize("exercise", ALL, ids=lambda one: one.name)
-STRIDE = 6
+STRIDE = 600 // settings().max_examples
 """Of the texts that are spoiled by one step, each so many are tried."""
 EXPRESSION = re.compile(r"\{\{(.*?)\}\}")
 OTHER_TEMPLATES = {

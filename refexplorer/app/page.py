@@ -94,12 +94,16 @@ class ServedPage:
         place
             Where to begin.
         """
+        self._hold(references, source)
+        self._stand(place or Address(source))
+
+    def _hold(self, references: ReferenceSet, source: str) -> None:
+        """Put a set into the explorer, whatever is shown."""
         self._references = references
         self._source = source if is_shareable(source) else ""
         self._made.pop("editor", None)  # its text is that of the set before; exercises stay
         self._explore(references)
         self._frame.param.update(title=references.source.name, problem="", opening="")
-        self._stand(place or Address(source))
 
     def _explore(self, references: ReferenceSet) -> None:
         """Make the explorer anew; the other views stay as they are."""
@@ -122,15 +126,17 @@ class ServedPage:
         """
         if asker is not self._explorer:
             return
-        chosen = self._frame.view
         before = self._references.source.repository if self._references else None
         after = references.source.repository
         assert after is not None
         name = self._source
         if before is not None and before.version is not None:
             name = name.removesuffix(f"@{before.version}")
-        self.show(references, f"{name}@{after.version}" if name else "")
-        self._turn(chosen)
+        self._hold(references, f"{name}@{after.version}" if name else "")
+        if self._frame.view == EXPLORER:
+            self._stand(Address(self._source))
+        else:
+            self._turn(self._frame.view)
 
     def _explore_edited(self, name: str, asker: View, references: ReferenceSet) -> None:
         """Explore what the text of a view makes.

@@ -86,7 +86,10 @@ def test_one_version_is_opened_in_place_of_another_and_has_an_address(folder: Pa
     assert {**shown()} == {**rx.open_references(f"{folder}@v1")} != {**refs}
     assert page._source == "repo@v1"
     hear(page, op="turn", view="exercises")  # meanwhile
+    told: list[str] = []
+    page._frame.param.watch(lambda change: told.append(change.new["address"]), "place")
     picks("main")
+    assert told == ["source=repo%40main&view=exercises"]  # one step of the history
     assert {**shown()} == {**refs}
     assert page._source == "repo@main"
     assert page._frame.view == "exercises"

@@ -35,7 +35,11 @@ AT_ONCE = (
 The order of the files stays: after playwright a process has a running loop, which notebooks' code
 that is run in the tests before cannot have.
 """
-QUICK = ("-m", "not browser and not server and not child", "--hypothesis-profile", "quick")
+QUICK = (
+    "-m", "not browser and not server and not child", "--hypothesis-profile", "quick",
+    "-p", "no:logging", "-o", "faulthandler_timeout=0",
+)  # fmt: skip
+"""Without what pytest does around each test for logs and stacks: 4 % of the quick tests."""
 KEEPING_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Else every process compiles tests and package again: 4 of the 16 s until a worker begins."""
 

@@ -75,7 +75,11 @@ def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
         If the CRS is nothing but such a text.
     """
     if "grid_mapping_name" in mapping:
-        return {name: value for name, value in mapping.items() if name not in _TEXTS}
+        taken = {name: value for name, value in mapping.items() if name not in _TEXTS}
+        if not _ELLIPSOID.isdisjoint(taken) and _PRIME_MERIDIAN.isdisjoint(taken):
+            # the default of CF; else pyproj looks it up by name, 0.16 s for each grid mapping
+            taken["longitude_of_prime_meridian"] = 0.0
+        return taken
     text = mapping.get("crs_wkt")
     if not isinstance(text, str) or not _WKT.match(text) or _FILES.search(text):
         raise ValueError("its crs_wkt is no plain WKT of a CRS")
@@ -83,6 +87,11 @@ def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _TEXTS = {"crs_wkt", "spatial_ref", "esri_pe_string", "proj4", "proj4_string", "proj4text"}
+_ELLIPSOID = {"semi_major_axis", "earth_radius"}
+_PRIME_MERIDIAN = {
+    "prime_meridian_name", "longitude_of_prime_meridian", "horizontal_datum_name",
+    "reference_ellipsoid_name",
+}  # fmt: skip
 _WKT = re.compile(r"\s*(PROJ|GEO[GD])(CS|CRS)\s*\[", re.ASCII)
 _FILES = re.compile(r"EXTENSION|PARAMETERFILE|\+\w+=", re.ASCII | re.IGNORECASE)
 

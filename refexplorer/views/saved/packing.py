@@ -7,7 +7,8 @@ import gzip
 import json
 from typing import Any
 
-_LEVEL = 9
+_LEVEL = 6
+"""Level 9 takes four times as long for 2.5 % less."""
 
 
 class Packer:

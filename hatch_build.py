@@ -61,25 +61,41 @@ def absolute(text: str, source: str, tag: str) -> str:
 
 
 def build(root: Path) -> None:
-    """Make the bundles under `root`, unless they are there and up to date.
+    """Make the bundles under `root`, unless they are there and current.
 
     Raises
     ------
     SystemExit
         If npm or the bundler fails; the text says which, and its own last words.
     """
+    if is_current(root):
+        return
+    frontend = root / "refexplorer" / "frontend"
+    install(frontend)
+    describe_messages(root)
+    _check(_run("node", ["build.mjs"], frontend), "the bundler (esbuild)")
+
+
+def is_current(root: Path) -> bool:
+    """Tell whether all that is made is there, and no source is newer."""
     frontend = root / "refexplorer" / "frontend"
     static = root / "refexplorer" / "widgets" / "static"
     made = [static / f"{view}.js" for view in views(frontend)]
     made += [static / f"land-{detail}.json" for detail in ("110m", "50m")]
     made.append(root / "refexplorer" / "labextension" / "static" / "remoteEntry.js")
-    if not (root / "PKG-INFO").is_file():  # an sdist brings its bundles, and needs no types
+    is_sdist = (root / "PKG-INFO").is_file()
+    if not is_sdist:  # an sdist brings its bundles, and needs no types
         made.append(root / GENERATED / "protocol.ts")
-    if all(file.is_file() for file in made) and _is_current(root, frontend, made):
-        return
-    install(frontend)
-    describe_messages(root)
-    _check(_run("node", ["build.mjs"], frontend), "the bundler (esbuild)")
+    if not all(file.is_file() for file in made):
+        return False
+    if is_sdist:  # which has no times to compare
+        return True
+    sources = [
+        *(frontend / "src").rglob("*"),
+        *frontend.glob("*.*"),
+        *(root / MODELS).rglob("*.py"),
+    ]
+    return _newest(sources) <= min(file.stat().st_mtime for file in made)
 
 
 def views(frontend: Path) -> list[str]:
@@ -104,8 +120,8 @@ def install(frontend: Path, *, development: bool = False) -> None:
     """Bring the npm packages to what the lock file says; those that only check it are extra."""
     lock, packages = frontend / "package-lock.json", frontend / "node_modules"
     installed = packages / ".package-lock.json"
-    is_current = installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime
-    if not is_current or (development and not (packages / "typescript").is_dir()):
+    is_installed = installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime
+    if not is_installed or (development and not (packages / "typescript").is_dir()):
         which = ["--include=dev"] if development else ["--omit=dev"]
         ran = _run("npm", ["ci", "--loglevel=error", *which], frontend)
         _check(ran, "`npm ci` (it needs the network)")
@@ -117,18 +133,6 @@ def watch(root: Path) -> int:
     install(frontend)
     describe_messages(root)
     return _run("node", ["build.mjs", "--watch"], frontend, capture_output=False).returncode
-
-
-def _is_current(root: Path, frontend: Path, made: list[Path]) -> bool:
-    """Tell whether no source is newer; an sdist brings its bundles and has no times to compare."""
-    if (root / "PKG-INFO").is_file():
-        return True
-    sources = [
-        *(frontend / "src").rglob("*"),
-        *frontend.glob("*.*"),
-        *(root / MODELS).rglob("*.py"),
-    ]
-    return _newest(sources) <= min(file.stat().st_mtime for file in made)
 
 
 def _newest(paths: Iterable[Path]) -> float:

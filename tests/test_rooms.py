@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -259,17 +260,20 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_import_costs_little_beside_the_start_of_python() -> None:
-    """Processor time, the least of several runs: numpy alone would take seven times as much."""
+    """Processor time, the least of up to five runs: numpy alone would take seven times as much."""
     resource = pytest.importorskip("resource")  # which Windows has not
 
     def seconds(code: str) -> float:
-        spent = []
-        for _ in range(5):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([sys.executable, "-c", code], check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        return float(min(spent))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return float(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
-    bare = seconds("pass")
-    assert seconds("import refexplorer") < DEAREST * bare < seconds("import numpy")
+    least = [inf, inf, inf]
+    for _ in range(5):
+        codes = ("pass", "import refexplorer", "import numpy")
+        least = [min(time, seconds(code)) for time, code in zip(least, codes, strict=True)]
+        bare, ours, numpy = least
+        if ours < DEAREST * bare < numpy:
+            break
+    assert ours < DEAREST * bare < numpy

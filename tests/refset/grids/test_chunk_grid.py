@@ -218,7 +218,7 @@ def test_a_generated_chunk_beyond_64_bits_has_a_place_in_a_picture() -> None:
     assert refs.chunk_grid("e").view().counts[3].sum() == 1
 
 
-@pytest.mark.parametrize("stop", [999, 150_000], ids=["all tried", "not all tried"])
+@pytest.mark.parametrize("stop", [999, 100_200], ids=["all tried", "not all tried"])
 def test_generated_chunks_whose_template_fails_are_left_out(stop: int) -> None:
     item = {
         "key": "v/{{i}}", "url": "u", "offset": "{{1000 + 100 // (i - 500)}}", "length": "4",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,23 +23,29 @@ LONGEST = rx.Limits().key_bytes
 ENDLESS = rx.Limits(key_bytes=2**40)
 LONG = "a/" * LONGEST
 SIZE = 250_000
+MOST = 8
 
 
 def _seconds(work: Callable[[Any], object], given: Any) -> float:
-    """Processor time at best."""
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        work(given)
-        best = min(best, time.process_time() - start)
-    return best
+    """Processor time."""
+    start = time.process_time()
+    work(given)
+    return time.process_time() - start
 
 
 def _growth(work: Callable[[Any], object], build: Callable[[int], Any], size: int) -> float:
-    """How much longer four times as much takes: 4 where it is linear, 16 where it is the square."""
+    """How much longer four times as much takes: 4 where it is linear, 16 where it is the square.
+
+    What is more than `MOST` is measured again, up to three times; the least times count.
+    """
     small, large = build(size), build(4 * size)
     work(small)  # what is imported and compiled is not measured
-    return _seconds(work, large) / _seconds(work, small)
+    least = [math.inf, math.inf]
+    for _ in range(3):
+        least = [min(least[0], _seconds(work, small)), min(least[1], _seconds(work, large))]
+        if least[1] < MOST * least[0]:
+            break
+    return least[1] / least[0]
 
 
 SHAPES = {
@@ -67,7 +74,7 @@ def test_opening_takes_as_long_as_a_key_is(shape: str, start: str, tmp_path: Pat
         assert refs.count == 1
         assert [found.code for found in refs.diagnostics] == ["key-too-long"]
 
-    assert _growth(look, build, SIZE) < 8
+    assert _growth(look, build, SIZE) < MOST
 
 
 @pytest.mark.parametrize(
@@ -89,14 +96,14 @@ def test_the_folders_above_a_key_are_not_as_many_as_its_slashes(
         key = "a/" * (size // 2)
         return rx.open_references({key: ["http://h/f", 0, 1]}, limits=ENDLESS), key
 
-    assert _growth(lambda given: ask(*given), build, 100_000) < 8
+    assert _growth(lambda given: ask(*given), build, 100_000) < MOST
 
 
 def test_what_a_template_may_stand_for_is_not_looked_for_at_each_slash_of_a_url() -> None:
     def build(size: int) -> dict[str, Any]:
         return {"x/0": ["http://h/" + "a/" * (size // 2), 0, 1]}
 
-    assert _growth(rx.infer, build, 50_000) < 8
+    assert _growth(rx.infer, build, 50_000) < MOST
 
 
 SOURCES: dict[str, Callable[[dict[str, Any], Path], Any]] = {

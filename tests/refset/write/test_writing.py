@@ -58,8 +58,8 @@ def test_json_reads_back_to_the_same_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "items",
     [
-        [("x/{{i % 1000}}", 150_000)],
-        [("x/{{i}}", 100_010), ("x/{{i + 100000}}", 100_010)],
+        [("x/{{i % 1000}}", 100_010)],
+        [("x/{{i}}", 100_010), ("x/{{i + 100000}}", 50)],
     ],
 )
 def test_keys_that_are_too_many_to_compare_are_written_once(

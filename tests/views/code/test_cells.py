@@ -22,28 +22,14 @@ HAS_PLOTS = importlib.util.find_spec("matplotlib") is not None
 HAS_HVPLOT = importlib.util.find_spec("hvplot") is not None
 PICTURES = ("values.plot", "matplotlib.pyplot.")
 SAVE = "\nimport numpy as np\nnp.save('values.npy', np.asarray(values, 'f8'))\n"
-RUNNER = """
-import json, os, sys, traceback, warnings
-warnings.simplefilter("ignore")
-answers = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)
-for line in sys.stdin:
-    folder, code = json.loads(line)
-    os.chdir(folder)
-    said = ""
-    try:
-        exec(code, {})
-    except Exception:
-        said = traceback.format_exc()
-    print(json.dumps(said), file=answers, flush=True)
-"""
+RUNNER = Path(__file__).with_name("running_cells.py")
 
 
 class Interpreter:
     """A process that runs cells, each with no names; to load the libraries takes it a second."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", RUNNER]
+        command = [sys.executable, str(RUNNER)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -52,15 +38,22 @@ class Interpreter:
         """Run a cell but for its picture, and return its values."""
         left_out = ("import matplotlib", *PICTURES, "import hvplot", "values.hvplot")
         lines = [line for line in code.splitlines() if not line.startswith(left_out)]
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        asked = [str(folder), "\n".join(lines) + SAVE]
-        self.process.stdin.write(json.dumps(asked) + "\n")
-        self.process.stdin.flush()
-        said = json.loads(self.process.stdout.readline())
-        assert said == "", code + said
+        self._ask(folder, "\n".join(lines) + SAVE, is_drawn=False)
         found: np.ndarray = np.load(folder / "values.npy")
         return found
+
+    def draw(self, code: str, folder: Path) -> dict[str, Any]:
+        """Run a cell, and return what it drew."""
+        return self._ask(folder, code, is_drawn=True)
+
+    def _ask(self, folder: Path, code: str, is_drawn: bool) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([str(folder), code, is_drawn]) + "\n")
+        self.process.stdin.flush()
+        told: dict[str, Any] = json.loads(self.process.stdout.readline())
+        assert "error" not in told, code + told["error"]
+        return told
 
     def end(self) -> None:
         self.process.communicate()
@@ -116,21 +109,11 @@ def test_a_cell_says_how_the_preview_draws(library: str, mode: str, bar: str) ->
 
 
 SLICES = ["5", "10:90:20", "::3"]
-RUN = Path(__file__).with_name("drawing_cells.py")
 
 
 def look_of(host: Host, library: str, mode: str, bar: str = "linear", **more: Any) -> str:
     look = {"mode": mode, "bar": bar, "low": 1.0, "high": 30.0, "scheme": "rdbu"} | more
     return asked(host, library, array="sst", **{"slices": SLICES} | look)
-
-
-def drawn(codes: list[str]) -> list[dict[str, Any]]:
-    """Run cells in a new process, and return what each one drew."""
-    command = [sys.executable, "-W", "ignore", str(RUN)]
-    done = subprocess.run(command, input=json.dumps(codes), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
 
 
 def numbers(told: Any) -> np.ndarray:
@@ -139,7 +122,7 @@ def numbers(told: Any) -> np.ndarray:
 
 
 @pytest.mark.skipif(not HAS_PLOTS, reason="no Matplotlib: install matplotlib")
-def test_cells_make_the_picture_with_matplotlib() -> None:
+def test_cells_make_the_picture_with_matplotlib(tmp_path: Path, cells: Interpreter) -> None:
     host = Host(demo.path("sst.v0.json"))
     row = ["5", "50", ":"]
     looks = [
@@ -151,14 +134,14 @@ def test_cells_make_the_picture_with_matplotlib() -> None:
     ]  # fmt: skip
     codes = [look_of(host, *look, upward=True) for look in looks]
     codes += [look_of(host, library, "line", slices=row) for library in ("xarray", "zarr")]
-    found = drawn(codes)
-    cells, line = shown(host, "sst", SLICES), shown(host, "sst", row)
+    found = [cells.draw(code, tmp_path) for code in codes]
+    values, line = shown(host, "sst", SLICES), shown(host, "sst", row)
     norms = {"linear": "Normalize", "log": "LogNorm", "symlog": "SymLogNorm"}
     for (_, mode, bar), told in zip(looks, found, strict=False):
         if mode == "lines":
-            np.testing.assert_allclose(numbers(told["lines"]), cells)
+            np.testing.assert_allclose(numbers(told["lines"]), values)
             continue
-        np.testing.assert_allclose(numbers(told["cells"]).reshape(cells.shape), cells)
+        np.testing.assert_allclose(numbers(told["cells"]).reshape(values.shape), values)
         assert (told["limits"], told["colours"], told["bar"]) == ([1, 30], "RdBu", norms[bar])
         assert told["upward"]  # latitudes rise
     for told in found[-2:]:
@@ -166,14 +149,15 @@ def test_cells_make_the_picture_with_matplotlib() -> None:
 
 
 @pytest.mark.skipif(not HAS_HVPLOT, reason="no hvPlot: install hvplot")
-def test_cells_make_the_picture_with_hvplot() -> None:
+def test_cells_make_the_picture_with_hvplot(tmp_path: Path, cells: Interpreter) -> None:
     host = Host(demo.path("sst.v0.json"))
     row = ["5", "50", ":"]
     codes = [look_of(host, "hvplot", mode) for mode in ("heatmap", "lines")]
-    picture, rows, one = drawn([*codes, look_of(host, "hvplot", "line", slices=row)])
-    cells = shown(host, "sst", SLICES)
-    np.testing.assert_allclose(numbers(picture["cells"]), cells)
-    np.testing.assert_allclose(numbers(rows["lines"]), cells)
+    codes.append(look_of(host, "hvplot", "line", slices=row))
+    picture, rows, one = (cells.draw(code, tmp_path) for code in codes)
+    values = shown(host, "sst", SLICES)
+    np.testing.assert_allclose(numbers(picture["cells"]), values)
+    np.testing.assert_allclose(numbers(rows["lines"]), values)
     np.testing.assert_allclose(numbers(one["lines"]), [shown(host, "sst", row)])
 
 

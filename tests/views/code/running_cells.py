@@ -1,10 +1,12 @@
-"""Runs cells (JSON on stdin) one after the other, and says of each what was drawn (JSON)."""
+"""Runs cells one after the other, and says what was drawn, as lines of JSON."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
+import traceback
 import warnings
 from importlib import import_module
 from typing import Any
@@ -50,18 +52,33 @@ def plain(value: Any) -> Any:
 
 
 def main() -> None:
-    """Run all."""
+    """Run each cell of a line of stdin: its folder, its code, whether to say what it drew."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what cells print is no answer
     warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        folder, code, is_drawn = json.loads(line)
+        os.chdir(folder)
+        told: dict[str, Any] = {}
+        try:
+            if is_drawn:
+                told = plain(drawn(code))
+            else:
+                exec(code, {})
+        except Exception:
+            told = {"error": traceback.format_exc()}
+        print(json.dumps(told), file=answers, flush=True)
+
+
+def drawn(code: str) -> dict[str, Any]:
+    """Run a cell, and say what its last line drew."""
     if importlib.util.find_spec("matplotlib") is not None:
         import_module("matplotlib").use("Agg")
-    told = []
-    for code in json.load(sys.stdin):
-        *lines, last = code.rstrip().splitlines()
-        names: dict[str, Any] = {}
-        exec("\n".join(lines), names)
-        drawn = eval(last, names)
-        told.append(plain(of_hvplot(drawn) if "hvplot" in last else of_matplotlib()))
-    json.dump(told, sys.stdout)
+    *lines, last = code.rstrip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    found = eval(last, names)
+    return of_hvplot(found) if "hvplot" in last else of_matplotlib()
 
 
 if __name__ == "__main__":

@@ -275,7 +275,10 @@ def test_schema_is_json_schema_of_either_version() -> None:
 
 
 def test_a_listing_loads_nothing_that_it_does_not_need(demo: Path) -> None:
-    heavy = ("asyncio", "fsspec", "msgspec", "pandas", "panel", "rich", "xarray", "zarr")
+    heavy = (
+        "asyncio", "fsspec", "h5py", "icechunk", "kerchunk", "msgspec", "pandas", "panel", "rich",
+        "virtualizarr", "xarray", "zarr",
+    )  # fmt: skip
     program = (
         f"import sys; from refexplorer.cli import main; main(['ls', {str(demo / 'sst.v1.json')!r}])"
         f"; sys.stderr.write(' '.join(set({heavy!r}) & sys.modules.keys()))"

@@ -53,7 +53,9 @@ def translated(path: Path, inline: int = 0) -> dict[str, Any]:
 _MADE: dict[Hashable, tuple[list[Path], dict[str, Any]]] = {}
 
 
-def made_once(make: Callable[[], dict[str, Any]], paths: list[Path], *given: object) -> Any:
+def made_once(
+    make: Callable[[], dict[str, Any]], paths: list[Path], *given: object
+) -> dict[str, Any]:
     """Return what kerchunk makes of files, once for each content: it takes some ten milliseconds.
 
     Parameters

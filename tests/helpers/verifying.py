@@ -102,8 +102,7 @@ def joined(paths: list[Path], inline: int = 0, **options: Any) -> dict[str, Any]
         singles = [translated(path, inline) for path in paths]
         return concatenated(singles, inline_threshold=inline, **options)
 
-    found: dict[str, Any] = made_once(make, paths, inline, options)
-    return found
+    return made_once(make, paths, inline, options)
 
 
 def virtualised(paths: list[Path], target: Path, **options: Any) -> Path:

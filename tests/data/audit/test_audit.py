@@ -129,7 +129,7 @@ def test_nothing_is_asked_that_is_not_allowed(
 @pytest.mark.parametrize("name", ["sst.v0.json", "sst.v1.json", "sst.parq"])
 def test_values_have_the_checksums_that_zarr_gives(demo: Path, name: str) -> None:
     refs = rx.open_references(demo / name)
-    audit = audit_in_parts(refs, decode="all")
+    audit = refs.audit(decode="all")
     assert audit.good
     assert audit.summary.audited == 42
     opened: Any = refs.to_zarr()

@@ -70,7 +70,7 @@ ENDS = (
 )
 
 
-TRIES = 300
+TRIES = 3 * settings().max_examples
 """How often a path is opened that is a link every other moment."""
 SPELLINGS = 4 * settings().max_examples if settings().derandomize else 5000
 """The same ones each time, beside those that are named; `exploring` looks for many others."""

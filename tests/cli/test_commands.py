@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -274,12 +275,18 @@ def test_schema_is_json_schema_of_either_version() -> None:
     assert (v0["title"], v1["title"]) == ("Reference set, version 0", "Reference set, version 1")
 
 
-def test_a_listing_loads_nothing_that_it_does_not_need(demo: Path) -> None:
-    heavy = ("asyncio", "fsspec", "msgspec", "pandas", "panel", "rich", "xarray", "zarr")
+def test_a_program_loads_nothing_that_it_does_not_need(demo: Path) -> None:
+    """It lists a set, and tells of another that is piped into it."""
+    heavy = (
+        "asyncio", "fsspec", "h5py", "icechunk", "kerchunk", "msgspec", "pandas", "panel", "rich",
+        "virtualizarr", "xarray", "zarr",
+    )  # fmt: skip
     program = (
         f"import sys; from refexplorer.cli import main; main(['ls', {str(demo / 'sst.v1.json')!r}])"
-        f"; sys.stderr.write(' '.join(set({heavy!r}) & sys.modules.keys()))"
+        f"; main(['info', '-']); sys.stderr.write(' '.join(set({heavy!r}) & sys.modules.keys()))"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert "sst" in ran.stdout
+    packed = gzip.compress((demo / "spec.v1.json").read_bytes())
+    ran = subprocess.run([sys.executable, "-c", program], input=packed, capture_output=True)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert b"sst" in ran.stdout
+    assert b"source\tstandard input\n" in ran.stdout

@@ -285,7 +285,7 @@ def test_a_place_that_is_not_allowed_is_told_by_a_process(
 
 
 def test_a_pickle_is_columns() -> None:
-    count = 100_000
+    count = 20_000
     keys = {
         f"x/{i}": ["s3://bucket/a-long-name-of-a-file.nc", 1000 * i, 1000] for i in range(count)
     }

@@ -93,8 +93,8 @@ def test_broken_set_keeps_its_good_keys(demo: Path) -> None:
 def test_made_again_it_has_the_same_content(
     made_again: Path, demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    ours = by_fsspec(demo / SST_SETS[0], monkeypatch).load()
     for name in SST_SETS:
-        ours = by_fsspec(demo / name, monkeypatch).load()
         xarray.testing.assert_identical(by_fsspec(made_again / name, monkeypatch).load(), ours)
     assert {path.name for path in made_again.iterdir()} <= {path.name for path in demo.iterdir()}
 

@@ -18,17 +18,30 @@ pytestmark = pytest.mark.filterwarnings("ignore::refexplorer.LeftOutWarning")
 SCALED = {"dtype": "i2", "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": np.int16(-9)}
 
 
+_WRITTEN: dict[str, bytes] = {}
+"""What was written before: xarray takes some ten milliseconds for each file."""
+
+
 def month(path: Path, number: int, encoding: dict[str, Any] | None = None, **more: Any) -> Path:
+    """Write two days of a month; `more` are other variables."""
+    name = repr((number, encoding, {each: value.to_dict() for each, value in more.items()}))
+    if name not in _WRITTEN:
+        _write_month(path, number, encoding or {}, more)
+        _WRITTEN[name] = path.read_bytes()
+    path.write_bytes(_WRITTEN[name])
+    return path
+
+
+def _write_month(path: Path, number: int, encoding: dict[str, Any], more: dict[str, Any]) -> None:
     days = np.array([f"2024-{number:02}-01", f"2024-{number:02}-02"], "M8[ns]")
     values = np.arange(20.0).reshape(2, 10) + 100 * number
     made = xr.Dataset(
         {"v": (("time", "x"), values, {"units": "K"})},
         coords={"time": days, "x": np.arange(10.0)},
     ).assign(more)
-    how = {"chunksizes": (1, 10), "zlib": True} | (encoding or {})
+    how = {"chunksizes": (1, 10), "zlib": True} | encoding
     units = {"units": f"days since 2024-{number:02}-01"}  # each file with its own
     made.to_netcdf(path, engine="h5netcdf", encoding={"v": how, "time": units})
-    return path
 
 
 @pytest.fixture

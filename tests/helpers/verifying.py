@@ -17,7 +17,7 @@ from refexplorer.data.audit.plan.plan_sizes import PlanSizes
 from refexplorer.data.verify.report.verification import Verification
 from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.refset.queries.internals import internals
-from tests.helpers.kerchunk_sets import concatenated, translated
+from tests.helpers.kerchunk_sets import concatenated, made_once, translated
 
 STEPS = 6
 """Times of a file."""
@@ -97,8 +97,12 @@ def write_files_with_own_epochs(folder: Path) -> list[Path]:
 def joined(paths: list[Path], inline: int = 0, **options: Any) -> dict[str, Any]:
     """Return what kerchunk makes of several files, concatenated in time."""
     options = {"concat_dims": ["time"], "identical_dims": ["lat", "lon"]} | options
-    singles = [translated(path, inline) for path in paths]
-    return concatenated(singles, inline_threshold=inline, **options)
+
+    def make() -> dict[str, Any]:
+        singles = [translated(path, inline) for path in paths]
+        return concatenated(singles, inline_threshold=inline, **options)
+
+    return made_once(make, paths, inline, options)
 
 
 def virtualised(paths: list[Path], target: Path, **options: Any) -> Path:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import copy_context
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from fsspec import AbstractFileSystem
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 from zarr.storage import FsspecStore, StorePath
 
@@ -108,13 +110,33 @@ class _ThreadedView(AsyncFileSystemWrapper):  # type: ignore[misc]
     all else, so that far targets would be asked a handful at a time.
     """
 
+    mirror_sync_methods = False  # it is asked by coroutines alone
+
     def __init__(self, view: ReferenceView) -> None:
         super().__init__(view, asynchronous=True)
-        self._cat_file = self._cat_in_threads  # the wrapper sets its own on each instance
 
-    async def _cat_in_threads(self, *arguments: Any, **options: Any) -> bytes:
+    def _wrap_all_sync_methods(self) -> None:
+        """Wrap nothing: the class has coroutines, since to make them takes longer than all else."""
+
+    async def _cat_file(self, *arguments: Any, **options: Any) -> bytes:
         read = partial(copy_context().run, self.sync_fs.cat_file, *arguments, **options)
         return await asyncio.get_running_loop().run_in_executor(_readers(), read)
+
+
+def _in_thread(name: str) -> Callable[..., Awaitable[Any]]:
+    """Return a method that calls one of the files it wraps."""
+
+    async def asked(self: _ThreadedView, *arguments: Any, **options: Any) -> Any:
+        return await asyncio.to_thread(getattr(self.sync_fs, name), *arguments, **options)
+
+    return asked
+
+
+for _name, _method in inspect.getmembers(AbstractFileSystem, inspect.isfunction):
+    if not (_name.startswith("_") or inspect.isgeneratorfunction(_method)) and (
+        _name not in ("open", "cat_file")
+    ):
+        setattr(_ThreadedView, f"_{_name}", _in_thread(_name))
 
 
 def _waited_for(store: FsspecStore) -> Iterator[str]:

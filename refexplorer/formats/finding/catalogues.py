@@ -144,14 +144,15 @@ def _intake(head: bytes) -> Catalogue | None:
         depth = 0
         # events and not objects first: aliases of aliases are refused before they are followed, and
         # lists in lists before they take hours, since each bracket is compared with all open ones
-        for event in yaml.parse(head, yaml.SafeLoader):
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # with libyaml, ten times faster
+        for event in yaml.parse(head, loader):
             if isinstance(event, yaml.AliasEvent):
                 return Catalogue("an intake catalogue with aliases", (), 0)
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _NESTED:
                 return None
-        document = yaml.safe_load(head)
+        document = yaml.load(head, loader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     if not isinstance(document, dict):

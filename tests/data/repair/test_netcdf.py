@@ -134,10 +134,16 @@ def test_references(
     assert found.good
     assert v0(found.references.to_v0()) == v0(right)
     assert found.repaired
+
+
+@pytest.mark.parametrize("coordinates", ["referenced", "held"])
+def test_the_set_that_is_right_has_the_values_of_its_files(
+    files: list[Path], document: dict[str, Any], held: dict[str, Any], coordinates: str
+) -> None:
+    """So that a set has them, too, that becomes the same by repair."""
+    right = rx.open_references(document if coordinates == "referenced" else held)
     for name in ("foo", "bar"):
-        np.testing.assert_array_equal(
-            values_of(found.references, files[0].parent, name), native(files, name)
-        )
+        np.testing.assert_array_equal(values_of(right, files[0].parent, name), native(files, name))
 
 
 def test_the_chunks_of_two_files_are_swapped(files: list[Path], held: dict[str, Any]) -> None:

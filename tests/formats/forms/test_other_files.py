@@ -269,14 +269,6 @@ def test_standard_input_may_be_compressed(pack: Callable[[bytes], bytes], demo: 
     assert run("diff", "-", demo / "sst.v1.json", stdin=packed).status == 0
 
 
-def test_a_program_reads_what_is_piped_into_it(demo: Path) -> None:
-    command = [sys.executable, "-m", "refexplorer", "info", "-"]
-    ran = subprocess.run(
-        command, input=gzip.compress((demo / "sst.v1.json").read_bytes()), capture_output=True
-    )
-    assert (ran.returncode, b"standard input" in ran.stdout) == (0, True)
-
-
 @pytest.mark.parametrize(
     ("data", "words", "said"),
     [
@@ -292,6 +284,7 @@ def test_standard_input_that_is_refused(data: bytes, words: list[str], said: str
     assert said in ran.err
 
 
+@pytest.mark.child
 def test_standard_input_that_is_closed() -> None:
     command = f"{sys.executable} -m refexplorer info - <&-"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

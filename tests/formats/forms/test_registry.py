@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
+import pickle
 import sys
 import warnings
 from collections.abc import Iterator
@@ -26,8 +25,8 @@ from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded, set_of
 from refexplorer.spec.core.diagnostics import Findings
+from tests.helpers.commands import run
 
-ROOT = Path(rx.__file__).parents[1]
 PAIRS = '''
     """A text of lines: key, URL, offset, length; the first line is PAIRS."""
     from refexplorer.errors import SourceError
@@ -102,23 +101,6 @@ def install(folder: Path, text: str, guarded: bool = True) -> None:
     (about / "entry_points.txt").write_text(points)
 
 
-def child(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(folder), str(ROOT)])
-    return subprocess.run(
-        [sys.executable, "-c", f"import json, sys\nimport refexplorer as rx\n{dedent(code)}"],
-        env={**os.environ, "PYTHONPATH": path},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-
-
-def answer(folder: Path, code: str) -> Any:
-    ran = child(folder, code)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return json.loads(ran.stdout)
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     lines = ["PAIRS", *(f"x/{n} s3://b/f{n} {n * 10} 10" for n in range(3))]
@@ -139,39 +121,22 @@ def installing(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("pairs_form", None)
 
 
-def test_a_form_of_another_package_opens_as_columns(place: Path) -> None:
-    install(place, PAIRS)
-    found = answer(
-        place,
-        """
-        import pickle
-        refs = rx.open_references("set.pairs")
-        again = pickle.loads(pickle.dumps(refs))
-        plain = rx.open_references("plain.json")
-        facts = {
-            "form": [one.source.form for one in (refs, again, plain)],
-            "v0": refs.to_v0(),
-            "again": again.to_v0() == refs.to_v0(),
-            "steps": [step.name for step in refs.explain("x/1").steps],
-            "errors": refs.error_count,
-            "code": refs.code(),
-            "dialects": len(rx.dialects("set.pairs").verdicts),
-            "inferred": rx.open_references(rx.infer(refs).document).to_v0() == refs.to_v0(),
-        }
-        print(json.dumps(facts))
-        """,
-    )
-    assert found["form"] == ["pairs", "pairs", "V0"]
+def test_a_form_of_another_package_opens_as_columns(installing: Path) -> None:
+    install(installing, PAIRS)
+    refs = rx.open_references("set.pairs")
+    again = pickle.loads(pickle.dumps(refs))
+    plain = rx.open_references("plain.json")
+    assert [each.source.form for each in (refs, again, plain)] == ["pairs", "pairs", "V0"]
     ranges = {f"x/{n}": [f"s3://b/f{n}", n * 10, 10] for n in range(3)}
-    assert found["v0"] == {**ranges, ".zgroup": '{"zarr_format": 2}'}
-    assert found["again"]
-    assert found["inferred"]
-    assert found["steps"] == ["reference"]
-    assert found["errors"] == 0
-    assert f"refexplorer.open_references({str(place / 'set.pairs')!r})" in found["code"]
-    assert found["dialects"] > 1
-    ran = child(place, "rx.open_references('bad.pairs')")
-    assert "SourceError: bad.pairs has a line that is no pair." in ran.stderr
+    assert refs.to_v0() == {**ranges, ".zgroup": '{"zarr_format": 2}'}
+    assert again.to_v0() == refs.to_v0()
+    assert rx.open_references(rx.infer(refs).document).to_v0() == refs.to_v0()
+    assert [step.name for step in refs.explain("x/1").steps] == ["reference"]
+    assert refs.error_count == 0
+    assert f"refexplorer.open_references({str(installing / 'set.pairs')!r})" in refs.code()
+    assert len(rx.dialects("set.pairs").verdicts) > 1
+    with pytest.raises(rx.SourceError, match=r"^bad\.pairs has a line that is no pair\.$"):
+        rx.open_references("bad.pairs")
 
 
 def test_an_exception_of_progress_comes_out_of_a_form(installing: Path) -> None:
@@ -204,11 +169,11 @@ def test_a_form_that_is_broken_is_named_and_stops_no_other(
         assert "\n" not in sentence
 
 
-def test_the_command_line_tells_of_it_in_one_line(place: Path) -> None:
-    install(place, BROKEN["cannot be imported"])
-    ran = child(place, "from refexplorer.cli import main\nmain(['ls', 'plain.json'])")
-    assert ran.stdout.startswith("a\t")
-    assert ran.stderr == (
+def test_the_command_line_tells_of_it_in_one_line(installing: Path) -> None:
+    install(installing, BROKEN["cannot be imported"])
+    ran = run("ls", "plain.json")
+    assert ran.out.startswith("a\t")
+    assert ran.err == (
         "The form pairs (pairs_form:PairsForm) cannot be used: ModuleNotFoundError: No module "
         "named 'nothing_of_this_name'.\n"
     )
@@ -227,16 +192,16 @@ def test_what_a_visitor_chose_is_shown_to_forms_that_keep_to_its_files(
             open_guarded("set.pairs", policy, rx.Limits())
 
 
-def test_no_file_chooses_code(place: Path) -> None:
+def test_no_file_chooses_code(installing: Path) -> None:
     """A module that lies beside a set and that the set names, as an entry point or not."""
-    (place / "pairs_form.py").write_text("print('run')" + dedent(PAIRS))
+    (installing / "pairs_form.py").write_text(dedent(PAIRS))
     named = {"form": "pairs_form:PairsForm", "refexplorer.sources": "pairs = pairs_form:PairsForm"}
-    (place / "named.json").write_text(json.dumps(named))
-    (place / "entry_points.txt").write_text("[refexplorer.sources]\npairs = pairs_form:PairsForm\n")
-    code = (
-        "print(json.dumps([rx.open_references('named.json').count, 'pairs_form' in sys.modules]))"
+    (installing / "named.json").write_text(json.dumps(named))
+    (installing / "entry_points.txt").write_text(
+        "[refexplorer.sources]\npairs = pairs_form:PairsForm\n"
     )
-    assert answer(place, code) == [2, False]
+    assert rx.open_references("named.json").count == 2
+    assert "pairs_form" not in sys.modules
 
 
 def test_forms_have_names_of_their_own() -> None:

@@ -6,7 +6,8 @@ JSON and columns: nothing that is read can be more than numbers and texts.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,10 @@ METADATA_BYTES = 2**26
 """All that is said of the arrays of a file, beside the byte ranges of their chunks."""
 CHUNKS = 2**20
 """Chunks of a file that are told of with its arrays; an array with more is asked by itself."""
+COORDINATES = 2**20
+"""Bytes of values of coordinates that are told with the arrays of a file; others are asked for."""
+_PLAIN_FILTERS = frozenset({"zlib", "shuffle", "fletcher32"})
+"""What a library does by itself: other filters, which may crash, are not to take the rest along."""
 
 PassedHead = dict[str, Any]
 
@@ -42,6 +47,8 @@ class FileMetadata:
         By name: the metadata, or why there are none; and of few chunks their places.
     others
         Other names of arrays.
+    values
+        By name: all values, of some of the coordinates.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -54,10 +61,21 @@ class FileMetadata:
         for name, said in told["chunks"].items():
             self.chunks[name] = chunks_of(said, data[at : at + said.get("size", 0)])
             at += said.get("size", 0)
+        self.values: dict[str, np.ndarray] = {}
+        for name, said in told["values"].items():
+            self.values[name] = values_of(said, data[at : at + said["size"]])
+            at += said["size"]
 
 
-def file_bytes(file: NativeFile) -> bytes:
+def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
     """Write all that a file says of itself.
+
+    Parameters
+    ----------
+    file
+        Is open.
+    with_values
+        Whether those of coordinates go along: opening a file takes longer than reading them.
 
     Raises
     ------
@@ -74,7 +92,13 @@ def file_bytes(file: NativeFile) -> bytes:
             if left > 0:
                 chunks[name] = said
                 tables.append(table)
-    told = {"arrays": arrays, "chunks": chunks, "others": dict(file.other_names())}
+    values = dict[str, PassedHead]()
+    if with_values:
+        for name, (said, table) in _coordinates(file, arrays):
+            values[name] = said | {"size": len(table)}
+            tables.append(table)
+    others = dict(file.other_names())
+    told = {"arrays": arrays, "chunks": chunks, "others": others, "values": values}
     head = json.dumps(told).encode()
     if len(head) > METADATA_BYTES:
         raise NotComparableError(
@@ -82,6 +106,23 @@ def file_bytes(file: NativeFile) -> bytes:
             f"{size_text(METADATA_BYTES)} that are compared."
         )
     return b"".join([len(head).to_bytes(8, "little"), head, *tables])
+
+
+def _coordinates(
+    file: NativeFile, arrays: Mapping[str, PassedHead]
+) -> Iterator[tuple[str, tuple[PassedHead, bytes]]]:
+    """Yield the values of coordinates that are numbers; of what cannot be read it is said later."""
+    left = COORDINATES
+    for name, said in arrays.items():
+        if said.get("dimensions") != (name.rpartition("/")[2],) or said["filters"] is None:
+            continue
+        dtype = _dtype(said["dtype"])
+        size = dtype.itemsize * max(*said["shape"], *said["chunks"])
+        is_plain = _PLAIN_FILTERS.issuperset(each for each, _ in said["filters"])
+        if is_plain and size <= left and not dtype.hasobject:
+            left -= size
+            with suppress(NotComparableError):
+                yield name, value_bytes(file.values(name, (slice(None),)))
 
 
 def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:

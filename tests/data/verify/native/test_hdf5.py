@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
-from refexplorer.data.verify.native import hdf5
+from refexplorer.data.verify.native import hdf5, passing
 from refexplorer.data.verify.native.hdf5 import Hdf5File
 from refexplorer.data.verify.native.hdf5_metadata import ATTRIBUTE_BYTES
 from refexplorer.data.verify.native.native_file import NotComparableError
@@ -421,3 +421,31 @@ def test_a_dimension_whose_scale_is_gone_has_no_name() -> None:
 
     file, _ = opened(write)
     assert file.array("data").dimensions == ("phony_dim_0", "x")
+
+
+def test_values_of_small_coordinates_go_along_with_the_metadata() -> None:
+    """What asks for more than its own filters, or for much memory, is asked for by itself."""
+    much = passing.COORDINATES // 8 + 1
+
+    def write(file: h5py.File) -> None:
+        file.create_dataset("g/lat", data=np.arange(4.0), chunks=(3,), compression="gzip")
+        file["time"], file["plain"] = np.arange(5, dtype="<i4"), np.arange(4.0)
+        file["long"] = np.zeros(much)
+        file.create_dataset("few", data=np.zeros(2), chunks=(much,), maxshape=(None,))
+        file.create_dataset("odd", data=np.arange(9), scaleoffset=0)
+        file.create_dataset("names", data=["a"], dtype=h5py.string_dtype())
+        for name in ("g/lat", "time", "long", "few", "odd", "names"):
+            file[name].make_scale()
+
+    body = written(write)
+    broken = body.replace(
+        body[Hdf5File(io.BytesIO(body)).chunks("g/lat").offsets[0] :][:8], b"?" * 8
+    )
+    for data, names in ((body, {"g/lat", "time"}), (broken, {"time"})):
+        told = passing.FileMetadata(
+            passing.file_bytes(Hdf5File(io.BytesIO(data)), with_values=True)
+        )
+        assert set(told.values) == names
+        assert told.values["time"].dtype == "<i4"
+        assert told.values["time"].tolist() == [0, 1, 2, 3, 4]
+        assert len(told.arrays) == 7

@@ -56,7 +56,7 @@ window.jupyterapp.shell.currentWidget.content.widgets
 """
 SECONDS = 120
 LOOKS = 200
-"""Milliseconds from one look at the cells to the next; else each frame draws and asks all of them."""
+"""Milliseconds from one look at the cells to the next; else each frame looks at all of them."""
 
 
 def without_outputs(notebook: Notebook) -> Notebook:

@@ -113,9 +113,7 @@ def test_what_is_below_the_cursor_and_what_is_saved(panel: Locator) -> None:
     picture.press("p")
     picture.press("ArrowDown")
     picture.press("Enter")
-    expect(
-        panel.get_by_role("figure", name="Along y through 3 points: 120 values")
-    ).to_be_visible()
+    expect(panel.get_by_role("figure", name="Along y through 3 points: 120 values")).to_be_visible()
     kept = panel.get_by_role("list", name="Profiles").get_by_role("listitem")
     expect(kept).to_have_count(3)
     panel.get_by_role("button", name="Remove the profile at y 1,000, x 1,000").press("Enter")

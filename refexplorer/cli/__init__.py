@@ -1,7 +1,7 @@
 """The command line: exit status 0 fine, 1 the set has errors, 2 unreadable or called wrongly.
 
 `program` is what the modules of `verbs` add their commands to, `output` and `terminal` print,
-`examples` are shown in the help. Begin with `program`.
+`examples` are shown in the help, `proxy` tells Jupyter how to start the page. Begin with `program`.
 """
 
 from __future__ import annotations

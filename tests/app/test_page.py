@@ -18,7 +18,7 @@ from refexplorer.app.components import EditorView, ExplorerView, View
 from refexplorer.app.library import Library, Offer
 from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.page import ServedPage
-from refexplorer.app.proxy import setup
+from refexplorer.cli.proxy import setup
 from refexplorer.errors import RefexplorerError, SourceError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -246,3 +246,9 @@ def test_exercises_are_a_view_of_their_own() -> None:
 def test_the_proxy_of_jupyter_finds_the_page() -> None:
     found = importlib.metadata.entry_points(group="jupyter_serverproxy_servers")
     assert found["refexplorer"].load() is setup
+
+
+def test_the_start_of_jupyter_does_not_wait_for_the_page() -> None:
+    code = "import sys, refexplorer.cli.proxy; print({'numpy', 'panel'} & sys.modules.keys())"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "set()\n"

@@ -55,6 +55,8 @@ window.jupyterapp.shell.currentWidget.content.widgets
   .filter(cell => cell.model.type === "code").map(cell => ({outputs: cell.model.outputs.toJSON()}))
 """
 SECONDS = 120
+LOOKS = 200
+"""Milliseconds from one look at the cells to the next; else each frame looks at all of them."""
 
 
 def without_outputs(notebook: Notebook) -> Notebook:
@@ -76,7 +78,7 @@ def test_runs_and_shows_its_widgets(path: Path, lab: Lab, page: Page, kernels: l
             (lab.folder / other.name).write_bytes(other.read_bytes())
     opened = lab.open_written(page, path.stem, without_outputs(read(path)), kernels[-1])
     kernels.append(opened.kernel())
-    page.wait_for_function(IS_DONE, timeout=SECONDS * 1000)
+    page.wait_for_function(IS_DONE, timeout=SECONDS * 1000, polling=LOOKS)
     cells = page.evaluate(CELLS)
     outputs = [output for cell in cells for output in cell["outputs"]]
     assert not [output for output in outputs if output["output_type"] == "error"]

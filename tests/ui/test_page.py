@@ -113,26 +113,6 @@ def test_the_views_stay_in_their_places_when_a_set_opens(panel_page: PanelPage, 
     assert editor.bounding_box() == before
 
 
-def test_nothing_is_left_to_what_panel_sends_by_itself(page: Page) -> None:
-    with running_page("demo", program=("-c", FORGETFUL)) as served:
-        open_on_page(page, served.url, "The same with templates")
-        page.get_by_role("treegrid").get_by_role("gridcell", name="sst", exact=True).click()
-        expect(page).to_have_url(re.compile("key=sst"))
-        page.get_by_role("button", name="Template editor").click()
-        editor = page.get_by_role("region", name="Template editor")
-        editor.get_by_role("button", name="Try values").click()
-        expect(editor.get_by_role("region", name="Try it")).to_be_visible()
-        choose(editor, "Export", "Open in explorer")
-        expect(page.get_by_role("region", name="Reference set Edited text")).to_be_visible()
-        page.get_by_role("button", name="Open another set").click()
-        page.locator("#source").fill("nosuch.json")
-        page.get_by_role("button", name="Open", exact=True).click()
-        expect(page.get_by_role("alert")).to_contain_text("nosuch.json")
-        file = FilePayload(name="mine.json", mimeType="", buffer=b'{"a": "text"}')
-        page.locator("input[type=file]").set_input_files(file)
-        expect(page.get_by_role("region", name="Reference set mine.json")).to_be_visible()
-
-
 @pytest.mark.parametrize("width", [360, 480])
 def test_a_narrow_page_has_all_of_its_header_in_sight(
     panel_page: PanelPage, page: Page, width: int
@@ -249,26 +229,43 @@ def test_a_dropped_file_opens(panel_page: PanelPage, page: Page) -> None:
     expect(page.get_by_role("region", name="Reference set mine.json")).to_contain_text("50,000")
 
 
-def test_a_set_of_ones_own_then_a_file_that_is_too_large_then_a_lost_server(
+def test_a_set_of_ones_own_until_the_server_is_lost_with_nothing_that_panel_sends_by_itself(
     page: Page, tmp_path: Path
 ) -> None:
     path = tmp_path / "own.json"
     with range_server() as server:
         server.files["/f"] = b"bytes of a target"
-        path.write_text(json.dumps(raw_set([f"{server.url}/f", 0, 17])))
+        document = raw_set(["{{u}}/f", 0, 17])
+        path.write_text(
+            json.dumps({"version": 1, "templates": {"u": server.url}, "refs": document})
+        )
         command = ("serve", str(path), "--allow", server.url, "--upload", "0.001")
-        with running_page(*command) as served:
+        with running_page(*command, program=("-c", FORGETFUL)) as served:
             page.goto(served.url)
+            page.wait_for_load_state("networkidle")
             own = page.get_by_role("region", name="Reference set own.json")
             own.get_by_role("searchbox", name="Find keys").fill("x/0")
             row(own, "x/0").click()
+            expect(page).to_have_url(re.compile("key=x/0"))
             own.get_by_role("button", name="Show bytes").click()
             expect(own.get_by_role("grid")).to_contain_text("bytes of a")
+            page.get_by_role("button", name="Template editor").click()
+            editor = page.get_by_role("region", name="Template editor")
+            editor.get_by_role("button", name="Try values").click()
+            expect(editor.get_by_role("region", name="Try it")).to_be_visible()
+            choose(editor, "Export", "Open in explorer")
+            expect(page.get_by_role("region", name="Reference set Edited text")).to_be_visible()
             page.get_by_role("button", name="Open another set").click()
-            file = FilePayload(name="mine.json", mimeType="application/json", buffer=b"x" * 2000)
-            page.get_by_label("Reference set to open").set_input_files(file)
+            page.locator("#source").fill("nosuch.json")
+            page.get_by_role("button", name="Open", exact=True).click()
+            expect(page.get_by_role("alert")).to_contain_text("nosuch.json")
+            chosen = page.get_by_label("Reference set to open")
+            chosen.set_input_files(FilePayload(name="mine.json", mimeType="", buffer=b'{"a": "b"}'))
+            expect(page.get_by_role("region", name="Reference set mine.json")).to_be_visible()
+            page.get_by_role("button", name="Open another set").click()
+            large = FilePayload(name="large.json", mimeType="application/json", buffer=b"x" * 2000)
+            chosen.set_input_files(large)
             expect(page.get_by_role("alert")).to_contain_text("more than this page accepts")
             page.wait_for_function(_STYLED)
-            page.wait_for_load_state("networkidle")
         lost = page.get_by_role("alert").filter(has_text="The connection to the server was lost")
         expect(lost).to_be_visible()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,9 @@ def test_limits_are_set_by_what_occurs(panel: Locator) -> None:
 
 
 def test_what_is_below_the_cursor_and_what_is_saved(panel: Locator) -> None:
-    panel.get_by_role("button", name="Read 2.00 MB from data").click()
+    field(panel, "y").fill("1000:1040")  # of a table axe looks at each cell
+    field(panel, "x").fill("1000:1020")
+    panel.get_by_role("button", name=re.compile("^Read ")).click()
     picture = panel.get_by_role("application", name="x: heatmap")
     picture.focus()
     picture.press("ArrowDown")
@@ -104,15 +107,13 @@ def test_what_is_below_the_cursor_and_what_is_saved(panel: Locator) -> None:
     assert (first, head[:16], rows[1][:15]) == ("# x", "y \\ x,1000,1001,", "1001,1001,1001,")
     assert np.load(io.BytesIO(saved["x.npy"]))[:2, 0].tolist() == [1000, 1001]
     picture.press("Enter")
-    expect(panel.get_by_role("figure", name="Along y at x 1,000: 1000 values")).to_be_visible()
+    expect(panel.get_by_role("figure", name="Along y at x 1,000: 40 values")).to_be_visible()
     picture.press("p")
     picture.press("ArrowRight")
     picture.press("p")
     picture.press("ArrowDown")
     picture.press("Enter")
-    expect(
-        panel.get_by_role("figure", name="Along y through 3 points: 3000 values")
-    ).to_be_visible()
+    expect(panel.get_by_role("figure", name="Along y through 3 points: 120 values")).to_be_visible()
     kept = panel.get_by_role("list", name="Profiles").get_by_role("listitem")
     expect(kept).to_have_count(3)
     panel.get_by_role("button", name="Remove the profile at y 1,000, x 1,000").press("Enter")

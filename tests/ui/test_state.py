@@ -10,7 +10,7 @@ from tests.helpers.browsing import SST, follow, open_file, open_on_page, violati
 from tests.helpers.hosts import Lab, PanelPage
 
 ADDRESSED = {
-    "view": "data", "key": "sst", "slice": "1,0,0", "part": "2:6,:,::2", "mode": "table",
+    "view": "data", "key": "sst", "slice": "1,0,0", "part": "2:6,:9,::2", "mode": "table",
     "raw": "scale", "find": "0.1", "syntax": "substring", "kinds": "range",
 }  # fmt: skip
 _CLIPBOARD_HOLDS = "async (line) => (await navigator.clipboard.readText()).includes(line)"

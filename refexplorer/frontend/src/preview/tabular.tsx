@@ -1,6 +1,6 @@
 /** Values as a table: numbers of the drawn slice, or texts. */
 
-import { useId, useState } from "preact/hooks";
+import { useId, useMemo, useState } from "preact/hooks";
 
 import { count, counted, moment, value } from "../shared/format.ts";
 import { toClipboard } from "../shared/parts.tsx";
@@ -62,7 +62,10 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
     <>
       <Pages name="rows" start={top} step={ROWS} size={rows.size} move={setTop} />
       <Pages name="columns" start={left} step={COLUMNS} size={across} move={setLeft} />
-      <CopyCells rows={shown.rows.map((row) => [placeOf(rows, row), ...shown.columns.map((column) => written(values[row * across + column]!, reading.times))])} head={[columns ? `${rows.name} \\ ${columns.name}` : rows.name, ...(columns === null ? ["Value"] : shown.columns.map((at) => placeOf(columns, at)))]} />
+      <CopyCells
+        head={[columns ? `${rows.name} \\ ${columns.name}` : rows.name, ...(columns === null ? ["Value"] : shown.columns.map((at) => placeOf(columns, at)))]}
+        rows={() => shown.rows.map((row) => [placeOf(rows, row), ...shown.columns.map((column) => written(values[row * across + column]!, reading.times))])}
+      />
       <RangeCopied range={range} axes={axes} said={said} copy={(sort) => void copy(sort)} clear={() => choose(null)} />
       <div class="scrolled" role="region" aria-label="Values">
         <table
@@ -95,22 +98,50 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
           </thead>
           <tbody>
             {shown.rows.map((row) => (
-              <tr key={row}>
-                <th scope="row">{placeOf(rows, row)}</th>
-                {shown.columns.map((column) => {
-                  const number = values[row * across + column]!;
-                  const isChosen = holds(range, row, column);
-                  return (
-                    <td key={column} role="gridcell" id={cellId(table, [row, column])} data-cell={`${row} ${column}`} aria-selected={isChosen} class={["number", Number.isNaN(number) ? "absent" : "", isChosen ? "chosen" : ""].join(" ")}>{say(number)}</td>
-                  );
-                })}
-              </tr>
+              <NumberRow key={row} table={table} row={row} place={placeOf(rows, row)} columns={shown.columns} values={values} across={across} say={say} chosen={chosenOf(range, row)} />
             ))}
           </tbody>
         </table>
       </div>
     </>
   );
+}
+
+interface NumberRowProps {
+  /** Id of the table. */
+  table: string;
+  row: number;
+  place: string;
+  columns: number[];
+  values: Float64Array;
+  /** Columns of `values`. */
+  across: number;
+  say(number: number): string;
+  /** The first and the last column that is chosen in this row. */
+  chosen: [number, number] | null;
+}
+
+/** A row; it is drawn again only if its own cells change, since a drag passes many of 8,000 cells. */
+function NumberRow({ table, row, place, columns, values, across, say, chosen }: NumberRowProps) {
+  const [first, last] = chosen ?? [-1, -1];
+  return useMemo(() => (
+    <tr>
+      <th scope="row">{place}</th>
+      {columns.map((column) => {
+        const number = values[row * across + column]!;
+        const isChosen = column >= first && column <= last;
+        return (
+          <td key={column} role="gridcell" id={cellId(table, [row, column])} data-cell={`${row} ${column}`} aria-selected={isChosen} class={["number", Number.isNaN(number) ? "absent" : "", isChosen ? "chosen" : ""].join(" ")}>{say(number)}</td>
+        );
+      })}
+    </tr>
+  ), [table, row, place, columns[0], columns.length, values, across, say, first, last]);
+}
+
+function chosenOf(range: Range | null, row: number): [number, number] | null {
+  if (range === null) return null;
+  const [[top, bottom], columns] = spansOf(range);
+  return row >= top && row <= bottom ? columns : null;
 }
 
 function cellId(table: string, [row, column]: [number, number]): string {
@@ -149,11 +180,12 @@ function written(number: number, times: boolean): string {
 }
 
 /** Copies the rows and columns that are shown, as a spreadsheet takes them. */
-function CopyCells({ head, rows }: { head: string[]; rows: string[][] }) {
+function CopyCells({ head, rows }: { head: string[]; rows(): string[][] }) {
   const [said, say] = useState("");
   const copy = async () => {
-    const text = [head, ...rows].map((cells) => cells.join("\t")).join("\n");
-    say((await toClipboard(text)) ? `${counted(rows.length, "row")} copied` : "The browser does not let them be copied");
+    const copied = rows();
+    const text = [head, ...copied].map((cells) => cells.join("\t")).join("\n");
+    say((await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser does not let them be copied");
   };
   return (
     <p class="pages quiet">

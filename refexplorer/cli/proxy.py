@@ -1,4 +1,8 @@
-"""The page behind jupyter-server-proxy, which finds `setup` by its entry point."""
+"""The page behind jupyter-server-proxy, which finds `setup` by its entry point.
+
+It is a command to run, and lies beside the commands: `refexplorer.app` would load Panel, for a
+second of each start of Jupyter.
+"""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
-from math import inf
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.measuring import least
 from tests.helpers.sources import PACKAGE, imported, modules
 
 TESTS = Path(__file__).parent
@@ -260,7 +260,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_import_costs_little_beside_the_start_of_python() -> None:
-    """Processor time, the least of up to five runs: numpy alone would take seven times as much."""
+    """Processor time, the least of some runs: numpy alone would take seven times as much."""
     resource = pytest.importorskip("resource")  # which Windows has not
 
     def seconds(code: str) -> float:
@@ -269,11 +269,10 @@ def test_import_costs_little_beside_the_start_of_python() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return float(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
-    least = [inf, inf, inf]
-    for _ in range(5):
-        codes = ("pass", "import refexplorer", "import numpy")
-        least = [min(time, seconds(code)) for time, code in zip(least, codes, strict=True)]
-        bare, ours, numpy = least
-        if ours < DEAREST * bare < numpy:
-            break
-    assert ours < DEAREST * bare < numpy
+    def is_little(times: list[float]) -> bool:
+        bare, ours, numpy = times
+        return ours < DEAREST * bare < numpy
+
+    codes = ("pass", "import refexplorer", "import numpy")
+    times = least([partial(seconds, code) for code in codes], is_little)
+    assert is_little(times), times

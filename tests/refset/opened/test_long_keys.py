@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from refexplorer.spec.core.diagnostics import pointer
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.helpers.explorer import Host
+from tests.helpers.measuring import least
 
 LONGEST = rx.Limits().key_bytes
 ENDLESS = rx.Limits(key_bytes=2**40)
@@ -34,18 +35,12 @@ def _seconds(work: Callable[[Any], object], given: Any) -> float:
 
 
 def _growth(work: Callable[[Any], object], build: Callable[[int], Any], size: int) -> float:
-    """How much longer four times as much takes: 4 where it is linear, 16 where it is the square.
-
-    What is more than `MOST` is measured again, up to three times; the least times count.
-    """
-    small, large = build(size), build(4 * size)
-    work(small)  # what is imported and compiled is not measured
-    least = [math.inf, math.inf]
-    for _ in range(3):
-        least = [min(least[0], _seconds(work, small)), min(least[1], _seconds(work, large))]
-        if least[1] < MOST * least[0]:
-            break
-    return least[1] / least[0]
+    """How much longer four times as much takes: 4 where it is linear, 16 where it is the square."""
+    given = [build(size), build(4 * size)]
+    work(given[0])  # what is imported and compiled is not measured
+    measures = [partial(_seconds, work, each) for each in given]
+    small, large = least(measures, lambda times: times[1] < MOST * times[0])
+    return large / small
 
 
 SHAPES = {

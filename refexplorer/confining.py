@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from refexplorer import memory
-from refexplorer.data.children import (
+from refexplorer.core.processes import (
     OWN_MEMORY,
     Answering,
     Children,

@@ -20,7 +20,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
         {"pickling"},
         {"errors", "late_import", "limits", "markup"},
-        {"memory"},
+        {"memory", "core"},
         {"spec"},
         {"formats"},
         {"refset"},
@@ -48,6 +48,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"buffers", "files"},
         {"json"},
         {"dmrpp", "icechunk", "making"},
+        {"datafiles"},
         {"source"},
         {"locating", "parquet"},
         {"documents", "forms", "reader_runs"},
@@ -64,7 +65,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"inference"},
     ),
     "data": (
-        {"protocol", "children", "report_page"},
+        {"protocol", "report_page"},
         {"access", "decode", "earth"},
         {"fetch"},
         {"check", "lint", "open", "sources"},
@@ -85,7 +86,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     ),
     "data.audit": ({"plan"}, {"work"}, {"report"}, {"auditing"}),
     "data.verify": (
-        {"causes", "native", "results"},
+        {"causes", "results"},
         {"compare"},
         {"report", "verifier"},
         {"verifying"},

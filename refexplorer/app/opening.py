@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from refexplorer.confining import ConfinedOpening
-from refexplorer.data.children import POLL
+from refexplorer.core.processes import POLL
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.limits import Bounds
 from refexplorer.markup import escape

@@ -15,7 +15,7 @@ import pytest
 from refexplorer.app.library import Library
 from refexplorer.app.opening import Openings, OpeningWatch
 from refexplorer.app.page import ServedPage
-from refexplorer.data.children import Children
+from refexplorer.core.processes import Children
 from refexplorer.errors import AccessError, LimitError, RefexplorerError, SourceError, SpecError
 from refexplorer.limits import Bounds
 from refexplorer.opening import open_references

@@ -7,7 +7,7 @@ from typing import Any
 import imagecodecs.numcodecs
 import numcodecs
 
-from refexplorer.data.verify.native.native_file import NativeFilter
+from refexplorer.formats.datafiles.data_file import NativeFilter
 
 _OTHERS: dict[str, Any] = {
     getattr(kind, "codec_id", None) or "": kind

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer import memory
-from refexplorer.data.children import (
+from refexplorer.core.processes import (
     OWN_MEMORY,
     Answering,
     Children,

@@ -18,6 +18,7 @@ from refexplorer.data.check.recorded_check import difference
 from refexplorer.data.fetch.background import Stopped, wait_for
 from refexplorer.data.fetch.failures import NotThere
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.sources.opening import open_native
 from refexplorer.data.verify.causes import CAUSES
 from refexplorer.data.verify.compare.file_compared import FileComparison
 from refexplorer.data.verify.compare.grouping import FileReferences
@@ -26,8 +27,6 @@ from refexplorer.data.verify.compare.messages.messages_compared import FORM as G
 from refexplorer.data.verify.compare.messages.messages_compared import MessageComparison
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.compare.values_compared import compare_values
-from refexplorer.data.verify.native.native_file import NativeFile, NotComparableError
-from refexplorer.data.verify.native.opening import open_native
 from refexplorer.data.verify.results import (
     DIFFERS,
     FAILED,
@@ -41,6 +40,7 @@ from refexplorer.data.verify.results import (
     table,
 )
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.formats.datafiles.data_file import NativeFile, NotComparableError
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import RANGE

@@ -15,8 +15,8 @@ from refexplorer.data.read.cf_values import decode_as_xarray
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.data.verify.compare.cf import is_time, times
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NotComparableError
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.datafiles.data_file import NotComparableError
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.spec.core.references import Base64, Inline
 from refexplorer.views.preview.chunk_cache import cache_of

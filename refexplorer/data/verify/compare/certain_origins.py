@@ -22,7 +22,7 @@ from refexplorer.data.verify.compare.placing import (
     set_indices,
 )
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import NotComparableError
 
 UNCERTAIN = "where the file belongs along `{}` cannot be told for certain"
 

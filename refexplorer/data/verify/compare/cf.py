@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import NotComparableError
 
 AttributeOf = Callable[[str], Any]
 """Returns an attribute of an array by its name, None without one."""

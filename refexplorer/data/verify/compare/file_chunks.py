@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refexplorer.data.verify.native.native_file import (
+from refexplorer.data.verify.results import WHOLE
+from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NativeFile,
     NotComparableError,
 )
-from refexplorer.data.verify.results import WHOLE
 
 NOWHERE = -1
 

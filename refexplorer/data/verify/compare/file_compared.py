@@ -33,8 +33,8 @@ from refexplorer.data.verify.compare.origins import Origins
 from refexplorer.data.verify.compare.placing import aligned, expected, is_cut, set_indices
 from refexplorer.data.verify.compare.remaking import remade
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray, NativeFile, NotComparableError
 from refexplorer.data.verify.results import NAMED_LACKING, Finding, Record, Remade
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
 
 _NONE = np.empty(0, np.int8)
 ZARR = "Zarr"

@@ -18,8 +18,8 @@ from refexplorer.data.verify.compare.placing import (
     set_indices,
 )
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray
 from refexplorer.data.verify.results import NAMED_KEYS, STATES, Finding
+from refexplorer.formats.datafiles.data_file import NativeArray
 from refexplorer.markup import counted
 
 SAME, DIFFERS, UNCOMPARED, FAILED = range(len(STATES))

@@ -23,8 +23,8 @@ from refexplorer.data.verify.compare.metadata_compared import (
 from refexplorer.data.verify.compare.origins import Origins
 from refexplorer.data.verify.compare.placing import Alignment, aligned
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray, NotComparableError
 from refexplorer.data.verify.results import UNCOMPARED, Finding, Record
+from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
 
 
 def compare_held(

@@ -12,7 +12,7 @@ from refexplorer.data.decode.chunk_arithmetic import region
 from refexplorer.data.decode.decoding import said, steps
 from refexplorer.data.verify.compare.cf import is_time, same_times, times, unpacked
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import BASE64, INLINE
 from refexplorer.spec.core.references import Base64, Inline

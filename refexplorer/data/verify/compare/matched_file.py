@@ -10,7 +10,7 @@ import numpy as np
 from refexplorer.data.verify.compare.file_chunks import FileChunks
 from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
 
 
 class MatchedFile:

@@ -11,7 +11,7 @@ import numpy as np
 from refexplorer.data.verify.compare.cf import calendar_of, is_time, same_times
 from refexplorer.data.verify.compare.placing import Alignment
 from refexplorer.data.verify.compare.set_array import SetArray, plain_name
-from refexplorer.data.verify.native.native_file import NativeArray, NativeFilter
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFilter
 
 _LOSSLESS = {"level", "clevel", "blocksize", "acc", "typesize", "checksum", "format", "preset"}
 """Settings of codecs that the decoder does not need."""

@@ -12,7 +12,7 @@ from refexplorer.data.verify.compare.held_values import compared, marked
 from refexplorer.data.verify.compare.matched_file import MatchedFile
 from refexplorer.data.verify.compare.placing import Alignment
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import NotComparableError
 from refexplorer.spec.core.paths import prefix
 
 _CANDIDATES = 8

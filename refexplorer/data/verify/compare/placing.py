@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray, NativeChunks
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeChunks
 
 Lengths = tuple[int, ...]
 MOST_PIECES = 1_000_000

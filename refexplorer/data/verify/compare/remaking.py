@@ -22,8 +22,8 @@ from refexplorer.data.verify.compare.placing import (
     set_indices,
 )
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray, NotComparableError
 from refexplorer.data.verify.results import WHOLE, Finding, Remade, Said
+from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
 
 _NONE = FileReferences(*(np.empty(0, np.int64) for _ in range(3)))
 

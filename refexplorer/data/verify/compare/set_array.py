@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refexplorer.data.verify.native.native_file import NativeFilter
+from refexplorer.formats.datafiles.data_file import NativeFilter
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 _SAME_FILTERS = {"deflate": "zlib", "adobe_deflate": "zlib"}

@@ -18,9 +18,9 @@ from refexplorer.data.verify.compare.held_values import compared, marked
 from refexplorer.data.verify.compare.messages.messages_compared import MessageComparison
 from refexplorer.data.verify.compare.metadata_compared import said as text_of
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray, NativeFile, NotComparableError
 from refexplorer.data.verify.results import NAMED_KEYS, Finding, Record
 from refexplorer.errors import LimitError
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.columns.reference_columns import URL

@@ -11,7 +11,7 @@ import numpy as np
 from refexplorer.data.verify.compare.cf import is_time, times, unpacked
 from refexplorer.data.verify.compare.held_values import HeldArray
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import NotComparableError
 
 _REGULAR = 0.9
 """The part of all steps that must be about as long as the middle one, to speak of gaps."""

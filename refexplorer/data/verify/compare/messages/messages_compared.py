@@ -37,7 +37,6 @@ from refexplorer.data.verify.compare.messages.message_places import (
 from refexplorer.data.verify.compare.metadata_compared import said, same_value
 from refexplorer.data.verify.compare.placing import set_indices
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.native.native_file import NativeArray, NativeFile, NotComparableError
 from refexplorer.data.verify.results import (
     NAMED_LACKING,
     WHOLE,
@@ -46,6 +45,7 @@ from refexplorer.data.verify.results import (
     Remade,
     Said,
 )
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
 from refexplorer.spec.core.paths import prefix
 
 FORM = "GRIB"

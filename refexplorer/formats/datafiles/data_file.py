@@ -9,6 +9,21 @@ from typing import Any, Protocol
 import numpy as np
 
 
+class BlockSource(Protocol):
+    """An open file that is read in blocks, wherever it is."""
+
+    size: int
+
+    def read_at(self, start: int, end: int) -> bytes:
+        """Return the bytes from ``start`` up to ``end``."""
+
+    def begin_values(self) -> None:
+        """Lift what limits the reading of metadata."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
 class NotComparableError(Exception):
     """A file, an array or a chunk cannot be compared; the text is the reason, one sentence."""
 

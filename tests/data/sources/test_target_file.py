@@ -7,9 +7,9 @@ import pytest
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.verify.native.native_file import NotComparableError
-from refexplorer.data.verify.native.target_file import BLOCK, LONGEST, MOST_BYTES, TargetFile
+from refexplorer.data.sources.target_file import BLOCK, LONGEST, MOST_BYTES, TargetFile
 from refexplorer.errors import AccessError, FetchError
+from refexplorer.formats.datafiles.data_file import NotComparableError
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 

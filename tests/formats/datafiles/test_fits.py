@@ -10,8 +10,8 @@ import pytest
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.verify.native.native_file import NotComparableError
-from refexplorer.data.verify.native.opening import open_native
+from refexplorer.data.sources.opening import open_native
+from refexplorer.formats.datafiles.data_file import NotComparableError
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 

@@ -15,9 +15,9 @@ from zarr import codecs
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.verify.native.native_file import NativeFile, NotComparableError
-from refexplorer.data.verify.native.opening import open_native
+from refexplorer.data.sources.opening import open_native
 from refexplorer.errors import FetchError
+from refexplorer.formats.datafiles.data_file import NativeFile, NotComparableError
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 

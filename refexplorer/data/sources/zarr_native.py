@@ -20,14 +20,14 @@ from refexplorer.data.decode.chunk_arithmetic import region
 from refexplorer.data.decode.codecs import refuse_unsafe
 from refexplorer.data.decode.decoding import steps
 from refexplorer.data.fetch.failures import Passing
-from refexplorer.data.verify.native.native_file import (
+from refexplorer.data.sources.target_file import TargetFile
+from refexplorer.errors import AccessError, DecodeError, FetchError
+from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NativeFilter,
     NotComparableError,
 )
-from refexplorer.data.verify.native.target_file import TargetFile
-from refexplorer.errors import AccessError, DecodeError, FetchError
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 from refexplorer.spec.core.zarr_metadata import BadMetadata, read_array

@@ -17,17 +17,17 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t
 
-from refexplorer.data.verify.native.hdf5_metadata import (
+from refexplorer.formats.datafiles.data_file import (
+    NativeArray,
+    NativeChunks,
+    NotComparableError,
+)
+from refexplorer.formats.datafiles.hdf5_metadata import (
     attribute_value,
     dtype_of,
     fill_value_of,
     filters_of,
     plain,
-)
-from refexplorer.data.verify.native.native_file import (
-    NativeArray,
-    NativeChunks,
-    NotComparableError,
 )
 from refexplorer.markup import escape
 

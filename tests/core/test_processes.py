@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from refexplorer.data.children import Child, Head
-from refexplorer.data.verify.native import confined_file
+from refexplorer.core.processes import Child, Head
+from refexplorer.data.sources import confined_file
 from refexplorer.errors import RefexplorerError
 
 pytestmark = pytest.mark.child

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.access.urls import shown
 from refexplorer.data.fetch.target_reader import Targets, explained
-from refexplorer.data.verify.native.native_file import NotComparableError
 from refexplorer.errors import cause_of
+from refexplorer.formats.datafiles.data_file import NotComparableError
 from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Range, Url
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import tifffile
 
-from refexplorer.data.verify.native.native_file import (
+from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NativeFilter,

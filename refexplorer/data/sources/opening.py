@@ -6,15 +6,15 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from refexplorer.data.verify.native.confined_file import ConfinedFile
-from refexplorer.data.verify.native.native_file import NotComparableError
-from refexplorer.data.verify.native.netcdf3 import NetCdf3File
-from refexplorer.data.verify.native.target_file import MOST_BYTES, TargetFile
-from refexplorer.data.verify.native.zarr_native import find_array
+from refexplorer.data.sources.confined_file import ConfinedFile
+from refexplorer.data.sources.target_file import MOST_BYTES, TargetFile
+from refexplorer.data.sources.zarr_native import find_array
+from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 
 if TYPE_CHECKING:
     from refexplorer.data.fetch.target_reader import Targets
-    from refexplorer.data.verify.native.native_file import NativeFile
+    from refexplorer.formats.datafiles.data_file import NativeFile
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _USERBLOCKS = 7

@@ -15,7 +15,7 @@ from typing import IO, Any
 import eccodes
 import numpy as np
 
-from refexplorer.data.verify.native.native_file import (
+from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NativeFilter,

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
-from refexplorer.data.verify.native.native_file import NativeFilter, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeFilter, NotComparableError
 from refexplorer.markup import counted, escape, size_text
 
 ATTRIBUTE_BYTES = 2**20

@@ -13,10 +13,10 @@ import h5py
 import numpy as np
 import pytest
 
-from refexplorer.data.verify.native import hdf5, passing
-from refexplorer.data.verify.native.hdf5 import Hdf5File
-from refexplorer.data.verify.native.hdf5_metadata import ATTRIBUTE_BYTES
-from refexplorer.data.verify.native.native_file import NotComparableError
+from refexplorer.formats.datafiles import hdf5, metadata_transfer
+from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.hdf5 import Hdf5File
+from refexplorer.formats.datafiles.hdf5_metadata import ATTRIBUTE_BYTES
 from tests.helpers.file_codecs import decoded
 
 DATA = np.arange(7 * 10, dtype="<i4").reshape(7, 10)
@@ -425,7 +425,7 @@ def test_a_dimension_whose_scale_is_gone_has_no_name() -> None:
 
 def test_values_of_small_coordinates_go_along_with_the_metadata() -> None:
     """What asks for more than its own filters, or for much memory, is asked for by itself."""
-    much = passing.COORDINATES // 8 + 1
+    much = metadata_transfer.COORDINATES // 8 + 1
 
     def write(file: h5py.File) -> None:
         file.create_dataset("g/lat", data=np.arange(4.0), chunks=(3,), compression="gzip")
@@ -442,8 +442,8 @@ def test_values_of_small_coordinates_go_along_with_the_metadata() -> None:
         body[Hdf5File(io.BytesIO(body)).chunks("g/lat").offsets[0] :][:8], b"?" * 8
     )
     for data, names in ((body, {"g/lat", "time"}), (broken, {"time"})):
-        told = passing.FileMetadata(
-            passing.file_bytes(Hdf5File(io.BytesIO(data)), with_values=True)
+        told = metadata_transfer.FileMetadata(
+            metadata_transfer.file_bytes(Hdf5File(io.BytesIO(data)), with_values=True)
         )
         assert set(told.values) == names
         assert told.values["time"].dtype == "<i4"

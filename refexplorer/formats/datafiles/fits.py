@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from astropy.io import fits
 
-from refexplorer.data.verify.native.native_file import (
+from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NotComparableError,

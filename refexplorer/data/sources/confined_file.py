@@ -2,7 +2,7 @@
 
 Libraries of file formats are made for files that one trusts: bytes of a stranger can make them
 crash, loop, or take all memory. Here that ends the child, and is the reason why the file is not
-compared. `python -m refexplorer.data.verify.native.confined_file` is the child. It opens local
+compared. `python -m refexplorer.data.sources.confined_file` is the child. It opens local
 files by the path that was checked, and asks for the bytes of all others, so it has no access to the
 network. h5py holds its lock while bytes are asked for; the child has no other thread that could
 wait for it, and this process does not take it. What remains: the child may do what its user may,
@@ -20,7 +20,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from refexplorer.data.children import (
+from refexplorer.core.processes import (
     OWN_MEMORY,
     Answering,
     Children,
@@ -30,8 +30,10 @@ from refexplorer.data.children import (
     serve,
 )
 from refexplorer.data.fetch.local import open_resolved
-from refexplorer.data.verify.native.native_file import NotComparableError
-from refexplorer.data.verify.native.passing import (
+from refexplorer.data.sources.target_file import BLOCK
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.metadata_transfer import (
     FileMetadata,
     chunk_bytes,
     chunks_of,
@@ -39,16 +41,14 @@ from refexplorer.data.verify.native.passing import (
     value_bytes,
     values_of,
 )
-from refexplorer.data.verify.native.target_file import BLOCK
-from refexplorer.errors import RefexplorerError
 from refexplorer.markup import size_text
 
 if TYPE_CHECKING:
     import numpy as np
 
     from refexplorer.data.fetch.target_reader import Targets
-    from refexplorer.data.verify.native.native_file import NativeArray, NativeChunks, NativeFile
-    from refexplorer.data.verify.native.target_file import TargetFile
+    from refexplorer.data.sources.target_file import TargetFile
+    from refexplorer.formats.datafiles.data_file import NativeArray, NativeChunks, NativeFile
 
 SECONDS = 60
 """Time for one question; waiting for a server does not count."""
@@ -64,7 +64,7 @@ READERS = {
 _BLOCKS = 64
 """Blocks that the child keeps of what it asks for; the one that it asks has all."""
 _NAME = __spec__.name if __spec__ else __name__
-_HERE = _NAME.rpartition(".")[0]
+_READERS_ROOM = "refexplorer.formats.datafiles"
 
 
 class ConfinedFile:
@@ -247,7 +247,7 @@ def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> Nat
 
         file = cast("IO[bytes]", stack.enter_context(_AskedFile(ask, head["bytes"])))
     module, name = READERS[head["form"]]
-    native: NativeFile = getattr(import_module(f"{_HERE}.{module}"), name)(file)
+    native: NativeFile = getattr(import_module(f"{_READERS_ROOM}.{module}"), name)(file)
     stack.callback(native.close)
     return native
 

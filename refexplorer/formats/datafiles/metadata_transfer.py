@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.data.verify.native.native_file import (
+from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NativeFile,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.data.verify.native.native_file import (
+from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NotComparableError,
@@ -22,7 +22,7 @@ from refexplorer.data.verify.native.native_file import (
 from refexplorer.markup import escape, size_text
 
 if TYPE_CHECKING:
-    from refexplorer.data.verify.native.target_file import TargetFile
+    from refexplorer.formats.datafiles.data_file import BlockSource
 
 HEADER_BYTES = 2**24
 """A header of more is none that anybody writes."""
@@ -63,7 +63,7 @@ class NetCdf3File:
 
     form = "NetCDF3"
 
-    def __init__(self, file: TargetFile) -> None:
+    def __init__(self, file: BlockSource) -> None:
         self._file = file
         try:
             self._read(_Header(file))
@@ -149,7 +149,7 @@ class NetCdf3File:
 class _Header:
     """Reads a header from its start."""
 
-    def __init__(self, file: TargetFile) -> None:
+    def __init__(self, file: BlockSource) -> None:
         self._file, self._at = file, 4
         version = file.read_at(3, 4)[0]
         self.width = 8 if version == 5 else 4

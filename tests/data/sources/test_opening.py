@@ -14,18 +14,19 @@ import h5py
 import numpy as np
 import pytest
 
+from refexplorer.core.processes import Child
 from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.children import Child
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.verify.native import confined_file, opening, passing
-from refexplorer.data.verify.native.hdf5 import Hdf5File
-from refexplorer.data.verify.native.native_file import (
+from refexplorer.data.sources import confined_file, opening
+from refexplorer.data.sources.opening import open_native
+from refexplorer.errors import AccessError, FetchError
+from refexplorer.formats.datafiles import metadata_transfer
+from refexplorer.formats.datafiles.data_file import (
     NativeChunks,
     NativeFile,
     NotComparableError,
 )
-from refexplorer.data.verify.native.opening import open_native
-from refexplorer.errors import AccessError, FetchError
+from refexplorer.formats.datafiles.hdf5 import Hdf5File
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
@@ -134,8 +135,8 @@ def test_arrays_of_many_chunks_are_asked_for_by_themselves(
 ) -> None:
     (tmp_path / "f").write_bytes(made())
     file = at(tmp_path / "f")
-    monkeypatch.setattr(passing, "CHUNKS", 10)  # of this process; the child told of all
-    whole = passing.FileMetadata(passing.file_bytes(file))
+    monkeypatch.setattr(metadata_transfer, "CHUNKS", 10)  # of this process; the child told of all
+    whole = metadata_transfer.FileMetadata(metadata_transfer.file_bytes(file))
     assert "g/é" not in whole.chunks
     del file._metadata.chunks["g/é"]  # type: ignore[attr-defined]
     assert len(file.chunks("g/é").offsets) == 300
@@ -178,7 +179,7 @@ def test_the_time_of_a_child_stands_still_while_it_waits(tmp_path: Path) -> None
         _, data = child.ask(asked, b"", 60, hear)
     finally:
         child.end()
-    assert "time" in passing.FileMetadata(data).arrays
+    assert "time" in metadata_transfer.FileMetadata(data).arrays
     assert set(until) == {math.inf}
     assert child._until < math.inf
 

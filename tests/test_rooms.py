@@ -25,6 +25,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"formats"},
         {"refset"},
         {"data"},
+        {"checks"},
         {"display"},
         {"referenceset"},
         {"deriving"},
@@ -91,6 +92,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"report", "verifier"},
         {"verifying"},
     ),
+    "checks": ({"states", "terms"}, {"ledger"}, {"headlines"}),
     "views": (
         {"code", "compared"},
         {"wire"},

@@ -1,0 +1,297 @@
+"""What a ledger and its findings allow to say: headline, coverage, exit status."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.states import (
+    CHUNK_TERMS,
+    FILE_RANKS,
+    ChunkState,
+    FileState,
+    ObjectState,
+    Rank,
+)
+from refexplorer.checks.terms import Look, Terms
+from refexplorer.markup import counted, escape
+from refexplorer.spec.core.catalogue import Severity
+
+LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})
+"""Findings of what the files hold and the set has not; what is there may be right all the same."""
+UNOPENABLE_CODES = frozenset({"no-root", "bad-root"})
+STALE_CODES = frozenset({"changed"})
+NAMED = 3
+"""Objects that the coverage names with their reasons."""
+_GRAVEST_FIRST = list(Severity)
+
+
+class Kind(StrEnum):
+    """The headline that a run may give, the first that fits."""
+
+    UNBALANCED = "unbalanced"
+    UNOPENABLE = "unopenable"
+    DIFFERS = "differs"
+    STALE = "stale"
+    ERRORS = "errors"
+    INCOMPLETE = "incomplete"
+    UNKNOWN = "unknown"
+    SAME_IN_PART = "same-in-part"
+    SAME_BUT_OWN = "same-but-own"
+    SAME = "same"
+    AUDITED = "audited"
+    CHECKED = "checked"
+
+
+class Found(Protocol):
+    """What of a finding a headline depends on."""
+
+    @property
+    def code(self) -> str:
+        """Its name."""
+
+    @property
+    def severity(self) -> Severity:
+        """How grave it is."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What a run says in one line, and its exit status.
+
+    Attributes
+    ----------
+    kind
+        See `Kind`.
+    text
+        Without a full stop.
+    status
+        0: all that was asked for was looked at and no finding reaches the threshold; 1: a finding
+        does; 2: something asked for is unknown.
+    """
+
+    kind: Kind
+    text: str
+    status: int
+
+
+def headline(ledger: Ledger, findings: Sequence[Found], terms: Terms) -> Headline:
+    """Return the first headline that fits.
+
+    Parameters
+    ----------
+    ledger
+        Of the run, complete.
+    findings
+        All of them.
+    terms
+        What was asked for.
+    """
+    if faults := ledger.faults():
+        return Headline(
+            Kind.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
+        )
+    unknown = unknowns(ledger, terms)
+    fails = any(reaches(found.severity, terms.threshold) for found in findings)
+    kind, text = _kind_and_text(ledger, findings, terms, unknown)
+    return Headline(kind, text, 1 if fails else 2 if unknown else 0)
+
+
+def reaches(severity: Severity, threshold: Severity) -> bool:
+    """Tell whether a finding is at least as grave as a threshold."""
+    return _GRAVEST_FIRST.index(severity) <= _GRAVEST_FIRST.index(threshold)
+
+
+def _kind_and_text(
+    ledger: Ledger, findings: Sequence[Found], terms: Terms, unknown: Sequence[str]
+) -> tuple[Kind, str]:
+    errors = {found.code for found in findings if found.severity is Severity.ERROR}
+    counts = ledger.all_counts()
+    wrong = sum(
+        number
+        for state, number in counts.items()
+        if CHUNK_TERMS[state].rank is Rank.BAD and state is not ChunkState.LACKING
+    )
+    if errors & UNOPENABLE_CODES:
+        return Kind.UNOPENABLE, "xarray cannot open it"
+    if errors - LACKING_CODES or wrong:
+        if not terms.asks(Look.TARGETS):
+            return Kind.ERRORS, "has errors"
+        if errors - LACKING_CODES <= STALE_CODES and not wrong:
+            changed = ledger.files.counts[FileState.CHANGED]
+            return Kind.STALE, f"is stale: {counted(changed, 'file')} changed"
+        differs = terms.asks(Look.FILES)
+        return (Kind.DIFFERS, "differs from its files") if differs else (Kind.ERRORS, "has errors")
+    if lacking := _lacking_text(ledger, counts, errors):
+        return Kind.INCOMPLETE, f"incomplete: its files hold {lacking} that it lacks"
+    if unknown:
+        return Kind.UNKNOWN, f"not known: {', '.join(unknown)}"
+    if terms.asks(Look.FILES):
+        return _same(ledger, counts, terms)
+    if terms.asks(Look.TARGETS):
+        return Kind.AUDITED, _audited_text(counts, terms)
+    return Kind.CHECKED, "no errors in the set itself; its files were not opened"
+
+
+def _same(ledger: Ledger, counts: Counter[ChunkState], terms: Terms) -> tuple[Kind, str]:
+    """Return how far a set without a fault and without unknowns is the same as its files."""
+    share = f"in share {terms.share} of it, " if terms.share else ""
+    if not sum(ledger.files.counts.values()):
+        return Kind.SAME_BUT_OWN, f"{share}all values are its own: it refers to no file"
+    objects = ledger.objects
+    taken = set(objects.names(ObjectState.IN_SET, ObjectState.EQUAL))
+    missing = set(objects.names(ObjectState.NOT_TAKEN, ObjectState.LEFT_OUT)) - taken
+    if missing:
+        k, n = len(taken), len(taken | missing)
+        return Kind.SAME_IN_PART, f"{share}the same as its files in {k:,} of {n:,} variables"
+    own = [
+        path
+        for path in ledger.paths
+        if (found := ledger.counts(path)) and set(found) <= {ChunkState.OWN, ChunkState.HOLE}
+        and ledger.total(path)
+    ]  # fmt: skip
+    alone = counts[ChunkState.OWN] + counts[ChunkState.HOLE]
+    alone -= sum(ledger.total(path) for path in own)
+    parts = []
+    if held := [path for path in own if ledger.counts(path).get(ChunkState.OWN)]:
+        parts.append(f"{counted(len(held), 'array is', 'arrays are')} its own")
+    if alone:
+        parts.append(f"{counted(alone, 'chunk has', 'chunks have')} no file")
+    if parts:
+        return Kind.SAME_BUT_OWN, f"{share}the same as its files; {', '.join(parts)}"
+    return Kind.SAME, f"{share}the same as its files"
+
+
+def _lacking_text(ledger: Ledger, counts: Counter[ChunkState], errors: set[str]) -> str:
+    """Return what the files hold and the set has not; empty if that is nothing."""
+    states = [ObjectState.LACKING]
+    if "left-out" in errors:
+        states.append(ObjectState.LEFT_OUT)
+    parts = []
+    if names := ledger.objects.names(*states):
+        parts.append(counted(len(names), "variable"))
+    if chunks := counts[ChunkState.LACKING]:
+        parts.append(counted(chunks, "chunk"))
+    if not parts and errors & LACKING_CODES:
+        parts.append("values")
+    return " and ".join(parts)
+
+
+def unknowns(ledger: Ledger, terms: Terms) -> list[str]:
+    """Return what was asked for and is not known, in words that follow "not known:"."""
+    return list(_unknowns(ledger, terms))
+
+
+def _unknowns(ledger: Ledger, terms: Terms) -> Iterator[str]:
+    if not terms.asks(Look.TARGETS):
+        return
+    words = {
+        FileState.NOT_ALLOWED: "may not be read yet",
+        FileState.FORMAT_UNKNOWN: ("has a format that cannot be compared",
+                                   "have formats that cannot be compared"),
+        FileState.LIBRARY_MISSING: ("needs a library that is not installed",
+                                    "need libraries that are not installed"),
+        FileState.TOO_COSTLY: ("exceeds a limit", "exceed a limit"),
+        FileState.UNTOUCHED: ("was not looked at", "were not looked at"),
+    }  # fmt: skip
+    explained = False
+    for state, found in words.items():
+        if number := ledger.files.counts[state]:
+            one, many = (found, found) if isinstance(found, str) else found
+            explained = True
+            yield f"{counted(number, f'file {one}', f'files {many}')}"
+    unread = ledger.objects.counts[ObjectState.UNREAD]
+    if unread and terms.asks(Look.FILES):
+        yield f"{counted(unread, 'object of the files', 'objects of the files')} cannot be read"
+    counts = ledger.all_counts()
+    asked = {ChunkState.UNTOUCHED, ChunkState.NOT_ALLOWED, ChunkState.UNREAD_FILE}
+    if terms.asks(Look.FILES):
+        asked |= {ChunkState.FILES_UNREAD, ChunkState.UNCOVERED}
+        asked |= {ChunkState.HELD, ChunkState.INSIDE}  # not looked at closely enough
+    counts[ChunkState.UNTOUCHED] -= sum(map(ledger.unchosen, ledger.paths))
+    left = sum(counts[state] for state in asked)
+    if left and (not explained or counts[ChunkState.UNTOUCHED]):
+        number = counts[ChunkState.UNTOUCHED] or left
+        yield f"{counted(number, 'chunk was', 'chunks were')} not compared"
+
+
+def _audited_text(counts: Counter[ChunkState], terms: Terms) -> str:
+    decoded = counts[ChunkState.DECODED] + counts[ChunkState.EQUAL]
+    inside = counts[ChunkState.INSIDE] + decoded
+    text = f"all {inside:,} ranges are inside their files" if inside != 1 else (
+        "its 1 range is inside its file")  # fmt: skip
+    if terms.asks(Look.DECODE):
+        text += f"; {counted(decoded, 'chunk')} decoded"
+    return text
+
+
+def coverage(ledger: Ledger, terms: Terms) -> dict[str, dict[str, int]]:
+    """Return how much was looked at: files, chunks and objects, each with its total."""
+    counts = ledger.all_counts()
+    depths: Counter[int] = Counter()
+    for state, number in counts.items():
+        if CHUNK_TERMS[state].rank is Rank.GOOD:
+            depths[CHUNK_TERMS[state].depth] += number
+
+    def to(depth: int) -> int:
+        return sum(number for found, number in depths.items() if found >= depth)
+
+    files, objects = ledger.files.counts, ledger.objects
+    read = sum(n for state, n in files.items() if FILE_RANKS[FileState(state)] is Rank.GOOD)
+    read += files[FileState.CHANGED]
+    found = {
+        "files": {"total": sum(files.values()), "read": read},
+        "chunks": {"total": sum(counts.values()), "inside": to(1), "placed": to(2),
+                   "decoded": to(3), "values": to(4)},
+        "objects": {"total": objects.declared}
+        | {state.name.lower(): objects.counts[state] for state in ObjectState},
+    }  # fmt: skip
+    if not terms.asks(Look.FILES):
+        del found["objects"], found["chunks"]["placed"]
+    return found
+
+
+def coverage_text(ledger: Ledger, terms: Terms) -> str:
+    """Return the line that says how much was looked at, whatever the headline."""
+    found: dict[str, Any] = coverage(ledger, terms)
+    files, chunks = found["files"], found["chunks"]
+    total = counted(chunks["total"], "chunk")
+    if not terms.asks(Look.TARGETS):
+        return f"Looked at: the set itself, {total}. No file was opened."
+    verb = "Read" if terms.asks(Look.FILES) else "Asked"
+    parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
+    if terms.asks(Look.FILES):
+        parts.append(f"Placed: {chunks['placed']:,} of {total}.")
+    else:
+        parts.append(f"Inside their files: {chunks['inside']:,} of {total}.")
+    if terms.asks(Look.DECODE) or chunks["decoded"]:
+        parts.append(f"Decoded: {chunks['decoded']:,}.")
+    if terms.asks(Look.FILES):
+        parts.append(f"Values compared: {chunks['values']:,}.")
+        parts += _objects_texts(ledger)
+    return " ".join(parts)
+
+
+def _objects_texts(ledger: Ledger) -> Iterator[str]:
+    objects = ledger.objects
+    names = len(objects.files_by_name)
+    for state, title in (
+        (ObjectState.NOT_TAKEN, "Not in the set"),
+        (ObjectState.LEFT_OUT, "Left out"),
+        (ObjectState.UNREAD, "Not read"),
+    ):
+        found = sorted(objects.names(state))
+        if not found:
+            continue
+        reasons = dict(objects.reasons.keys())
+        named = [f"`{escape(name, 100)}`" for name in found[:NAMED]]
+        for place, name in enumerate(found[:NAMED]):
+            if name in reasons:
+                named[place] += f": {reasons[name].rstrip('.')}"
+        if len(found) > NAMED:
+            named.append("…")
+        yield f"{title}: {len(found):,} of {counted(names, 'variable')} ({'; '.join(named)})."

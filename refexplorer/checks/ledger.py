@@ -1,0 +1,341 @@
+"""The ledger of a run: a state for every chunk, key, object and file, held against their totals."""
+
+from __future__ import annotations
+
+import mmap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import prod
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+
+from refexplorer.checks.states import (
+    CHUNK_TERMS,
+    ChunkState,
+    KeyState,
+    ObjectState,
+    Rank,
+)
+from refexplorer.errors import LimitError
+from refexplorer.markup import counted, escape
+
+DENSE_CHUNKS = 10**8
+"""Chunks of an array that have a byte each; of a larger one only those looked at are kept."""
+MAPPED_CHUNKS = 10**6
+"""From so many chunks of a set on the bytes are mapped memory, so that memory stays flat."""
+COUNTED_CHUNKS = 2**24
+"""Chunks that are counted at once."""
+BAD_STATES = np.array([CHUNK_TERMS[state].rank is Rank.BAD for state in ChunkState])
+DEPTHS = np.array([CHUNK_TERMS[state].depth for state in ChunkState], np.int8)
+RANKS = np.array([CHUNK_TERMS[state].rank for state in ChunkState], np.int8)
+
+Shape = tuple[int, ...]
+
+
+class Ledger:
+    """A state for every chunk of every grid, and the books of keys, objects and files.
+
+    Parameters
+    ----------
+    grids
+        The chunk grid of each array, by path.
+
+    Attributes
+    ----------
+    keys, files
+        Their states; see `Book`.
+    followed
+        References to chunks that parts of the run followed; None where none was to be followed.
+    objects
+        Those of all files; see `ObjectBook`.
+    """
+
+    def __init__(self, grids: Mapping[str, Shape]) -> None:
+        self.keys = Book("keys")
+        self.files = Book("files")
+        self.followed: int | None = None
+        self.objects = ObjectBook()
+        self._grids = dict(grids)
+        sizes = {path: prod(grid) for path, grid in self._grids.items()}
+        dense = {path: size for path, size in sizes.items() if size <= DENSE_CHUNKS}
+        buffer = _bytes(sum(dense.values()))
+        self._dense: dict[str, np.ndarray] = {}
+        start = 0
+        for path, size in dense.items():
+            self._dense[path] = buffer[start : start + size]
+            start += size
+        self._sparse = {path: _Visited() for path in sizes if path not in dense}
+        self._unchosen: dict[str, int] = dict.fromkeys(sizes, 0)
+        self._blamed: dict[int, list[tuple[str, np.ndarray]]] = {}
+
+    @property
+    def paths(self) -> list[str]:
+        """The arrays."""
+        return list(self._grids)
+
+    def total(self, path: str) -> int:
+        """Return how many chunks the grid of an array has."""
+        return prod(self._grids[path])
+
+    def mark(
+        self, path: str, chunks: np.ndarray, states: np.ndarray | ChunkState, finding: int = 0
+    ) -> None:
+        """Note the states of chunks; of two states of one chunk the larger is kept.
+
+        Parameters
+        ----------
+        path
+            The array.
+        chunks
+            Numbers in its grid, C order, shape ``(n,)`` int64.
+        states
+            One for all, or one for each, shape ``(n,)``.
+        finding
+            The number of the finding behind them; 0 for none.
+        """
+        given = np.broadcast_to(np.asarray(states, np.uint8), chunks.shape)
+        if path in self._dense:
+            np.maximum.at(self._dense[path], chunks, given)
+        else:
+            self._sparse[path].add(chunks, given)
+        if finding and len(chunks):
+            self._blamed.setdefault(finding, []).append((path, np.unique(chunks)))
+
+    def mark_region(
+        self, path: str, start: Sequence[int], stop: Sequence[int], state: ChunkState
+    ) -> None:
+        """Note the state of the untouched chunks of a box of the grid.
+
+        Of an array that has too many chunks for a byte each nothing is noted: what arithmetic does
+        not tell stays untouched.
+        """
+        if path not in self._dense:
+            return
+        grid = self._grids[path]
+        bounds = zip(start, stop, grid, strict=True)
+        place = tuple(slice(max(first, 0), min(end, size)) for first, end, size in bounds)
+        whole: Any = (*place, ...)  # without the ellipsis a scalar would be a copy
+        box = self._dense[path].reshape(grid)[whole]
+        box[box == ChunkState.UNTOUCHED] = state
+
+    def mark_untouched(self, path: str, state: ChunkState) -> None:
+        """Note the state of all chunks of an array that nothing was noted of."""
+        if path in self._dense:
+            book = self._dense[path]
+            for start in range(0, len(book), COUNTED_CHUNKS):
+                part = book[start : start + COUNTED_CHUNKS]
+                part[part == ChunkState.UNTOUCHED] = state
+        else:
+            self._sparse[path].rest = state
+
+    def leave_out(self, path: str, count: int) -> None:
+        """Note that so many untouched chunks do not belong to the share that was asked for."""
+        self._unchosen[path] += count
+
+    def counts(self, path: str) -> dict[ChunkState, int]:
+        """Return how many chunks of an array are in each state; states of none are left out."""
+        if path in self._dense:
+            book = self._dense[path]
+            found = np.zeros(len(ChunkState), np.int64)
+            for start in range(0, len(book), COUNTED_CHUNKS):
+                part = book[start : start + COUNTED_CHUNKS]
+                found += np.bincount(part, minlength=len(ChunkState))
+            numbers = dict(zip(ChunkState, found.tolist(), strict=True))
+        else:
+            numbers = self._sparse[path].counts(self.total(path))
+        return {state: number for state, number in numbers.items() if number}
+
+    def all_counts(self) -> Counter[ChunkState]:
+        """Return how many chunks of all arrays are in each state."""
+        found: Counter[ChunkState] = Counter()
+        for path in self._grids:
+            found.update(self.counts(path))
+        return found
+
+    def unchosen(self, path: str) -> int:
+        """Return how many untouched chunks are outside the share that was asked for."""
+        return self._unchosen[path]
+
+    def states(self, path: str) -> np.ndarray:
+        """Return the states of an array, the shape of its grid, uint8; they cannot be written.
+
+        Raises
+        ------
+        LimitError
+            If the array has more than `DENSE_CHUNKS` chunks.
+        """
+        if path not in self._dense:
+            raise LimitError(
+                f"{self.total(path):,} chunks of {escape(path) or 'the root array'} are too many "
+                "to have a state each; `counts` has their number by state."
+            )
+        found = self._dense[path].reshape(self._grids[path]).view()
+        found.flags.writeable = False
+        return found
+
+    def chunks_of(self, finding: int) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield each array with all chunks that a finding is about, ascending, shape ``(n,)``."""
+        found: dict[str, list[np.ndarray]] = {}
+        for path, chunks in self._blamed.get(finding, ()):
+            found.setdefault(path, []).append(chunks)
+        for path, parts in found.items():
+            yield path, np.unique(np.concatenate(parts))
+
+    def chunks_in(self, path: str, state: ChunkState, limit: int) -> np.ndarray:
+        """Return the numbers of the first chunks of an array in a state, shape ``(n,)`` int64."""
+        if path not in self._dense:
+            return self._sparse[path].chunks_in(state, limit)
+        parts, left = [np.empty(0, np.int64)], limit
+        book = self._dense[path]
+        for start in range(0, len(book), COUNTED_CHUNKS):
+            found = np.flatnonzero(book[start : start + COUNTED_CHUNKS] == state)[:left] + start
+            parts.append(found)
+            left -= len(found)
+            if left <= 0:
+                break
+        return np.concatenate(parts)
+
+    def faults(self) -> list[str]:
+        """Return a sentence for each law that is broken, none if the books are in balance."""
+        found = []
+        for path in self._grids:
+            counts = self.counts(path)
+            if (seen := sum(counts.values())) != self.total(path):
+                name = escape(path, 200) or "the root array"
+                found.append(f"{name} has {self.total(path):,} chunks, {seen:,} have a state.")
+            if self._unchosen[path] > counts.get(ChunkState.UNTOUCHED, 0):
+                name = escape(path, 200) or "the root array"
+                found.append(f"More chunks of {name} were not asked for than are untouched.")
+        in_chunks = self.keys.counts[KeyState.CHUNK]
+        if self.followed is not None and in_chunks != self.followed:
+            keys, references = counted(in_chunks, "key"), counted(self.followed, "reference")
+            found.append(f"The set has {keys} of chunks, but {references} to chunks were followed.")
+        for book in (self.keys, self.files):
+            found += book.faults()
+        return found + self.objects.faults()
+
+
+@dataclass
+class Book:
+    """How many things are in each state.
+
+    Attributes
+    ----------
+    name
+        What they are, in the plural.
+    total
+        How many there are, obtained in another way than by counting states; None: not known.
+    counts
+        By state.
+    """
+
+    name: str
+    total: int | None = None
+    counts: Counter[StrEnum] = field(default_factory=Counter)
+
+    def faults(self) -> list[str]:
+        """Return a sentence if the states do not add up to the total."""
+        seen = sum(self.counts.values())
+        if self.total is None or seen == self.total:
+            return []
+        return [f"There are {self.total:,} {self.name}, {seen:,} have a state."]
+
+
+class ObjectBook:
+    """The objects of all files: datasets, variables, fields of messages.
+
+    Attributes
+    ----------
+    declared
+        How many there are by the files' own headers.
+    counts
+        By state.
+    files_by_name
+        For each name, how many files have such an object in each state.
+    reasons
+        Why an object is left out or was not read: name and reason, in how many files.
+    """
+
+    def __init__(self) -> None:
+        self.declared = 0
+        self.counts: Counter[ObjectState] = Counter()
+        self.files_by_name: dict[str, Counter[ObjectState]] = {}
+        self.reasons: Counter[tuple[str, str]] = Counter()
+
+    def add(self, name: str, state: ObjectState, reason: str = "") -> None:
+        """Note an object of a file."""
+        self.counts[state] += 1
+        self.files_by_name.setdefault(name, Counter())[state] += 1
+        if reason:
+            self.reasons[name, reason] += 1
+
+    def names(self, *states: ObjectState) -> list[str]:
+        """Return the names that are in one of some states in any file."""
+        return [
+            name
+            for name, counts in self.files_by_name.items()
+            if any(counts[state] for state in states)
+        ]
+
+    def faults(self) -> list[str]:
+        """Return a sentence if the states do not add up to what the files declare."""
+        seen = sum(self.counts.values())
+        if seen == self.declared:
+            return []
+        return [f"The files declare {counted(self.declared, 'object')}, {seen:,} have a state."]
+
+
+class _Visited:
+    """The chunks of a very large array that were looked at, and their states."""
+
+    def __init__(self) -> None:
+        self.rest = ChunkState.UNTOUCHED
+        self._settled = np.empty(0, np.int64), np.empty(0, np.uint8)
+        self._parts: list[tuple[np.ndarray, np.ndarray]] = []
+        self._size = 0
+
+    def add(self, chunks: np.ndarray, states: np.ndarray) -> None:
+        """Take in chunks; the larger of two states stays."""
+        self._parts.append((chunks.astype(np.int64), states.astype(np.uint8)))
+        self._size += len(chunks)
+        if self._size > len(self._settled[0]) + COUNTED_CHUNKS:
+            self._settle()
+
+    def counts(self, total: int) -> dict[ChunkState, int]:
+        """Return how many chunks are in each state, of `total` in all."""
+        chunks, states = self._settle()
+        found = np.bincount(states, minlength=len(ChunkState)).tolist()
+        numbers = dict(zip(ChunkState, found, strict=True))
+        numbers[self.rest] += total - len(chunks)
+        return numbers
+
+    def chunks_in(self, state: ChunkState, limit: int) -> np.ndarray:
+        """Return the first chunks that were looked at and are in a state."""
+        chunks, states = self._settle()
+        found: np.ndarray = chunks[states == state][:limit]
+        return found
+
+    def _settle(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bring all parts together, ascending, each chunk once."""
+        if self._parts:
+            pairs = zip(self._settled, *self._parts, strict=True)
+            chunks, states = (np.concatenate(each) for each in pairs)
+            order = np.lexsort((states, chunks))
+            chunks, states = chunks[order], states[order]
+            is_last = np.append(chunks[1:] != chunks[:-1], True)[: len(chunks)]
+            self._settled = chunks[is_last], states[is_last]
+            self._parts, self._size = [], 0
+        return self._settled
+
+
+def _bytes(count: int) -> np.ndarray:
+    """Return zeros, in a mapped file that has no name if they are many."""
+    if count < MAPPED_CHUNKS:
+        return np.zeros(count, np.uint8)
+    with TemporaryFile() as file:
+        file.truncate(count)
+        return np.frombuffer(mmap.mmap(file.fileno(), count), np.uint8)

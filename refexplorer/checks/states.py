@@ -1,0 +1,172 @@
+"""The states in which a run leaves every chunk, key, object and file, and how they rank."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+
+class Rank(IntEnum):
+    """How good a state is; repair may never lower it."""
+
+    BAD = 0
+    UNKNOWN = 1
+    ALONE = 2
+    GOOD = 3
+
+
+class ChunkState(IntEnum):
+    """The state of one chunk of a grid, a byte in the ledger.
+
+    The larger of two states of the same chunk is kept: a look that finds a fault is never undone
+    by one that finds none, and a closer look replaces a more distant one.
+    """
+
+    UNTOUCHED = 0
+    NOT_ALLOWED = 1
+    UNREAD_FILE = 2
+    FILES_UNREAD = 3
+    UNCOVERED = 4
+    OWN = 5
+    HOLE = 6
+    HELD = 7
+    INSIDE = 8
+    EMPTY = 9
+    PLACED = 10
+    DECODED = 11
+    EQUAL = 12
+    HELD_EQUAL = 13
+    OTHER_FILL = 14
+    LACKING = 15
+    WRONG_VALUES = 16
+    WRONG_METADATA = 17
+    WRONG_RANGE = 18
+    UNDECODABLE = 19
+    PAST_END = 20
+    DAMAGED_FILE = 21
+    UNREACHABLE = 22
+    LOST_RECORDS = 23
+    REJECTED = 24
+
+
+class ChunkTerm(NamedTuple):
+    """What a state of a chunk means: its rank, how closely a good chunk was looked at, its name."""
+
+    rank: Rank
+    depth: int
+    name: str
+    meaning: str
+
+
+CHUNK_TERMS: dict[ChunkState, ChunkTerm] = {
+    ChunkState.UNTOUCHED: ChunkTerm(Rank.UNKNOWN, 0, "untouched", "not looked at"),
+    ChunkState.NOT_ALLOWED: ChunkTerm(
+        Rank.UNKNOWN, 0, "not allowed", "in a file that may not be read yet"
+    ),
+    ChunkState.UNREAD_FILE: ChunkTerm(
+        Rank.UNKNOWN, 0, "file not read", "in a file whose format cannot be compared here"
+    ),
+    ChunkState.FILES_UNREAD: ChunkTerm(
+        Rank.UNKNOWN, 0, "no reference", "without a reference, and not all files were read"
+    ),
+    ChunkState.UNCOVERED: ChunkTerm(
+        Rank.UNKNOWN, 0, "held, not covered", "inline, and no file that was read covers them"
+    ),
+    ChunkState.OWN: ChunkTerm(Rank.ALONE, 0, "own", "inline, and in no file"),
+    ChunkState.HOLE: ChunkTerm(Rank.ALONE, 0, "hole", "without a reference, and in no file"),
+    ChunkState.HELD: ChunkTerm(Rank.GOOD, 0, "held", "inline"),
+    ChunkState.INSIDE: ChunkTerm(Rank.GOOD, 1, "inside", "inside their file"),
+    ChunkState.EMPTY: ChunkTerm(Rank.GOOD, 2, "empty", "never written, as in the file"),
+    ChunkState.PLACED: ChunkTerm(Rank.GOOD, 2, "placed", "where the file has them"),
+    ChunkState.DECODED: ChunkTerm(Rank.GOOD, 3, "decoded", "decoded"),
+    ChunkState.EQUAL: ChunkTerm(Rank.GOOD, 4, "equal", "with equal values"),
+    ChunkState.HELD_EQUAL: ChunkTerm(Rank.GOOD, 4, "held, equal", "inline with equal values"),
+    ChunkState.OTHER_FILL: ChunkTerm(
+        Rank.BAD, 0, "other fill value", "never written, and filled with another value"
+    ),
+    ChunkState.LACKING: ChunkTerm(Rank.BAD, 0, "lacking", "in a file, without a reference"),
+    ChunkState.WRONG_VALUES: ChunkTerm(Rank.BAD, 0, "wrong values", "with other values"),
+    ChunkState.WRONG_METADATA: ChunkTerm(
+        Rank.BAD, 0, "wrong metadata", "read with other metadata than the file's"
+    ),
+    ChunkState.WRONG_RANGE: ChunkTerm(Rank.BAD, 0, "wrong range", "not where the file has them"),
+    ChunkState.UNDECODABLE: ChunkTerm(Rank.BAD, 0, "undecodable", "that cannot be decoded"),
+    ChunkState.PAST_END: ChunkTerm(Rank.BAD, 0, "past end", "past the end of their file"),
+    ChunkState.DAMAGED_FILE: ChunkTerm(Rank.BAD, 0, "damaged file", "in a damaged file"),
+    ChunkState.UNREACHABLE: ChunkTerm(Rank.BAD, 0, "unreachable", "in a file that cannot be read"),
+    ChunkState.LOST_RECORDS: ChunkTerm(
+        Rank.BAD, 0, "lost records", "in a record file that is missing or damaged"
+    ),
+    ChunkState.REJECTED: ChunkTerm(Rank.BAD, 0, "rejected", "rejected by an error of the set"),
+}
+
+NO_DATA = frozenset(
+    {ChunkState.HOLE, ChunkState.EMPTY, ChunkState.FILES_UNREAD, ChunkState.OTHER_FILL}
+)
+"""States of chunks that read as the fill value since nothing is stored for them."""
+
+
+class KeyState(StrEnum):
+    """What a key of the set is."""
+
+    CHUNK = "chunk"
+    METADATA = "metadata"
+    OVERRIDDEN = "overridden"
+    OUTSIDE_GRID = "outside its grid"
+    OF_NO_ARRAY = "of no array"
+    REJECTED = "rejected"
+    OTHER = "other"
+
+
+class FileState(StrEnum):
+    """How far a file was looked at."""
+
+    READ = "read"
+    ASKED = "asked"
+    DAMAGED = "damaged"
+    UNREACHABLE = "unreachable"
+    NOT_ALLOWED = "not allowed"
+    FORMAT_UNKNOWN = "format unknown"
+    LIBRARY_MISSING = "library missing"
+    TOO_COSTLY = "too costly"
+    CHANGED = "changed"
+    UNNAMED = "unnamed"
+    UNTOUCHED = "untouched"
+
+
+FILE_RANKS = {
+    FileState.READ: Rank.GOOD,
+    FileState.ASKED: Rank.GOOD,
+    FileState.DAMAGED: Rank.BAD,
+    FileState.UNREACHABLE: Rank.BAD,
+    FileState.CHANGED: Rank.BAD,
+    FileState.UNNAMED: Rank.BAD,
+    FileState.NOT_ALLOWED: Rank.UNKNOWN,
+    FileState.FORMAT_UNKNOWN: Rank.UNKNOWN,
+    FileState.LIBRARY_MISSING: Rank.UNKNOWN,
+    FileState.TOO_COSTLY: Rank.UNKNOWN,
+    FileState.UNTOUCHED: Rank.UNKNOWN,
+}
+
+
+class ObjectState(StrEnum):
+    """What the set has of an object of a file: a dataset, a variable, a field of a message."""
+
+    IN_SET = "in the set"
+    EQUAL = "equal to what the set holds"
+    LACKING = "lacking here"
+    NOT_TAKEN = "not taken"
+    LEFT_OUT = "left out"
+    STRUCTURE = "structure"
+    UNREAD = "unread"
+
+
+OBJECT_RANKS = {
+    ObjectState.IN_SET: Rank.GOOD,
+    ObjectState.EQUAL: Rank.GOOD,
+    ObjectState.STRUCTURE: Rank.GOOD,
+    ObjectState.NOT_TAKEN: Rank.ALONE,
+    ObjectState.LEFT_OUT: Rank.ALONE,
+    ObjectState.LACKING: Rank.BAD,
+    ObjectState.UNREAD: Rank.UNKNOWN,
+}

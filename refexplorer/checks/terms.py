@@ -1,0 +1,98 @@
+"""What a run is asked for: which looks, at which share of the set, for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.spec.core.catalogue import Severity
+
+
+class Look(StrEnum):
+    """One thing that a run looks at, from the least costly to the dearest."""
+
+    SET = "set"
+    TARGETS = "targets"
+    FILES = "files"
+    DECODE = "decode"
+    VALUES = "values"
+
+
+PRESETS: dict[str, frozenset[Look]] = {
+    "check": frozenset({Look.SET}),
+    "check --targets": frozenset({Look.SET, Look.TARGETS}),
+    "audit": frozenset({Look.SET, Look.TARGETS, Look.DECODE}),
+    "verify": frozenset({Look.SET, Look.TARGETS, Look.FILES}),
+    "verify --values": frozenset(Look),
+}
+"""The looks of each verb."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """One of `of` equal parts of a set; all of them together are the whole, whatever the machine.
+
+    Attributes
+    ----------
+    number
+        From 1.
+    of
+        How many there are.
+    """
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Share:
+        """Read ``"3/30"``.
+
+        Raises
+        ------
+        RefexplorerError
+            If it is not a share.
+        """
+        number, slash, of = text.partition("/")
+        if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+            raise RefexplorerError(
+                f"A share is written as 3/30, for the third of thirty; {text!r} is not one."
+            )
+        return cls(int(number), int(of))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What was asked for.
+
+    Attributes
+    ----------
+    verb
+        What was called.
+    looks
+        See `Look`.
+    share
+        The part of the set; None: all of it.
+    seconds
+        After which no further part is begun; None: no limit.
+    threshold
+        The least severity of findings that fails.
+    """
+
+    verb: str
+    looks: frozenset[Look]
+    share: Share | None = None
+    seconds: float | None = None
+    threshold: Severity = Severity.ERROR
+
+    @classmethod
+    def of_verb(cls, verb: str) -> Terms:
+        """Return the terms of a verb that is called without options."""
+        return cls(verb, PRESETS[verb])
+
+    def asks(self, look: Look) -> bool:
+        """Tell whether a look was asked for."""
+        return look in self.looks

@@ -1,0 +1,131 @@
+"""Every chunk is in one state, and the states add up, whatever is noted and in which order."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refexplorer.checks import ledger as ledgers
+from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.states import CHUNK_TERMS, ChunkState, FileState, KeyState, Rank
+from refexplorer.errors import LimitError
+
+STATES = st.sampled_from(list(ChunkState))
+GRIDS = st.lists(st.integers(0, 5), max_size=3).map(tuple)
+
+
+@st.composite
+def marks(draw: Any) -> tuple[tuple[int, ...], list[tuple[list[int], ChunkState]]]:
+    grid = draw(GRIDS)
+    chunks = st.lists(st.integers(0, max(prod(grid) - 1, 0)), max_size=6)
+    return grid, draw(st.lists(st.tuples(chunks, STATES), max_size=8)) if prod(grid) else []
+
+
+@given(marks(), st.booleans())
+def test_dense_and_sparse_books_agree(
+    made: tuple[tuple[int, ...], list[tuple[list[int], ChunkState]]], is_sparse: bool
+) -> None:
+    grid, given_marks = made
+    expected: dict[int, ChunkState] = {}
+    limit = -1 if is_sparse else ledgers.DENSE_CHUNKS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledgers, "DENSE_CHUNKS", limit)
+        ledger = Ledger({"x": grid})
+    for chunks, state in given_marks:
+        ledger.mark("x", np.array(chunks, np.int64), state)
+        for chunk in chunks:
+            expected[chunk] = max(expected.get(chunk, ChunkState.UNTOUCHED), state)
+    counts = ledger.counts("x")
+    assert sum(counts.values()) == prod(grid)
+    for state in ChunkState:
+        n_expected = sum(found is state for found in expected.values())
+        if state is ChunkState.UNTOUCHED:
+            n_expected += prod(grid) - len(expected)
+        assert counts.get(state, 0) == n_expected
+    assert not ledger.faults()
+    if not is_sparse:
+        flat = ledger.states("x").reshape(-1)
+        assert ledger.states("x").shape == grid
+        assert all(flat[chunk] == state for chunk, state in expected.items())
+
+
+def test_a_fault_is_not_undone_and_a_closer_look_counts() -> None:
+    ledger = Ledger({"x": (3,)})
+    ledger.mark("x", np.array([0, 1]), ChunkState.WRONG_RANGE, finding=7)
+    ledger.mark("x", np.array([0, 2]), ChunkState.EQUAL)
+    ledger.mark("x", np.array([2]), ChunkState.PLACED)
+    assert ledger.states("x").tolist() == [
+        ChunkState.WRONG_RANGE, ChunkState.WRONG_RANGE, ChunkState.EQUAL,
+    ]  # fmt: skip
+    assert [(path, chunks.tolist()) for path, chunks in ledger.chunks_of(7)] == [("x", [0, 1])]
+
+
+def test_every_state_that_is_worse_is_kept() -> None:
+    """A larger number wins; so bad states come after good ones, and depth grows among these."""
+    ranks = [CHUNK_TERMS[state].rank for state in ChunkState]
+    order = [Rank.UNKNOWN, Rank.ALONE, Rank.GOOD, Rank.BAD]
+    assert ranks == sorted(ranks, key=order.index)
+    depths = [term.depth for term in CHUNK_TERMS.values() if term.rank is Rank.GOOD]
+    assert depths == sorted(depths)
+
+
+def test_regions_fill_what_nothing_was_noted_of() -> None:
+    ledger = Ledger({"x": (4, 3)})
+    ledger.mark("x", np.array([4]), ChunkState.PLACED)  # 1, 1
+    ledger.mark_region("x", (1, 0), (3, 3), ChunkState.EMPTY)
+    ledger.mark_untouched("x", ChunkState.HOLE)
+    assert ledger.counts("x") == {
+        ChunkState.HOLE: 6, ChunkState.EMPTY: 5, ChunkState.PLACED: 1,
+    }  # fmt: skip
+    assert ledger.chunks_in("x", ChunkState.HOLE, 4).tolist() == [0, 1, 2, 9]
+
+
+def test_what_arithmetic_does_not_tell_stays_untouched() -> None:
+    ledger = Ledger({"x": (10**12,)})
+    ledger.mark("x", np.array([3, 10**12 - 1]), ChunkState.PLACED)
+    ledger.mark_region("x", (0,), (10**11,), ChunkState.EMPTY)
+    assert ledger.counts("x")[ChunkState.UNTOUCHED] == 10**12 - 2
+    assert ledger.chunks_in("x", ChunkState.PLACED, 10).tolist() == [3, 10**12 - 1]
+    with pytest.raises(LimitError, match="too many to have a state each"):
+        ledger.states("x")
+    ledger.mark_untouched("x", ChunkState.HOLE)
+    assert ledger.counts("x") == {ChunkState.PLACED: 2, ChunkState.HOLE: 10**12 - 2}
+
+
+def test_a_scalar_has_one_chunk() -> None:
+    ledger = Ledger({"": ()})
+    ledger.mark("", np.array([0]), ChunkState.HELD_EQUAL)
+    ledger.mark_region("", (), (), ChunkState.EMPTY)
+    assert ledger.counts("") == {ChunkState.HELD_EQUAL: 1}
+    assert ledger.states("").shape == ()
+
+
+def test_states_are_not_for_writing() -> None:
+    ledger = Ledger({"x": (2,)})
+    with pytest.raises(ValueError, match="read-only"):
+        ledger.states("x")[0] = 1
+
+
+def test_books_are_held_against_their_totals() -> None:
+    ledger = Ledger({"x": (2,)})
+    ledger.keys.total, ledger.files.total, ledger.followed = 3, 1, 2
+    ledger.keys.counts.update({KeyState.CHUNK: 2, KeyState.METADATA: 1})
+    ledger.files.counts[FileState.READ] = 1
+    assert ledger.faults() == []
+    ledger.keys.counts[KeyState.CHUNK] = 1
+    assert ledger.faults() == [
+        "The set has 1 key of chunks, but 2 references to chunks were followed.",
+        "There are 3 keys, 2 have a state.",
+    ]
+
+
+def test_many_chunks_take_flat_memory() -> None:
+    """Their bytes are mapped from a file, and counted a block at a time."""
+    ledger = Ledger({"x": (3000, 1000)})
+    ledger.mark("x", np.arange(0, 3_000_000, 3), ChunkState.PLACED)
+    assert ledger.counts("x") == {ChunkState.UNTOUCHED: 2_000_000, ChunkState.PLACED: 1_000_000}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from refexplorer.data.sources.confined_file import ConfinedFile
 from refexplorer.data.sources.target_file import MOST_BYTES, TargetFile
 from refexplorer.data.sources.zarr_native import find_array
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Na
         If it may not be read.
     FetchError
         If it cannot be read.
-    NotComparableError
+    Unread
         If it is of a format that is not compared, or that its library cannot read within the
         limits, or if that is not installed.
     """
@@ -78,17 +78,20 @@ def _opened(targets: Targets, file: TargetFile) -> NativeFile:
         chunk = find_array(targets, file)
         if chunk is not None:
             return chunk
-        raise NotComparableError(
+        raise Unread(
+            "format",
             "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "
-            "FITS, and chunks of Zarr arrays."
+            "FITS, and chunks of Zarr arrays.",
         )
     if form == "NetCDF3":
         return NetCdf3File(file)
     package = _PACKAGES[form]
     if not _is_installed(package):
         wanted = package if form in _OTHERS else '"refexplorer[verify]"'
-        raise NotComparableError(
-            f"{form} files are read with {package}, which is not installed: `pip install {wanted}`."
+        raise Unread(
+            "library",
+            f"{form} files are read with {package}, which is not installed: "
+            f"`pip install {wanted}`.",
         )
     return ConfinedFile(form, targets, file)
 

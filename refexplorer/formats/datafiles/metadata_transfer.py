@@ -17,7 +17,7 @@ from refexplorer.formats.datafiles.data_file import (
     NativeChunks,
     NativeFile,
     NativeFilter,
-    NotComparableError,
+    Unread,
 )
 from refexplorer.markup import size_text
 
@@ -56,7 +56,7 @@ class FileMetadata:
         told = json.loads(data[8 : 8 + size])
         self.others: Mapping[str, str] = told["others"]
         self.arrays = {name: _array(name, each) for name, each in told["arrays"].items()}
-        self.chunks: dict[str, NativeChunks | NotComparableError] = {}
+        self.chunks: dict[str, NativeChunks | Unread] = {}
         at = 8 + size
         for name, said in told["chunks"].items():
             self.chunks[name] = chunks_of(said, data[at : at + said.get("size", 0)])
@@ -79,7 +79,7 @@ def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If it is too much.
     """
     arrays, chunks, tables = dict[str, PassedHead](), dict[str, PassedHead](), list[bytes]()
@@ -101,9 +101,10 @@ def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
     told = {"arrays": arrays, "chunks": chunks, "others": others, "values": values}
     head = json.dumps(told).encode()
     if len(head) > METADATA_BYTES:
-        raise NotComparableError(
+        raise Unread(
+            "cost",
             f"The file has {size_text(len(head))} of metadata, more than the "
-            f"{size_text(METADATA_BYTES)} that are compared."
+            f"{size_text(METADATA_BYTES)} that are compared.",
         )
     return b"".join([len(head).to_bytes(8, "little"), head, *tables])
 
@@ -121,7 +122,7 @@ def _coordinates(
         is_plain = _PLAIN_FILTERS.issuperset(each for each, _ in said["filters"])
         if is_plain and size <= left and not dtype.hasobject:
             left -= size
-            with suppress(NotComparableError):
+            with suppress(Unread):
                 yield name, value_bytes(file.values(name, (slice(None),)))
 
 
@@ -129,8 +130,8 @@ def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
     """Write where the chunks of an array are, or why that cannot be told."""
     try:
         chunks = file.chunks(name)
-    except NotComparableError as error:
-        return {"error": str(error)}, b""
+    except Unread as error:
+        return {"error": error.sentence, "why": error.why}, b""
     columns = [chunks.indices, chunks.offsets, chunks.lengths]
     table = b"".join(column.astype("<i8").tobytes() for column in columns)
     if chunks.masks is not None:
@@ -139,10 +140,10 @@ def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
     return {"count": shape[0], "rank": shape[1], "masked": masked, "size": len(table)}, table
 
 
-def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | NotComparableError:
+def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | Unread:
     """Read what `chunk_bytes` wrote."""
     if "error" in said:
-        return NotComparableError(said["error"])
+        return Unread(said["why"], said["error"])
     count, rank = said["count"], said["rank"]
     numbers = np.frombuffer(table, "<i8", count * (rank + 2))
     indices, offsets, lengths = np.split(numbers, [count * rank, count * (rank + 1)])
@@ -180,10 +181,10 @@ def _array_head(file: NativeFile, name: str) -> PassedHead:
         fill = None
         if array.fill_value is not None:
             fill = np.array(array.fill_value, array.dtype).tobytes().hex()
-    except NotComparableError as error:
-        return {"error": str(error)}
+    except Unread as error:
+        return {"error": error.sentence, "why": error.why}
     except (ValueError, TypeError, OverflowError) as error:
-        return {"error": f"Its fill value is none of its type: {error}."}
+        return {"error": f"Its fill value is none of its type: {error}.", "why": "damaged"}
     filters = array.filters
     return {
         "shape": array.shape,
@@ -198,9 +199,9 @@ def _array_head(file: NativeFile, name: str) -> PassedHead:
     }
 
 
-def _array(name: str, said: PassedHead) -> NativeArray | NotComparableError:
+def _array(name: str, said: PassedHead) -> NativeArray | Unread:
     if "error" in said:
-        return NotComparableError(said["error"])
+        return Unread(said["why"], said["error"])
     dtype = _dtype(said["dtype"])
     filters = said["filters"]
     fill = said["fill"]

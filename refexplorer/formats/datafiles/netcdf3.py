@@ -17,7 +17,7 @@ import numpy as np
 from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
-    NotComparableError,
+    Unread,
 )
 from refexplorer.markup import escape, size_text
 
@@ -55,7 +55,7 @@ class NetCdf3File:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If the header cannot be read.
     FetchError
         If its bytes cannot be read; also later.
@@ -68,7 +68,7 @@ class NetCdf3File:
         try:
             self._read(_Header(file))
         except (ValueError, LookupError, OverflowError) as error:
-            raise NotComparableError(f"The NetCDF3 header cannot be read: {error}.") from error
+            raise Unread("damaged", f"The NetCDF3 header cannot be read: {error}.") from error
 
     def _read(self, header: _Header) -> None:
         records = header.number(_STREAMING[header.width])
@@ -102,7 +102,7 @@ class NetCdf3File:
         ------
         KeyError
             If there is no variable of this name.
-        NotComparableError
+        Unread
             If the file ends before.
         """
         variable = self._variables[name]
@@ -112,9 +112,10 @@ class NetCdf3File:
             count = 0
         end = variable.begin + (count - 1) * self._record_size + variable.size
         if count and end > self._file.size:
-            raise NotComparableError(
+            raise Unread(
+                "damaged",
                 f"The file of {size_text(self._file.size)} ends before the last values of "
-                f"{escape(name)}, which by its header end at {size_text(end)}."
+                f"{escape(name)}, which by its header end at {size_text(end)}.",
             )
         indices = np.zeros((count, len(shape)), np.int64)
         if variable.has_records:

@@ -18,7 +18,8 @@ from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NativeFilter,
-    NotComparableError,
+    Unread,
+    why_of,
 )
 from refexplorer.markup import counted, escape
 
@@ -59,7 +60,7 @@ class TiffFile:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If tifffile cannot read it.
     """
 
@@ -70,9 +71,11 @@ class TiffFile:
             self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
             self._levels = dict(_named(self._file.series))
         except Exception as error:  # tifffile raises what it meets in broken tags
-            raise NotComparableError(f"tifffile cannot open the file: {_said(error)}.") from error
+            raise Unread(
+                why_of(error), f"tifffile cannot open the file: {_said(error)}."
+            ) from error
         if not self._levels:
-            raise NotComparableError("tifffile finds no image in the file.")
+            raise Unread("damaged", "tifffile finds no image in the file.")
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all levels of all series."""
@@ -89,7 +92,7 @@ class TiffFile:
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If its values have no type of NumPy.
         """
         name = self.other_names().get(name, name)
@@ -97,12 +100,12 @@ class TiffFile:
         try:
             return self._described(name, series)
         except _ERRORS as error:
-            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+            raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
 
     def _described(self, name: str, series: Any) -> NativeArray:
         page = series.keyframe
         if series.dtype is None or page.dtype is None:
-            raise NotComparableError(f"The values of {name} have no type of NumPy.")
+            raise Unread("expression", f"The values of {name} have no type of NumPy.")
         dtype = np.dtype(series.dtype).newbyteorder(page.parent.byteorder)
         shape = tuple(series.shape)
         chunks = _chunks(shape, page)
@@ -136,14 +139,14 @@ class TiffFile:
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If they are not a regular grid.
         """
         array = self.array(name)
         try:
             return _located(array, self._levels[array.name])
         except _ERRORS as error:
-            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+            raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `array`."""
@@ -157,8 +160,8 @@ class TiffFile:
                 opened: Any = zarr.open_array(store, mode="r")
                 return np.asarray(opened[selection])
         except Exception as error:  # codecs raise what they like
-            raise NotComparableError(
-                f"tifffile cannot read the values of {name}: {_said(error)}."
+            raise Unread(
+                why_of(error), f"tifffile cannot read the values of {name}: {_said(error)}."
             ) from error
 
     def close(self) -> None:
@@ -195,7 +198,7 @@ def _chunks(shape: tuple[int, ...], page: Any) -> tuple[int, ...]:
         grid = _grid(shape, found)
         if math.prod(grid) == pages * per_page and math.prod(found) == math.prod(own):
             return found
-    raise NotComparableError("Its tiles or strips are no regular grid.")
+    raise Unread("expression", "Its tiles or strips are no regular grid.")
 
 
 def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
@@ -204,7 +207,7 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
     per_page = math.prod(keyframe.chunked)
     count = math.prod(series.shape) // max(math.prod(keyframe.shape), 1)
     if count > PAGES:
-        raise NotComparableError(f"It has {count:,} pages, and {PAGES:,} are read.")
+        raise Unread("cost", f"It has {count:,} pages, and {PAGES:,} are read.")
     is_one_block = series.dataoffset is not None
     for number in range(count):
         page = series[0 if is_one_block else number]
@@ -213,9 +216,10 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
         before = number * page.size * page.dtype.itemsize if is_one_block else 0
         listed = min(len(page.dataoffsets), len(page.databytecounts))
         if listed < per_page:
-            raise NotComparableError(
+            raise Unread(
+                "damaged",
                 f"Page {number} lists the places of {listed:,} of {counted(per_page, 'tile')} or "
-                "strips."
+                "strips.",
             )
         places = zip(page.dataoffsets[:per_page], page.databytecounts[:per_page], strict=True)
         for at, (offset, length) in enumerate(places, number * per_page):

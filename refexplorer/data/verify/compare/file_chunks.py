@@ -11,7 +11,7 @@ from refexplorer.formats.datafiles.data_file import (
     NativeArray,
     NativeChunks,
     NativeFile,
-    NotComparableError,
+    Unread,
 )
 
 NOWHERE = -1
@@ -66,12 +66,12 @@ class FileChunks:
         for name in file.names():
             try:
                 self.arrays.append(file.array(name))
-            except NotComparableError as reason:
+            except Unread as reason:
                 self.untold[name] = str(reason)
                 continue
             try:
                 self.chunks.append(file.chunks(name))
-            except NotComparableError as reason:
+            except Unread as reason:
                 reasons[len(self.chunks)] = str(reason)
                 self.chunks.append(None)
         self.places = {array.name: place for place, array in enumerate(self.arrays)}

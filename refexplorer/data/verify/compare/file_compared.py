@@ -34,7 +34,7 @@ from refexplorer.data.verify.compare.placing import aligned, expected, is_cut, s
 from refexplorer.data.verify.compare.remaking import remade
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import NAMED_LACKING, Finding, Record, Remade
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, Unread
 
 _NONE = np.empty(0, np.int8)
 ZARR = "Zarr"
@@ -297,7 +297,7 @@ class FileComparison:
         try:
             decode = times if is_time(theirs("units")) else unpacked
             record.axis = _axis_of(decode(filed, theirs, theirs("_FillValue")))
-        except NotComparableError:
+        except Unread:
             return
 
 

@@ -24,7 +24,7 @@ from refexplorer.data.verify.compare.origins import Origins
 from refexplorer.data.verify.compare.placing import Alignment, aligned
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import UNCOMPARED, Finding, Record
-from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeArray, Unread
 
 
 def compare_held(
@@ -69,7 +69,7 @@ def compare_held(
     mine = held.values[place].reshape(filed.shape)
     try:
         found = compared(ours, mine, native, filed, marked(ours, native))
-    except NotComparableError as reason:
+    except Unread as reason:
         record.message, record.state = str(reason), UNCOMPARED
         return True
     known = _spread(held.known, ours.meta.chunks, place).reshape(filed.shape)

@@ -12,7 +12,7 @@ from refexplorer.data.decode.chunk_arithmetic import region
 from refexplorer.data.decode.decoding import said, steps
 from refexplorer.data.verify.compare.cf import is_time, same_times, times, unpacked
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeArray, Unread
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import BASE64, INLINE
 from refexplorer.spec.core.references import Base64, Inline
@@ -142,7 +142,7 @@ def compared(
 
     Raises
     ------
-    NotComparableError
+    Unread
         If they are of kinds that cannot be compared.
     """
     theirs = native.attributes.get
@@ -153,7 +153,7 @@ def compared(
     if {mine.dtype.kind, filed.dtype.kind} - set("biufmM"):
         same = mine.dtype.kind == filed.dtype.kind
         if not same or mine.dtype.itemsize != filed.dtype.itemsize:
-            raise NotComparableError("Values of these data types cannot be compared.")
+            raise Unread("expression", "Values of these data types cannot be compared.")
         kind = mine.dtype.newbyteorder("=")
         one, other = mine.astype(kind), filed.astype(kind)
         return ComparedValues(one != other, one, other)

@@ -10,7 +10,7 @@ import numpy as np
 from refexplorer.data.verify.compare.file_chunks import FileChunks
 from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, Unread
 
 
 class MatchedFile:
@@ -65,7 +65,7 @@ class MatchedFile:
             selection = tuple(slice(0, length) for length in native.shape)
             try:
                 values = np.asarray(self._file.values(native.name, selection))
-            except NotComparableError as reason:
+            except Unread as reason:
                 self.unread[native.name] = str(reason)
                 return None
             self._values[native.name] = values

@@ -20,7 +20,7 @@ from refexplorer.data.verify.compare.metadata_compared import said as text_of
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import NAMED_KEYS, Finding, Record
 from refexplorer.errors import LimitError
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, Unread
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.columns.reference_columns import URL
@@ -86,7 +86,7 @@ def compare_values(
                 filed = np.asarray(file.values(native.name, region))
                 if work.add(row["key"], values[extra + inside], native, filed):
                     states[place] = DIFFERS
-            except NotComparableError as reason:
+            except Unread as reason:
                 record.unchecked.append(f"values: {reason}")
     work.finish()
 

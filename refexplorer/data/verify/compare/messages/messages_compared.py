@@ -45,7 +45,7 @@ from refexplorer.data.verify.results import (
     Remade,
     Said,
 )
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, Unread
 from refexplorer.spec.core.paths import prefix
 
 FORM = "GRIB"
@@ -282,7 +282,7 @@ class MessageComparison:
             return
         try:
             whole = self._file.values(f"{native.name}/{name}", (slice(None), slice(None)))
-        except NotComparableError:
+        except Unread:
             return
         theirs = whole
         if mine.ndim == 1:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from refexplorer.data.fetch.target_reader import Targets
     from refexplorer.data.sources.target_file import TargetFile
-    from refexplorer.formats.datafiles.data_file import NativeArray, NativeChunks, NativeFile
+    from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileChunks
 
 SECONDS = 60
 """Time for one question; waiting for a server does not count."""
@@ -100,14 +100,14 @@ class ConfinedFile:
         """Return other names of arrays, and that which `names` has."""
         return self._metadata.others
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of an array; KeyError, or `Unread`, if there are none."""
         found = self._metadata.arrays[self._metadata.others.get(name, name)]
         if isinstance(found, Unread):
             raise found
         return found
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the stored chunks of an array; errors as of `array`."""
         name = self.array(name).name
         found = self._metadata.chunks.get(name)
@@ -240,7 +240,7 @@ def _work(head: dict[str, Any], data: bytes, answering: Answering) -> None:
         answering.answer({"failed": failed, "why": why_of(error)}, b"")
 
 
-def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> NativeFile:
+def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> DataFile:
     file: IO[bytes]
     if head["path"] is not None:
         file = stack.enter_context(open_resolved(head["path"]))
@@ -251,12 +251,12 @@ def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> Nat
 
         file = cast("IO[bytes]", stack.enter_context(_AskedFile(ask, head["bytes"])))
     module, name = READERS[head["form"]]
-    native: NativeFile = getattr(import_module(f"{_READERS_ROOM}.{module}"), name)(file)
+    native: DataFile = getattr(import_module(f"{_READERS_ROOM}.{module}"), name)(file)
     stack.callback(native.close)
     return native
 
 
-def _answer(head: dict[str, Any], file: NativeFile) -> tuple[dict[str, Any], bytes]:
+def _answer(head: dict[str, Any], file: DataFile) -> tuple[dict[str, Any], bytes]:
     if head["do"] == "describe":
         # of a file elsewhere what nobody asks for would take requests
         return {}, file_bytes(file, with_values=head["path"] is not None)

@@ -14,7 +14,7 @@ from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 
 if TYPE_CHECKING:
     from refexplorer.data.fetch.target_reader import Targets
-    from refexplorer.formats.datafiles.data_file import NativeFile
+    from refexplorer.formats.datafiles.data_file import DataFile
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _USERBLOCKS = 7
@@ -36,7 +36,7 @@ _OTHERS = ("FITS", "GRIB")
 """Formats whose packages the extra does not bring."""
 
 
-def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> NativeFile:
+def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> DataFile:
     """Open a target to ask what it says of itself.
 
     What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
@@ -72,7 +72,7 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Na
         raise
 
 
-def _opened(targets: Targets, file: TargetFile) -> NativeFile:
+def _opened(targets: Targets, file: TargetFile) -> DataFile:
     form = _form(file)
     if form is None:
         chunk = find_array(targets, file)

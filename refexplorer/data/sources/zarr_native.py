@@ -23,9 +23,9 @@ from refexplorer.data.fetch.failures import Passing
 from refexplorer.data.sources.target_file import TargetFile
 from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFilter,
+    FileArray,
+    FileChunks,
+    FileFilter,
     Unread,
     Why,
     why_of,
@@ -114,11 +114,11 @@ class ZarrChunkFile:
         """Return the root as another name of the array."""
         return {"": next(iter(self._arrays))}
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of the array; KeyError if there is none of this name."""
         return self._arrays[self.other_names().get(name, name)]
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the chunks of the array that this file has.
 
         Raises
@@ -131,10 +131,10 @@ class ZarrChunkFile:
         name = self.array(name).name
         if self._shard is None or name != self._shard.inner.path:
             indices = np.array([self._index], np.int64).reshape(1, -1)
-            return NativeChunks(indices, np.zeros(1, np.int64), np.array([self._file.size]))
+            return FileChunks(indices, np.zeros(1, np.int64), np.array([self._file.size]))
         return self._parts(self._shard)
 
-    def _parts(self, shard: _ShardLayout) -> NativeChunks:
+    def _parts(self, shard: _ShardLayout) -> FileChunks:
         start = 0 if shard.leads else self._file.size - shard.size
         data = self._file.read_at(max(start, 0), max(start, 0) + shard.size)
         if len(data) != shard.size:
@@ -148,7 +148,7 @@ class ZarrChunkFile:
             raise Unread("damaged", "The index of the shard leads out of the file.")
         first = np.array(self._index, np.int64) * shard.counts
         places = np.stack(np.unravel_index(there, shard.counts), axis=1).reshape(len(there), -1)
-        return NativeChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
+        return FileChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Decode values of one chunk that is in this file; errors as of `chunks`."""
@@ -252,7 +252,7 @@ def _document(targets: Targets, url: str) -> Metadata | None:
     return found if isinstance(found, dict) else None
 
 
-def _native(array: ArrayMeta) -> NativeArray:
+def _native(array: ArrayMeta) -> FileArray:
     from zarr.core.dtype import get_data_type_from_json
 
     written: Any = array.metadata
@@ -274,10 +274,8 @@ def _native(array: ArrayMeta) -> NativeArray:
     codecs = list(_codecs(written))
     if any(name == "bytes" and each.get("endian") == "big" for name, each in codecs):
         dtype = dtype.newbyteorder(">")
-    filters = (
-        NativeFilter(name, _settings(name, each)) for name, each in codecs if name != "bytes"
-    )
-    return NativeArray(
+    filters = (FileFilter(name, _settings(name, each)) for name, each in codecs if name != "bytes")
+    return FileArray(
         array.path,
         array.shape,
         array.chunks,

@@ -62,7 +62,7 @@ def why_of(error: BaseException) -> Why:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeFilter:
+class FileFilter:
     """One filter of a file's pipeline, in the order of encoding.
 
     Attributes
@@ -81,7 +81,7 @@ class NativeFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeChunks:
+class FileChunks:
     """The stored chunks of an array, n of them.
 
     Attributes
@@ -102,7 +102,7 @@ class NativeChunks:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeArray:
+class FileArray:
     """One array of a file.
 
     Attributes
@@ -133,7 +133,7 @@ class NativeArray:
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
     dtype: np.dtype[Any]
-    filters: tuple[NativeFilter, ...] | None
+    filters: tuple[FileFilter, ...] | None
     fill_value: Any
     dimensions: tuple[str, ...] | None
     attributes: Mapping[str, Any]
@@ -142,7 +142,7 @@ class NativeArray:
     order: str = "C"
 
 
-class NativeFile(Protocol):
+class DataFile(Protocol):
     """A file that is open; it reads through the access policy of the set."""
 
     form: str
@@ -158,7 +158,7 @@ class NativeFile(Protocol):
     def other_names(self) -> Mapping[str, str]:
         """Return further names of arrays, such as links, and the name in `names` of each."""
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of an array, by any of its names.
 
         Raises
@@ -169,7 +169,7 @@ class NativeFile(Protocol):
             If it cannot be told, such as of a virtual dataset.
         """
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the stored chunks of an array.
 
         Raises

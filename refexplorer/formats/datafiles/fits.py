@@ -16,8 +16,8 @@ import numpy as np
 from astropy.io import fits
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
+    FileArray,
+    FileChunks,
     Unread,
     why_of,
 )
@@ -84,7 +84,7 @@ class FitsFile:
         """Return the numbers of extensions that have a name."""
         return self._numbers
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of an image or a table of numbers.
 
         Raises
@@ -116,16 +116,16 @@ class FitsFile:
         if scaled:
             dtype = np.dtype("<f8")
         filters = None if scaled else ()
-        return NativeArray(name, shape, shape, dtype, filters, None, None, attributes)
+        return FileArray(name, shape, shape, dtype, filters, None, None, attributes)
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the one block of an image or a table; errors as of `array`."""
         array = self.array(name)
         offset = self._parts[array.name].fileinfo()["datLoc"]
         part = self._parts[array.name]
         size = math.prod(array.shape) * _values(array.name, part)[0].itemsize
         count = 1 if size else 0
-        return NativeChunks(
+        return FileChunks(
             np.zeros((count, len(array.shape)), np.int64),
             np.full(count, offset, np.int64),
             np.full(count, size, np.int64),

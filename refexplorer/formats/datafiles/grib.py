@@ -16,9 +16,9 @@ import eccodes
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFilter,
+    FileArray,
+    FileChunks,
+    FileFilter,
     Unread,
     Why,
 )
@@ -76,7 +76,7 @@ class GribFile:
         """Return no other names."""
         return {}
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a message.
 
         Raises
@@ -93,14 +93,14 @@ class GribFile:
             attributes |= _times(message)
             kind = eccodes.codes_get_native_type(message, "values")
             dtype = np.dtype("f8" if kind is float else "i8")
-            filters = (NativeFilter("grib"),)
-            return NativeArray(name, shape, shape, dtype, filters, None, None, attributes)
+            filters = (FileFilter("grib"),)
+            return FileArray(name, shape, shape, dtype, filters, None, None, attributes)
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return where a message is; errors as of `array`."""
         offset, length = self._place(name)
         rank = len(self.array(name).shape)
-        return NativeChunks(
+        return FileChunks(
             np.zeros((1, rank), np.int64), np.array([offset]), np.array([length]), None
         )
 

@@ -18,8 +18,8 @@ import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t, h5z
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
+    FileArray,
+    FileChunks,
     Unread,
     Why,
 )
@@ -160,7 +160,7 @@ class Hdf5File:
         """Return the paths of further links, and the path in `names` of what they lead to."""
         return {name: led for name, led in self._same.items() if led in self._datasets}
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a dataset.
 
         Raises
@@ -176,7 +176,7 @@ class Hdf5File:
         except _ERRORS as error:
             raise Unread("damaged", f"HDF5 cannot read {escape(path)}: {_said(error)}.") from error
 
-    def _described(self, path: str, dataset: h5d.DatasetID) -> NativeArray:
+    def _described(self, path: str, dataset: h5d.DatasetID) -> FileArray:
         plist = dataset.get_create_plist()
         _require_own_values(path, plist)
         dtype = dtype_of(path, dataset.get_type())
@@ -186,7 +186,7 @@ class Hdf5File:
         shape = space.get_simple_extent_dims()
         structure, attributes, unread = self._attributes(dataset)
         chunked = plist.get_layout() == h5d.CHUNKED
-        return NativeArray(
+        return FileArray(
             path,
             shape,
             plist.get_chunk() if chunked else shape,
@@ -268,7 +268,7 @@ class Hdf5File:
         path = self._by_address.get(h5o.get_info(found).addr)
         return None if path is None else posixpath.basename(path)
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the stored chunks of a dataset: none of what was never written.
 
         Raises
@@ -287,7 +287,7 @@ class Hdf5File:
                 f"HDF5 cannot read where the chunks of {escape(path)} are: {_said(error)}.",
             ) from error
 
-    def _located(self, path: str, dataset: h5d.DatasetID) -> NativeChunks:
+    def _located(self, path: str, dataset: h5d.DatasetID) -> FileChunks:
         plist = dataset.get_create_plist()
         _require_own_values(path, plist)
         if dataset.get_type().detect_class(h5t.VLEN) or _is_text(dataset.get_type()):
@@ -308,14 +308,14 @@ class Hdf5File:
             return self._table(dataset, plist.get_chunk())
         offset, size = dataset.get_offset(), dataset.get_storage_size()
         found = [] if offset is None or not size else [(offset, size)]
-        return NativeChunks(
+        return FileChunks(
             np.zeros((len(found), rank), np.int64),
             np.array([place for place, _ in found], np.int64),
             np.array([length for _, length in found], np.int64),
             np.zeros(len(found), np.uint32),
         )
 
-    def _table(self, dataset: h5d.DatasetID, chunk: tuple[int, ...]) -> NativeChunks:
+    def _table(self, dataset: h5d.DatasetID, chunk: tuple[int, ...]) -> FileChunks:
         """Return the table of chunks; numbers by the eight bytes, as there may be millions."""
         starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
 
@@ -327,7 +327,7 @@ class Hdf5File:
 
         dataset.chunk_iter(take)
         before = self._userblock if _WITHOUT_USERBLOCK else 0
-        return NativeChunks(
+        return FileChunks(
             _int64(starts).reshape(-1, len(chunk)) // np.array(chunk, np.int64),
             _int64(offsets) + before,
             _int64(lengths),

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
-from refexplorer.formats.datafiles.data_file import NativeFilter, Unread
+from refexplorer.formats.datafiles.data_file import FileFilter, Unread
 from refexplorer.markup import counted, escape, size_text
 
 ATTRIBUTE_BYTES = 2**20
@@ -90,7 +90,7 @@ def dtype_of(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
     return np.lib.format.drop_metadata(dtype)
 
 
-def filters_of(plist: h5p.PropDCID) -> Iterator[NativeFilter]:
+def filters_of(plist: h5p.PropDCID) -> Iterator[FileFilter]:
     """Yield the filters of a dataset under the names that codecs of Zarr have."""
     for number in range(plist.get_nfilters()):
         code, _, numbers, _ = plist.get_filter(number)
@@ -104,7 +104,7 @@ def filters_of(plist: h5p.PropDCID) -> Iterator[NativeFilter]:
             settings = {"header": False}
         elif name in ("scaleoffset", "nbit", "bitshuffle") or name.startswith("hdf5-"):
             settings = {"parameters": list(numbers)}
-        yield NativeFilter(name, settings)
+        yield FileFilter(name, settings)
 
 
 def fill_value_of(plist: h5p.PropDCID, dtype: np.dtype[Any]) -> Any:

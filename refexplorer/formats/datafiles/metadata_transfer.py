@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFile,
-    NativeFilter,
+    DataFile,
+    FileArray,
+    FileChunks,
+    FileFilter,
     Unread,
 )
 from refexplorer.markup import size_text
@@ -56,7 +56,7 @@ class FileMetadata:
         told = json.loads(data[8 : 8 + size])
         self.others: Mapping[str, str] = told["others"]
         self.arrays = {name: _array(name, each) for name, each in told["arrays"].items()}
-        self.chunks: dict[str, NativeChunks | Unread] = {}
+        self.chunks: dict[str, FileChunks | Unread] = {}
         at = 8 + size
         for name, said in told["chunks"].items():
             self.chunks[name] = chunks_of(said, data[at : at + said.get("size", 0)])
@@ -67,7 +67,7 @@ class FileMetadata:
             at += said["size"]
 
 
-def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
+def file_bytes(file: DataFile, with_values: bool = False) -> bytes:
     """Write all that a file says of itself.
 
     Parameters
@@ -110,7 +110,7 @@ def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
 
 
 def _coordinates(
-    file: NativeFile, arrays: Mapping[str, PassedHead]
+    file: DataFile, arrays: Mapping[str, PassedHead]
 ) -> Iterator[tuple[str, tuple[PassedHead, bytes]]]:
     """Yield the values of coordinates that are numbers; of what cannot be read it is said later."""
     left = COORDINATES
@@ -126,7 +126,7 @@ def _coordinates(
                 yield name, value_bytes(file.values(name, (slice(None),)))
 
 
-def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
+def chunk_bytes(file: DataFile, name: str) -> tuple[PassedHead, bytes]:
     """Write where the chunks of an array are, or why that cannot be told."""
     try:
         chunks = file.chunks(name)
@@ -140,7 +140,7 @@ def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
     return {"count": shape[0], "rank": shape[1], "masked": masked, "size": len(table)}, table
 
 
-def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | Unread:
+def chunks_of(said: PassedHead, table: bytes) -> FileChunks | Unread:
     """Read what `chunk_bytes` wrote."""
     if "error" in said:
         return Unread(said["why"], said["error"])
@@ -148,7 +148,7 @@ def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | Unread:
     numbers = np.frombuffer(table, "<i8", count * (rank + 2))
     indices, offsets, lengths = np.split(numbers, [count * rank, count * (rank + 1)])
     masks = np.frombuffer(table, "<u4", offset=numbers.nbytes) if said["masked"] else None
-    return NativeChunks(indices.reshape(count, rank), offsets, lengths, masks)
+    return FileChunks(indices.reshape(count, rank), offsets, lengths, masks)
 
 
 def value_bytes(values: np.ndarray) -> tuple[PassedHead, bytes]:
@@ -175,7 +175,7 @@ def _plain(value: Any) -> Any:
     return value.tolist()
 
 
-def _array_head(file: NativeFile, name: str) -> PassedHead:
+def _array_head(file: DataFile, name: str) -> PassedHead:
     try:
         array = file.array(name)
         fill = None
@@ -199,18 +199,18 @@ def _array_head(file: NativeFile, name: str) -> PassedHead:
     }
 
 
-def _array(name: str, said: PassedHead) -> NativeArray | Unread:
+def _array(name: str, said: PassedHead) -> FileArray | Unread:
     if "error" in said:
         return Unread(said["why"], said["error"])
     dtype = _dtype(said["dtype"])
     filters = said["filters"]
     fill = said["fill"]
-    return NativeArray(
+    return FileArray(
         name,
         tuple(said["shape"]),
         tuple(said["chunks"]),
         dtype,
-        None if filters is None else tuple(NativeFilter(*each) for each in filters),
+        None if filters is None else tuple(FileFilter(*each) for each in filters),
         None if fill is None else np.frombuffer(bytes.fromhex(fill), dtype)[0].item(),
         None if said["dimensions"] is None else tuple(said["dimensions"]),
         said["attributes"],

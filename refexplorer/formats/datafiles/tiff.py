@@ -15,9 +15,9 @@ import numpy as np
 import tifffile
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFilter,
+    FileArray,
+    FileChunks,
+    FileFilter,
     Unread,
     why_of,
 )
@@ -85,7 +85,7 @@ class TiffFile:
         """Return the root as another name of a single image."""
         return {"": "0"} if self._levels and "1" not in self._levels else {}
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a level of a series.
 
         Raises
@@ -102,14 +102,14 @@ class TiffFile:
         except _ERRORS as error:
             raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
 
-    def _described(self, name: str, series: Any) -> NativeArray:
+    def _described(self, name: str, series: Any) -> FileArray:
         page = series.keyframe
         if series.dtype is None or page.dtype is None:
             raise Unread("expression", f"The values of {name} have no type of NumPy.")
         dtype = np.dtype(series.dtype).newbyteorder(page.parent.byteorder)
         shape = tuple(series.shape)
         chunks = _chunks(shape, page)
-        return NativeArray(
+        return FileArray(
             name,
             shape,
             chunks,
@@ -132,7 +132,7 @@ class TiffFile:
         """Return the first level of a series."""
         return self._levels[f"{name.rpartition('/')[0]}/0".removeprefix("/")]
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the tiles or strips that are stored.
 
         Raises
@@ -169,11 +169,11 @@ class TiffFile:
         self._file.close()
 
 
-def _located(array: NativeArray, series: Any) -> NativeChunks:
+def _located(array: FileArray, series: Any) -> FileChunks:
     places = np.array(list(_segments(series)), np.int64).reshape(-1, 3)
     numbers, offsets, lengths = places[(places[:, 1] > 0) & (places[:, 2] > 0)].T
     indices = np.stack(np.unravel_index(numbers, _grid(array.shape, array.chunks)), axis=1)
-    return NativeChunks(indices.astype(np.int64), offsets, lengths)
+    return FileChunks(indices.astype(np.int64), offsets, lengths)
 
 
 def _named(series: list[Any]) -> Iterator[tuple[str, Any]]:
@@ -228,7 +228,7 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
 
 def _filters(
     page: Any, chunks: tuple[int, ...], dtype: np.dtype[Any]
-) -> tuple[NativeFilter, ...] | None:
+) -> tuple[FileFilter, ...] | None:
     """Return predictor and compressor as tifffile writes them into reference sets."""
     whole = page.bitspersample in (8, 16, 32, 64, 128) and page.sampleformat in (1, 2, 3, 6)
     if page.fillorder != 1 or not whole:
@@ -246,11 +246,11 @@ def _filters(
             "shape": list(chunks),
             "dtype": dtype.str,
         }
-        found.append(NativeFilter(f"imagecodecs_{'delta' if known else 'floatpred'}", settings))
+        found.append(FileFilter(f"imagecodecs_{'delta' if known else 'floatpred'}", settings))
     if page.compression == 1:
         return tuple(found)
     name = _COMPRESSORS.get(int(page.compression))
-    return None if name is None else (*found, NativeFilter(name))
+    return None if name is None else (*found, FileFilter(name))
 
 
 def _said(error: BaseException) -> str:

@@ -24,8 +24,8 @@ from refexplorer.data.sources.opening import open_native
 from refexplorer.errors import AccessError, FetchError
 from refexplorer.formats.datafiles import metadata_transfer
 from refexplorer.formats.datafiles.data_file import (
-    NativeChunks,
-    NativeFile,
+    DataFile,
+    FileChunks,
     Unread,
 )
 from refexplorer.formats.datafiles.hdf5 import Hdf5File
@@ -40,7 +40,7 @@ def targets(*allow: str) -> Targets:
     return Targets(AccessPolicy(None, allow), None, Limits())
 
 
-def at(path: Path, **options: Any) -> NativeFile:
+def at(path: Path, **options: Any) -> DataFile:
     return open_native(targets(str(path.parent)), str(path), **options)
 
 
@@ -69,14 +69,14 @@ def made(**options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def told(file: NativeFile) -> dict[str, Any]:
+def told(file: DataFile) -> dict[str, Any]:
     """All that a file says of itself, as text."""
     found: dict[str, Any] = {"others": dict(file.other_names())}
     for name in file.names():
         for ask in (file.array, file.chunks):
             try:
                 answer: Any = ask(name)
-                if isinstance(answer, NativeChunks):
+                if isinstance(answer, FileChunks):
                     assert answer.masks is not None
                     columns = (answer.indices, answer.offsets, answer.lengths, answer.masks)
                     answer = [(each.shape, each.tolist()) for each in columns]

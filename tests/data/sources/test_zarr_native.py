@@ -17,7 +17,7 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.sources.opening import open_native
 from refexplorer.errors import FetchError
-from refexplorer.formats.datafiles.data_file import NativeFile, Unread
+from refexplorer.formats.datafiles.data_file import DataFile, Unread
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
@@ -210,7 +210,7 @@ def test_broken_metadata(metadata: dict[str, Any], reason: str, tmp_path: Path) 
 
 def test_values_of_another_chunk_are_elsewhere(tmp_path: Path) -> None:
     made(tmp_path / "s", "v2")
-    file: NativeFile = open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.0")
+    file: DataFile = open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.0")
     for selection in ((slice(0, 3), slice(0, 4)), (slice(2, 4), slice(0, 4))):
         with pytest.raises(Unread, match="these values are of others"):
             file.values("0", selection)

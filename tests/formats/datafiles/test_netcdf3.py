@@ -14,7 +14,7 @@ from scipy.io import netcdf_file
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.sources.opening import open_native
-from refexplorer.formats.datafiles.data_file import NativeFile, Unread
+from refexplorer.formats.datafiles.data_file import DataFile, Unread
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
@@ -57,11 +57,11 @@ def written(path: Path, names: tuple[str, ...] = RECORDS, version: int = 1) -> b
     return path.read_bytes()
 
 
-def opened(path: Path) -> NativeFile:
+def opened(path: Path) -> DataFile:
     return open_native(Targets(AccessPolicy(None, [str(path.parent)]), None, Limits()), str(path))
 
 
-def assembled(file: NativeFile, name: str, body: bytes) -> np.ndarray:
+def assembled(file: DataFile, name: str, body: bytes) -> np.ndarray:
     """Put chunks in their places, as a reference set would."""
     array, chunks = file.array(name), file.chunks(name)
     values = np.empty(array.shape, array.dtype)

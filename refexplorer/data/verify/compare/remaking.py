@@ -23,7 +23,7 @@ from refexplorer.data.verify.compare.placing import (
 )
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import WHOLE, Finding, Remade, Said
-from refexplorer.formats.datafiles.data_file import NativeArray, Unread
+from refexplorer.formats.datafiles.data_file import FileArray, Unread
 
 _NONE = FileReferences(*(np.empty(0, np.int64) for _ in range(3)))
 
@@ -32,7 +32,7 @@ def remade(
     matched: MatchedFile,
     origins: CertainOrigins,
     path: str,
-    native: NativeArray | None,
+    native: FileArray | None,
     found: FileReferences | None,
     findings: Iterable[Finding],
 ) -> Remade | None:
@@ -73,7 +73,7 @@ def _references(
     matched: MatchedFile,
     origins: CertainOrigins,
     ours: SetArray,
-    native: NativeArray,
+    native: FileArray,
     found: FileReferences,
 ) -> Remade:
     filed = matched.filed
@@ -130,7 +130,7 @@ def _within(ours: SetArray, lie: Alignment, origin: np.ndarray, numbers: np.ndar
     return np.asarray(((starts >= origin) & (starts < ends)).all(axis=1))
 
 
-def _said(ours: SetArray, native: NativeArray, causes: set[str]) -> Iterable[Said]:
+def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[Said]:
     """Yield what the file says of the fields that differ, as JSON; null removes an attribute."""
     for cause in sorted(causes):
         try:
@@ -140,7 +140,7 @@ def _said(ours: SetArray, native: NativeArray, causes: set[str]) -> Iterable[Sai
             continue
 
 
-def _value(cause: str, ours: SetArray, native: NativeArray) -> Any:
+def _value(cause: str, ours: SetArray, native: FileArray) -> Any:
     """Return what the file says of one field; Unread if no field can say it."""
     if cause in PACKING_FIELDS and cause not in native.unread:
         return native.attributes.get(cause)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -24,12 +24,45 @@ class BlockSource(Protocol):
         """Close the file."""
 
 
-class NotComparableError(Exception):
-    """A file, an array or a chunk cannot be compared; the text is the reason, one sentence."""
+Why = Literal["damaged", "format", "library", "cost", "expression"]
+"""Why something is not read: it is broken; nothing here reads its format; the library that would is
+missing or lacks a feature; it takes more time, memory or bytes than allowed; or it is sound, but
+references, or the comparison, have no way to express it."""
+
+
+class Unread(Exception):
+    """A file, an array or a chunk that is not read.
+
+    Attributes
+    ----------
+    why
+        The kind of reason, one of `Why`.
+    sentence
+        The reason for a person, one sentence; also what `str` returns.
+    """
+
+    def __init__(self, why: Why, sentence: str) -> None:
+        super().__init__(why, sentence)
+        self.why: Why = why
+        self.sentence = sentence
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def why_of(error: BaseException) -> Why:
+    """Return why a library did not read what it was given, by the error that it raised."""
+    if isinstance(error, Unread):
+        return error.why
+    if isinstance(error, MemoryError):
+        return "cost"
+    # tifffile raises ValueError where a codec of imagecodecs is missing
+    is_missing = isinstance(error, ImportError) or "requires the 'imagecodecs'" in str(error)
+    return "library" if is_missing else "damaged"
 
 
 @dataclass(frozen=True, slots=True)
-class NativeFilter:
+class FileFilter:
     """One filter of a file's pipeline, in the order of encoding.
 
     Attributes
@@ -48,7 +81,7 @@ class NativeFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeChunks:
+class FileChunks:
     """The stored chunks of an array, n of them.
 
     Attributes
@@ -69,7 +102,7 @@ class NativeChunks:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeArray:
+class FileArray:
     """One array of a file.
 
     Attributes
@@ -100,7 +133,7 @@ class NativeArray:
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
     dtype: np.dtype[Any]
-    filters: tuple[NativeFilter, ...] | None
+    filters: tuple[FileFilter, ...] | None
     fill_value: Any
     dimensions: tuple[str, ...] | None
     attributes: Mapping[str, Any]
@@ -109,7 +142,7 @@ class NativeArray:
     order: str = "C"
 
 
-class NativeFile(Protocol):
+class DataFile(Protocol):
     """A file that is open; it reads through the access policy of the set."""
 
     form: str
@@ -125,23 +158,23 @@ class NativeFile(Protocol):
     def other_names(self) -> Mapping[str, str]:
         """Return further names of arrays, such as links, and the name in `names` of each."""
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of an array, by any of its names.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If it cannot be told, such as of a virtual dataset.
         """
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the stored chunks of an array.
 
         Raises
         ------
-        NotComparableError
+        Unread
             If they have no byte ranges of their own, such as HDF5's compact data.
         """
 

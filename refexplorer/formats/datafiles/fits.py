@@ -16,9 +16,10 @@ import numpy as np
 from astropy.io import fits
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    Unread,
+    why_of,
 )
 from refexplorer.formats.making.fits import undefined_value
 from refexplorer.markup import escape
@@ -39,7 +40,7 @@ class FitsFile:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If astropy cannot read it.
     """
 
@@ -59,14 +60,14 @@ class FitsFile:
             )
             self._list()
         except Exception as error:  # astropy raises what it meets in broken headers
-            if isinstance(error, NotComparableError):
+            if isinstance(error, Unread):
                 raise
-            raise NotComparableError(f"astropy cannot open the file: {_said(error)}.") from error
+            raise Unread(why_of(error), f"astropy cannot open the file: {_said(error)}.") from error
 
     def _list(self) -> None:
         for number, part in enumerate(self._file):
             if number >= EXTENSIONS:
-                raise NotComparableError(f"The file has more than {EXTENSIONS:,} extensions.")
+                raise Unread("cost", f"The file has more than {EXTENSIONS:,} extensions.")
             if not part.header.get("NAXIS"):
                 continue
             name = part.name or str(number)
@@ -83,14 +84,14 @@ class FitsFile:
         """Return the numbers of extensions that have a name."""
         return self._numbers
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of an image or a table of numbers.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If it is something else, or its columns vary in length.
         """
         name = self._numbers.get(name, name)
@@ -98,11 +99,11 @@ class FitsFile:
         try:
             dtype, shape = _values(name, part)
             header = {key: part.header[key] for key in part.header if key not in _COMMENTS}
-        except NotComparableError:
+        except Unread:
             raise
         except Exception as error:
-            raise NotComparableError(
-                f"astropy cannot read {escape(name)}: {_said(error)}."
+            raise Unread(
+                why_of(error), f"astropy cannot read {escape(name)}: {_said(error)}."
             ) from error
         scaled = _is_scaled(part)
         attributes = {
@@ -115,16 +116,16 @@ class FitsFile:
         if scaled:
             dtype = np.dtype("<f8")
         filters = None if scaled else ()
-        return NativeArray(name, shape, shape, dtype, filters, None, None, attributes)
+        return FileArray(name, shape, shape, dtype, filters, None, None, attributes)
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the one block of an image or a table; errors as of `array`."""
         array = self.array(name)
         offset = self._parts[array.name].fileinfo()["datLoc"]
         part = self._parts[array.name]
         size = math.prod(array.shape) * _values(array.name, part)[0].itemsize
         count = 1 if size else 0
-        return NativeChunks(
+        return FileChunks(
             np.zeros((count, len(array.shape)), np.int64),
             np.full(count, offset, np.int64),
             np.full(count, size, np.int64),
@@ -146,8 +147,8 @@ class FitsFile:
             data = self._bytes.read(max(stop - start, 0) * array.dtype.itemsize)
             return np.frombuffer(data, array.dtype)[::step]
         except (OSError, ValueError, TypeError, LookupError) as error:
-            raise NotComparableError(
-                f"astropy cannot read the values of {escape(name)}: {_said(error)}."
+            raise Unread(
+                "damaged", f"astropy cannot read the values of {escape(name)}: {_said(error)}."
             ) from error
 
     def close(self) -> None:
@@ -169,12 +170,12 @@ def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
         shape = tuple(int(header[f"NAXIS{axis}"]) for axis in range(rank, 0, -1))
         return np.dtype(_TYPES[header["BITPIX"]]), shape
     if not isinstance(part, fits.BinTableHDU):
-        raise NotComparableError(f"{escape(name)} is neither an image nor a binary table.")
+        raise Unread("expression", f"{escape(name)} is neither an image nor a binary table.")
     if any(_VARYING.match(column.format) for column in part.columns):
-        raise NotComparableError(f"{escape(name)} has columns of varying length.")
+        raise Unread("expression", f"{escape(name)} has columns of varying length.")
     dtype = np.dtype(part.columns.dtype).newbyteorder(">")
     if dtype.itemsize != header["NAXIS1"]:
-        raise NotComparableError(f"The rows of {escape(name)} have a type that NumPy has not.")
+        raise Unread("expression", f"The rows of {escape(name)} have a type that NumPy has not.")
     return dtype, (int(header["NAXIS2"]),)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFile,
-    NativeFilter,
-    NotComparableError,
+    DataFile,
+    FileArray,
+    FileChunks,
+    FileFilter,
+    Unread,
 )
 from refexplorer.markup import size_text
 
@@ -56,7 +56,7 @@ class FileMetadata:
         told = json.loads(data[8 : 8 + size])
         self.others: Mapping[str, str] = told["others"]
         self.arrays = {name: _array(name, each) for name, each in told["arrays"].items()}
-        self.chunks: dict[str, NativeChunks | NotComparableError] = {}
+        self.chunks: dict[str, FileChunks | Unread] = {}
         at = 8 + size
         for name, said in told["chunks"].items():
             self.chunks[name] = chunks_of(said, data[at : at + said.get("size", 0)])
@@ -67,7 +67,7 @@ class FileMetadata:
             at += said["size"]
 
 
-def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
+def file_bytes(file: DataFile, with_values: bool = False) -> bytes:
     """Write all that a file says of itself.
 
     Parameters
@@ -79,7 +79,7 @@ def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If it is too much.
     """
     arrays, chunks, tables = dict[str, PassedHead](), dict[str, PassedHead](), list[bytes]()
@@ -101,15 +101,16 @@ def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
     told = {"arrays": arrays, "chunks": chunks, "others": others, "values": values}
     head = json.dumps(told).encode()
     if len(head) > METADATA_BYTES:
-        raise NotComparableError(
+        raise Unread(
+            "cost",
             f"The file has {size_text(len(head))} of metadata, more than the "
-            f"{size_text(METADATA_BYTES)} that are compared."
+            f"{size_text(METADATA_BYTES)} that are compared.",
         )
     return b"".join([len(head).to_bytes(8, "little"), head, *tables])
 
 
 def _coordinates(
-    file: NativeFile, arrays: Mapping[str, PassedHead]
+    file: DataFile, arrays: Mapping[str, PassedHead]
 ) -> Iterator[tuple[str, tuple[PassedHead, bytes]]]:
     """Yield the values of coordinates that are numbers; of what cannot be read it is said later."""
     left = COORDINATES
@@ -121,16 +122,16 @@ def _coordinates(
         is_plain = _PLAIN_FILTERS.issuperset(each for each, _ in said["filters"])
         if is_plain and size <= left and not dtype.hasobject:
             left -= size
-            with suppress(NotComparableError):
+            with suppress(Unread):
                 yield name, value_bytes(file.values(name, (slice(None),)))
 
 
-def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
+def chunk_bytes(file: DataFile, name: str) -> tuple[PassedHead, bytes]:
     """Write where the chunks of an array are, or why that cannot be told."""
     try:
         chunks = file.chunks(name)
-    except NotComparableError as error:
-        return {"error": str(error)}, b""
+    except Unread as error:
+        return {"error": error.sentence, "why": error.why}, b""
     columns = [chunks.indices, chunks.offsets, chunks.lengths]
     table = b"".join(column.astype("<i8").tobytes() for column in columns)
     if chunks.masks is not None:
@@ -139,15 +140,15 @@ def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
     return {"count": shape[0], "rank": shape[1], "masked": masked, "size": len(table)}, table
 
 
-def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | NotComparableError:
+def chunks_of(said: PassedHead, table: bytes) -> FileChunks | Unread:
     """Read what `chunk_bytes` wrote."""
     if "error" in said:
-        return NotComparableError(said["error"])
+        return Unread(said["why"], said["error"])
     count, rank = said["count"], said["rank"]
     numbers = np.frombuffer(table, "<i8", count * (rank + 2))
     indices, offsets, lengths = np.split(numbers, [count * rank, count * (rank + 1)])
     masks = np.frombuffer(table, "<u4", offset=numbers.nbytes) if said["masked"] else None
-    return NativeChunks(indices.reshape(count, rank), offsets, lengths, masks)
+    return FileChunks(indices.reshape(count, rank), offsets, lengths, masks)
 
 
 def value_bytes(values: np.ndarray) -> tuple[PassedHead, bytes]:
@@ -174,16 +175,16 @@ def _plain(value: Any) -> Any:
     return value.tolist()
 
 
-def _array_head(file: NativeFile, name: str) -> PassedHead:
+def _array_head(file: DataFile, name: str) -> PassedHead:
     try:
         array = file.array(name)
         fill = None
         if array.fill_value is not None:
             fill = np.array(array.fill_value, array.dtype).tobytes().hex()
-    except NotComparableError as error:
-        return {"error": str(error)}
+    except Unread as error:
+        return {"error": error.sentence, "why": error.why}
     except (ValueError, TypeError, OverflowError) as error:
-        return {"error": f"Its fill value is none of its type: {error}."}
+        return {"error": f"Its fill value is none of its type: {error}.", "why": "damaged"}
     filters = array.filters
     return {
         "shape": array.shape,
@@ -198,18 +199,18 @@ def _array_head(file: NativeFile, name: str) -> PassedHead:
     }
 
 
-def _array(name: str, said: PassedHead) -> NativeArray | NotComparableError:
+def _array(name: str, said: PassedHead) -> FileArray | Unread:
     if "error" in said:
-        return NotComparableError(said["error"])
+        return Unread(said["why"], said["error"])
     dtype = _dtype(said["dtype"])
     filters = said["filters"]
     fill = said["fill"]
-    return NativeArray(
+    return FileArray(
         name,
         tuple(said["shape"]),
         tuple(said["chunks"]),
         dtype,
-        None if filters is None else tuple(NativeFilter(*each) for each in filters),
+        None if filters is None else tuple(FileFilter(*each) for each in filters),
         None if fill is None else np.frombuffer(bytes.fromhex(fill), dtype)[0].item(),
         None if said["dimensions"] is None else tuple(said["dimensions"]),
         said["attributes"],

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    Unread,
 )
 from refexplorer.markup import escape, size_text
 
@@ -39,7 +39,7 @@ _STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}
 class _Variable:
     """A variable as its header has it; `size` is that of a record if it has records."""
 
-    array: NativeArray
+    array: FileArray
     has_records: bool
     begin: int
     size: int
@@ -55,7 +55,7 @@ class NetCdf3File:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If the header cannot be read.
     FetchError
         If its bytes cannot be read; also later.
@@ -68,7 +68,7 @@ class NetCdf3File:
         try:
             self._read(_Header(file))
         except (ValueError, LookupError, OverflowError) as error:
-            raise NotComparableError(f"The NetCDF3 header cannot be read: {error}.") from error
+            raise Unread("damaged", f"The NetCDF3 header cannot be read: {error}.") from error
 
     def _read(self, header: _Header) -> None:
         records = header.number(_STREAMING[header.width])
@@ -91,18 +91,18 @@ class NetCdf3File:
         """Return no further names: there are no links."""
         return {}
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a variable; KeyError if there is none of this name."""
         return self._variables[name].array
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the one block of a variable, or one for each record.
 
         Raises
         ------
         KeyError
             If there is no variable of this name.
-        NotComparableError
+        Unread
             If the file ends before.
         """
         variable = self._variables[name]
@@ -112,15 +112,16 @@ class NetCdf3File:
             count = 0
         end = variable.begin + (count - 1) * self._record_size + variable.size
         if count and end > self._file.size:
-            raise NotComparableError(
+            raise Unread(
+                "damaged",
                 f"The file of {size_text(self._file.size)} ends before the last values of "
-                f"{escape(name)}, which by its header end at {size_text(end)}."
+                f"{escape(name)}, which by its header end at {size_text(end)}.",
             )
         indices = np.zeros((count, len(shape)), np.int64)
         if variable.has_records:
             indices[:, 0] = np.arange(count)
         offsets = variable.begin + np.arange(count, dtype=np.int64) * self._record_size
-        return NativeChunks(indices, offsets, np.full(count, variable.size, np.int64))
+        return FileChunks(indices, offsets, np.full(count, variable.size, np.int64))
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `chunks`."""
@@ -215,7 +216,7 @@ def _variable(header: _Header, dimensions: list[tuple[str, int]]) -> _Variable:
     has_records = bool(shape) and not shape[0]  # the length of the dimension of records is 0
     chunks = (1, *shape[1:]) if has_records else shape
     names = tuple(name for name, _ in over)
-    array = NativeArray(name, shape, chunks, dtype, (), None, names, attributes)
+    array = FileArray(name, shape, chunks, dtype, (), None, names, attributes)
     return _Variable(array, has_records, begin, math.prod(chunks) * dtype.itemsize)
 
 

@@ -15,10 +15,11 @@ import numpy as np
 import tifffile
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFilter,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    FileFilter,
+    Unread,
+    why_of,
 )
 from refexplorer.markup import counted, escape
 
@@ -59,7 +60,7 @@ class TiffFile:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If tifffile cannot read it.
     """
 
@@ -70,9 +71,11 @@ class TiffFile:
             self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
             self._levels = dict(_named(self._file.series))
         except Exception as error:  # tifffile raises what it meets in broken tags
-            raise NotComparableError(f"tifffile cannot open the file: {_said(error)}.") from error
+            raise Unread(
+                why_of(error), f"tifffile cannot open the file: {_said(error)}."
+            ) from error
         if not self._levels:
-            raise NotComparableError("tifffile finds no image in the file.")
+            raise Unread("damaged", "tifffile finds no image in the file.")
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all levels of all series."""
@@ -82,14 +85,14 @@ class TiffFile:
         """Return the root as another name of a single image."""
         return {"": "0"} if self._levels and "1" not in self._levels else {}
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a level of a series.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If its values have no type of NumPy.
         """
         name = self.other_names().get(name, name)
@@ -97,16 +100,16 @@ class TiffFile:
         try:
             return self._described(name, series)
         except _ERRORS as error:
-            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+            raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
 
-    def _described(self, name: str, series: Any) -> NativeArray:
+    def _described(self, name: str, series: Any) -> FileArray:
         page = series.keyframe
         if series.dtype is None or page.dtype is None:
-            raise NotComparableError(f"The values of {name} have no type of NumPy.")
+            raise Unread("expression", f"The values of {name} have no type of NumPy.")
         dtype = np.dtype(series.dtype).newbyteorder(page.parent.byteorder)
         shape = tuple(series.shape)
         chunks = _chunks(shape, page)
-        return NativeArray(
+        return FileArray(
             name,
             shape,
             chunks,
@@ -129,21 +132,21 @@ class TiffFile:
         """Return the first level of a series."""
         return self._levels[f"{name.rpartition('/')[0]}/0".removeprefix("/")]
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the tiles or strips that are stored.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If they are not a regular grid.
         """
         array = self.array(name)
         try:
             return _located(array, self._levels[array.name])
         except _ERRORS as error:
-            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+            raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `array`."""
@@ -157,8 +160,8 @@ class TiffFile:
                 opened: Any = zarr.open_array(store, mode="r")
                 return np.asarray(opened[selection])
         except Exception as error:  # codecs raise what they like
-            raise NotComparableError(
-                f"tifffile cannot read the values of {name}: {_said(error)}."
+            raise Unread(
+                why_of(error), f"tifffile cannot read the values of {name}: {_said(error)}."
             ) from error
 
     def close(self) -> None:
@@ -166,11 +169,11 @@ class TiffFile:
         self._file.close()
 
 
-def _located(array: NativeArray, series: Any) -> NativeChunks:
+def _located(array: FileArray, series: Any) -> FileChunks:
     places = np.array(list(_segments(series)), np.int64).reshape(-1, 3)
     numbers, offsets, lengths = places[(places[:, 1] > 0) & (places[:, 2] > 0)].T
     indices = np.stack(np.unravel_index(numbers, _grid(array.shape, array.chunks)), axis=1)
-    return NativeChunks(indices.astype(np.int64), offsets, lengths)
+    return FileChunks(indices.astype(np.int64), offsets, lengths)
 
 
 def _named(series: list[Any]) -> Iterator[tuple[str, Any]]:
@@ -195,7 +198,7 @@ def _chunks(shape: tuple[int, ...], page: Any) -> tuple[int, ...]:
         grid = _grid(shape, found)
         if math.prod(grid) == pages * per_page and math.prod(found) == math.prod(own):
             return found
-    raise NotComparableError("Its tiles or strips are no regular grid.")
+    raise Unread("expression", "Its tiles or strips are no regular grid.")
 
 
 def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
@@ -204,7 +207,7 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
     per_page = math.prod(keyframe.chunked)
     count = math.prod(series.shape) // max(math.prod(keyframe.shape), 1)
     if count > PAGES:
-        raise NotComparableError(f"It has {count:,} pages, and {PAGES:,} are read.")
+        raise Unread("cost", f"It has {count:,} pages, and {PAGES:,} are read.")
     is_one_block = series.dataoffset is not None
     for number in range(count):
         page = series[0 if is_one_block else number]
@@ -213,9 +216,10 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
         before = number * page.size * page.dtype.itemsize if is_one_block else 0
         listed = min(len(page.dataoffsets), len(page.databytecounts))
         if listed < per_page:
-            raise NotComparableError(
+            raise Unread(
+                "damaged",
                 f"Page {number} lists the places of {listed:,} of {counted(per_page, 'tile')} or "
-                "strips."
+                "strips.",
             )
         places = zip(page.dataoffsets[:per_page], page.databytecounts[:per_page], strict=True)
         for at, (offset, length) in enumerate(places, number * per_page):
@@ -224,7 +228,7 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
 
 def _filters(
     page: Any, chunks: tuple[int, ...], dtype: np.dtype[Any]
-) -> tuple[NativeFilter, ...] | None:
+) -> tuple[FileFilter, ...] | None:
     """Return predictor and compressor as tifffile writes them into reference sets."""
     whole = page.bitspersample in (8, 16, 32, 64, 128) and page.sampleformat in (1, 2, 3, 6)
     if page.fillorder != 1 or not whole:
@@ -242,11 +246,11 @@ def _filters(
             "shape": list(chunks),
             "dtype": dtype.str,
         }
-        found.append(NativeFilter(f"imagecodecs_{'delta' if known else 'floatpred'}", settings))
+        found.append(FileFilter(f"imagecodecs_{'delta' if known else 'floatpred'}", settings))
     if page.compression == 1:
         return tuple(found)
     name = _COMPRESSORS.get(int(page.compression))
-    return None if name is None else (*found, NativeFilter(name))
+    return None if name is None else (*found, FileFilter(name))
 
 
 def _said(error: BaseException) -> str:

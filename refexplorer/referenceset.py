@@ -545,7 +545,8 @@ class ReferenceSet(Mapping[str, Reference]):
         allow, storage_options
             As the class says; what is not allowed is not asked, and its record says so.
         resume
-            A file to keep the results in; a second check with the same file goes on from there.
+            A file to keep the answers in. Every target is asked again, since it may have changed;
+            a second check with the same file says which did.
         checked
             Called with the targets checked and their number; False stops.
         concurrency
@@ -597,7 +598,8 @@ class ReferenceSet(Mapping[str, Reference]):
         results
             A folder that keeps the results, a parquet file for each finished part.
         resume
-            Go on after the last finished part in that folder.
+            Go on after the last finished part in that folder. Each target of a finished part is
+            asked for its size and version; if one changed, the part is done again.
         allow, storage_options
             As the class says; what is not allowed is not asked. They are never written.
         watch

@@ -34,8 +34,8 @@ def check_targets(
     except KeyboardInterrupt:
         if resume is not None:
             output.say(
-                f"Stopped. The answers are kept in {resume}; run the same command again "
-                "to continue."
+                f"Stopped. The answers are kept in {resume}; the same command asks again and "
+                "says what changed."
             )
         raise
     if as_json:

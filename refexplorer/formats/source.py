@@ -33,6 +33,25 @@ _CHAR_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An object of a data file that opening could not make references to.
+
+    Attributes
+    ----------
+    name
+        Its path in the file, as its array would be called: ``"group/temperature"``.
+    kind
+        What the format calls it, such as ``"dataset"``, ``"variable"`` or ``"message"``.
+    reason
+        Why there are no references to it, as a clause: ``"its values have varying length"``.
+    """
+
+    name: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A source that was found and, unless it is a parquet store, read.
 
@@ -77,6 +96,8 @@ class Source:
     fetched
         What was read of the servers that have the data files to which references were made; None
         for all else.
+    left_out
+        The objects of data files that opening could not make references to.
     """
 
     name: str
@@ -96,6 +117,7 @@ class Source:
     pointed_by: str | None = None
     unlisted: str | None = None
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
+    left_out: tuple[LeftOut, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def is_document(self) -> bool:

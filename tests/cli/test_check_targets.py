@@ -44,7 +44,7 @@ def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Pa
 
 
 @pytest.mark.child
-def test_an_interrupt_leaves_a_file_to_go_on_from(server: RangeServer, tmp_path: Path) -> None:
+def test_an_interrupt_leaves_a_file_of_the_answers(server: RangeServer, tmp_path: Path) -> None:
     path, journal = written(tmp_path, server, 30), tmp_path / "kept.jsonl"
     server.stalled = {f"/{n}" for n in range(10, 30)}
     command = ("check", path, "--targets", "--allow", server.url, "--resume", journal)
@@ -57,12 +57,13 @@ def test_an_interrupt_leaves_a_file_to_go_on_from(server: RangeServer, tmp_path:
     assert (started.returncode, out) == (130, "")
     assert (
         err
-        == f"Stopped. The answers are kept in {journal}; run the same command again to continue.\n"
+        == f"Stopped. The answers are kept in {journal}; the same command asks again and says what "
+        "changed.\n"
     )
     server.stalled = set()
     server.requests.clear()
     assert run(*command).status == 0
-    assert sorted(map(int, (path[1:] for path in server.requests))) == list(range(10, 30))
+    assert sorted(map(int, (path[1:] for path in server.requests))) == list(range(30))
 
 
 def test_options_of_targets_alone_are_a_wrong_call(demo: Path) -> None:

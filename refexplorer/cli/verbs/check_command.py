@@ -42,7 +42,8 @@ def check(
         typer.Option(help="Allow a place to be accessed: a folder, s3://bucket, a host."),
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="File for the answers, from which the next run resumes.")
+        Path | None,
+        typer.Option(help="File for the answers; the next run says which targets changed."),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="List each finding, where many are alike.")

@@ -22,7 +22,10 @@ Scheduler = Annotated[
 Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads without a scheduler.")]
 Results = Annotated[Path | None, typer.Option(help="Folder for the table of results (parquet).")]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Resume after the last finished part of the results.")
+    bool,
+    typer.Option(
+        "--resume", help="Resume after the last finished part; changed files are read again."
+    ),
 ]
 
 

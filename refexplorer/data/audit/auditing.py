@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -26,6 +26,7 @@ from refexplorer.data.audit.work.running import (
     threads_of,
     workers_of,
 )
+from refexplorer.data.check.target_versions import TargetVersion
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
@@ -56,6 +57,8 @@ class AuditProgress:
     total: int | None = None
 
 
+VersionsNow = Callable[[Sequence[str], Callable[[], bool]], Mapping[str, TargetVersion | None]]
+"""Asks for the versions that targets have now, as long as the second says to go on."""
 AuditWatch = Callable[[AuditProgress], bool]
 """Called about ten times a second; False stops."""
 
@@ -132,7 +135,7 @@ def audit(
     try:
         with crew_of(auditor.audit, manner.scheduler, manner.workers, manner.terms) as crew:
             work.gather(opened)
-            work.do(crew, arrays)
+            work.do(crew, arrays, auditor.versions)
     except Stopped:
         pass
     finally:
@@ -204,17 +207,17 @@ class Work:
             if not self._watch(AuditProgress(self._sorter.count)):
                 raise Stopped
 
-    def do(self, crew: Crew, arrays: list[ArrayMeta]) -> None:
-        """Do what is not finished."""
+    def do(self, crew: Crew, arrays: list[ArrayMeta], versions: VersionsNow) -> None:
+        """Do what is not finished, and what was finished with other versions of its targets."""
         intervals = self._sorter.intervals()
         planned = parts(intervals, self._sorter.urls, arrays, self._sizes)
-        run(crew, self._left(planned), self._take, self._goes_on)
+        run(crew, self._left(planned, versions), self._take, self._goes_on)
         self._store.drop_others(self._parts)
 
-    def _left(self, planned: Iterator[Part]) -> Iterator[Part]:
+    def _left(self, planned: Iterator[Part], versions: VersionsNow) -> Iterator[Part]:
         for part in planned:
             self._parts += 1
-            if self._store.has(part):
+            if self._store.has(part, lambda urls: versions(urls, self._goes_on)):
                 self._audited += part.count
                 if not self._goes_on():
                     raise Stopped

@@ -55,7 +55,8 @@ def check_targets(
     targets
         Asks.
     journal
-        What it knows is not asked again; what is found is added to it, also before an interrupt.
+        Earlier answers, which new ones are compared with; what is found is added to it, also before
+        an interrupt.
     checked
         Is told how far it is; if it returns False, what was found so far is returned.
     concurrency
@@ -95,35 +96,39 @@ class _Checking:
         self._new: deque[TargetCheck] = deque()
 
     def wanted(self) -> Iterator[AskedTarget]:
-        """Yield the targets that the journal does not know."""
+        """Yield all targets: a request for the version is all that a check costs of each."""
         for layout in map(self._index.layout, self._index.urls):
-            yield from self._unknown(layout.url, layout, layout.end, len(layout) + layout.whole)
+            references = len(layout) + layout.whole
+            blank = TargetCheck(layout.url, TargetState.UNREACHABLE, layout.end, references)
+            yield layout.url, partial(self._take, layout, blank)
         for url, references in self._index.further.keys.items():
-            yield from self._unknown(url, None, None, references)
+            blank = TargetCheck(url, TargetState.UNREACHABLE, None, references)
+            yield url, partial(self._take, None, blank)
 
     def note(self) -> None:
         """Put what is new into the journal."""
         while self._new:
             self._journal.add(self._new.popleft())
 
-    def _unknown(
-        self, url: str | None, layout: TargetLayout | None, end: int | None, references: int
-    ) -> Iterator[AskedTarget]:
-        blank = TargetCheck(url, TargetState.UNREACHABLE, end, references)
-        known = self._journal.known(blank)
-        is_recorded = url in self._recorded
-        if known is None or (is_recorded and known.unchanged is None):
-            yield url, partial(self._take, layout, blank)
-        else:
-            self.found[url] = known
-
     def _take(self, layout: TargetLayout | None, blank: TargetCheck, answer: Answer) -> None:
         record = _compared(layout, blank, answer)
         versions = self._recorded.get(blank.url or "", ())
         if versions and answer.facts is not None:
             record = _with_version(record, versions, answer.facts)
+        earlier = self._journal.known(blank.url)
+        if earlier is not None and answer.facts is not None and _has_changed(earlier, record):
+            said = "It changed since the earlier check whose answers are kept."
+            record = record.but(message=" ".join(filter(None, [said, record.message])))
         self.found[blank.url] = record
         self._new.append(record)
+
+
+def _has_changed(earlier: TargetCheck, record: TargetCheck) -> bool:
+    return (earlier.size, earlier.etag, earlier.modified) != (
+        record.size,
+        record.etag,
+        record.modified,
+    )
 
 
 def _with_version(

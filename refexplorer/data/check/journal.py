@@ -1,4 +1,4 @@
-"""A file of what a check found, a line a target, so that a second check goes on from there."""
+"""A file of what a check found, a line a target, which later checks are compared with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from refexplorer.errors import SourceError
 
 _START = b'{"url": '
 _ASKED = (TargetState.GOOD, TargetState.SHORT)
-"""What is not asked again; a target that could not be read may be there by now."""
+"""Those of a target that answered, so that its version is known."""
 
 
 class Journal:
@@ -43,13 +43,9 @@ class Journal:
             except OSError as error:
                 raise SourceError(f"{path} cannot be used to resume: {error.strerror}.") from None
 
-    def known(self, wanted: TargetCheck) -> TargetCheck | None:
-        """Return the earlier result of a target with the same references, if it was reached."""
-        found = self._known.get(wanted.url)
-        if found is None or found.state not in _ASKED:
-            return None
-        same = (found.end, found.references) == (wanted.end, wanted.references)
-        return found if same else None
+    def known(self, url: str | None) -> TargetCheck | None:
+        """Return the last earlier result of a target that was reached."""
+        return self._known.get(url)
 
     def add(self, record: TargetCheck) -> None:
         """Write one more line."""
@@ -64,7 +60,8 @@ class Journal:
             record = _record(line)
             if record is None:
                 raise _no_journal(path, f"line {number} is not one of its records")
-            self._known[record.url] = record
+            if record.state in _ASKED:
+                self._known[record.url] = record
         if complete < len(content):
             if not complete and not content.startswith(_START):
                 raise _no_journal(path, "it begins with something else")

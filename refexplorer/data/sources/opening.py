@@ -96,6 +96,11 @@ def _opened(targets: Targets, file: TargetFile) -> DataFile:
     return ConfinedFile(form, targets, file)
 
 
+def installed_packages() -> list[str]:
+    """Return the packages that are installed of those that read a format."""
+    return [package for package in _PACKAGES.values() if _is_installed(package)]
+
+
 @cache
 def _is_installed(package: str) -> bool:
     """Look for a package; that takes as long as h5py takes to open a file, so it is done once."""

@@ -15,6 +15,7 @@ from refexplorer.data.audit.plan.audit_parts import Part
 from refexplorer.data.audit.report.word_columns import coded
 from refexplorer.data.check.asking import UNWRITTEN, ask
 from refexplorer.data.check.recorded_check import difference
+from refexplorer.data.check.target_versions import TargetVersion, as_metadata, versions_asked
 from refexplorer.data.fetch.background import Stopped, wait_for
 from refexplorer.data.fetch.failures import NotThere
 from refexplorer.data.fetch.target_reader import Targets
@@ -77,6 +78,8 @@ class Verifier:
         The versions that targets had when their references were written.
     unlisted
         What the URLs of chunks begin with that may never have been written.
+    keeps
+        Whether results are kept, with the versions that their targets had.
     """
 
     location: str | None
@@ -90,6 +93,7 @@ class Verifier:
     served: bool = False
     recorded: Recorded = field(default_factory=dict)
     unlisted: str | None = None
+    keeps: bool = False
 
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Compare the references of a part with the files that they lead to.
@@ -108,6 +112,8 @@ class Verifier:
         targets = Targets(policy, self.storage_options, self.limits)
         rows = _PartRows(part.rows())
         numbers = rows.columns["number"]
+        # before they are read, so that a file that changes meanwhile has another version later
+        versions = versions_asked(targets, rows.urls, keep_on) if self.keeps else {}
         bounds = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])).tolist()
         records: list[Record] = []
         for start, stop in zip(bounds, [*bounds[1:], len(numbers)], strict=True):
@@ -116,7 +122,14 @@ class Verifier:
             found = list(self._of_target(targets, rows.of(start, stop)))
             self._note_version(targets, found)
             records += found
-        return table(records)
+        return table(records).replace_schema_metadata(as_metadata(versions))
+
+    def versions(
+        self, urls: Sequence[str], keep_on: Callable[[], bool]
+    ) -> dict[str, TargetVersion | None]:
+        """Ask for the versions that targets have now."""
+        policy = AccessPolicy(self.location, self.allow, served=self.served)
+        return versions_asked(Targets(policy, self.storage_options, self.limits), urls, keep_on)
 
     def _note_version(self, targets: Targets, records: Sequence[Record]) -> None:
         """Compare what the store says of a target with what was recorded of it."""
@@ -238,6 +251,7 @@ class _PartRows:
         self.columns: dict[str, np.ndarray] = {name: rows[name].to_numpy() for name in names}
         self._paths, self._of_array = coded(rows["array"])
         self._urls, self._of_url = coded(rows["target"])
+        self.urls = [url for url in self._urls if url is not None]
 
     def of(self, start: int, stop: int) -> _OfTarget:
         """Return the references from one row to another, which have the same target."""

@@ -29,6 +29,7 @@ from refexplorer.data.audit.report.result_store import ResultStore
 from refexplorer.data.audit.work.running import ClusterTerms
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.sources.opening import installed_packages
 from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.report.tally import VerifyTally
@@ -173,9 +174,10 @@ def verify(
             terms.served,
             terms.recorded,
             terms.unlisted,
+            manner.results is not None,
         )
         with crew_of(verifier.verify, manner.scheduler, manner.workers, ClusterTerms()) as crew:
-            work.do(crew, metas)
+            work.do(crew, metas, verifier.versions)
     except Stopped:
         stopped = True
     finally:
@@ -252,7 +254,9 @@ def _fingerprint(
     """Return what results depend on besides their part."""
     said = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]
     digest = blake2b(
-        json.dumps([_FORM, manner.values, manner.remake, said], default=str).encode(),
+        json.dumps(
+            [_FORM, manner.values, manner.remake, said, installed_packages()], default=str
+        ).encode(),
         digest_size=16,
     )
     for url in sorted(recorded):

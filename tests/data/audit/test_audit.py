@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,6 +177,7 @@ def test_generated_chunks_are_audited_like_written_ones(tmp_path: Path) -> None:
 
 def test_a_stopped_audit_goes_on_after_its_last_part(server: RangeServer, tmp_path: Path) -> None:
     refs, folder = many(server, 12), tmp_path / "kept"
+    server.etags = dict.fromkeys(server.files, '"one"')
 
     def watch(progress: AuditProgress) -> bool:
         return progress.audited < 4
@@ -187,9 +190,53 @@ def test_a_stopped_audit_goes_on_after_its_last_part(server: RangeServer, tmp_pa
     server.requests.clear()
     whole = audit_in_parts(refs, allow=[server.url], results=folder, resume=True)
     assert whole.good
-    assert not {path[1:] for path in server.requests} & done
+    again = Counter(path[1:] for path in server.requests)
+    assert {again[name] for name in done} == {1}  # asked for its version, and not read
     assert table(whole).equals(table(audit_in_parts(refs, allow=[server.url])))
     assert pq.read_table(folder).num_rows == 12
+
+
+@pytest.mark.parametrize("change", ["cut", "gone", "others of the same size"])
+def test_results_of_files_that_changed_are_not_used(
+    change: str, server: RangeServer, tmp_path: Path
+) -> None:
+    refs, folder = many(server, 12), tmp_path / "kept"
+    server.etags = dict.fromkeys(server.files, '"one"')
+    assert audit_in_parts(refs, allow=[server.url], results=folder).good
+    (name, body), *_ = server.files.items()
+    server.etags[name] = '"two"'
+    if change == "gone":
+        del server.files[name]
+    else:
+        server.files[name] = body[:1] if change == "cut" else body[::-1]
+    found = audit_in_parts(refs, allow=[server.url], results=folder, resume=True)
+    fresh = audit_in_parts(refs, allow=[server.url])
+    assert (found.good, str(found)) == (fresh.good, str(fresh))
+    assert table(found).equals(table(fresh))
+
+
+def test_a_store_that_tells_no_version_is_read_again(server: RangeServer, tmp_path: Path) -> None:
+    refs, folder = many(server, 3), tmp_path / "kept"
+    assert refs.audit(results=folder, allow=[server.url]).good
+    server.files = {name: body[::-1] for name, body in server.files.items()}
+    found = refs.audit(results=folder, allow=[server.url], resume=True)
+    assert table(found).equals(table(refs.audit(allow=[server.url])))
+
+
+def test_results_of_local_files_that_changed_are_not_used(tmp_path: Path) -> None:
+    (tmp_path / "d.bin").write_bytes(bytes(1600))
+    array = {"zarr_format": 2, "shape": [100], "chunks": [1], "dtype": "<f8", "compressor": None,
+             "filters": None, "fill_value": None, "order": "C"}  # fmt: skip
+    document = {"a/.zarray": array} | {f"a/{n}": ["d.bin", 8 * n, 8] for n in range(100)}
+    (tmp_path / "s.json").write_text(json.dumps(document))
+    refs, kept = rx.open_references(str(tmp_path / "s.json")), tmp_path / "kept"
+    assert refs.audit(results=kept, decode="all").good
+    os.truncate(tmp_path / "d.bin", 100)
+    assert refs.audit(results=kept, decode="all", resume=True).summary.states["past end"] == 88
+    (tmp_path / "d.bin").unlink()
+    assert refs.audit(results=kept, decode="all", resume=True).summary.states == {
+        "unreachable": 100
+    }
 
 
 def test_results_of_another_state_of_the_set_are_not_used(

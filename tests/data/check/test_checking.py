@@ -118,7 +118,7 @@ def test_a_server_without_ranges_is_good_to_know(server: RangeServer) -> None:
     assert "does not support byte ranges" in (check.message or "")
 
 
-def test_a_second_check_goes_on_from_the_file(
+def test_a_second_check_asks_again_and_says_what_changed(
     refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path
 ) -> None:
     journal = tmp_path / "check.jsonl"
@@ -126,17 +126,19 @@ def test_a_second_check_goes_on_from_the_file(
     first = refs.check_targets(allow=allow, resume=journal)
     with journal.open("ab") as file:
         file.write(b'{"url": "http://ha')  # the machine went down
-    server.requests.clear()
     server.statuses.clear()
     server.files["/closed"] = BODY
     second = refs.check_targets(allow=allow, resume=journal)
-    assert sorted(server.requests) == ["/closed", "/gone"]
     assert [check.url for check in first] == [check.url for check in second]
     changed = [check.state for old, check in zip(first, second, strict=True) if old != check]
     assert changed == [TargetState.GOOD]
-    server.requests.clear()
-    refs.check_targets(allow=allow, resume=journal)
-    assert server.requests == ["/gone"]
+    url = next(check.url for check in second if check.state == "good" and "://" in check.url)
+    server.files[url.removeprefix(server.url)] = BODY + b"more"
+    third = {check.url: check for check in refs.check_targets(allow=allow, resume=journal)}
+    assert third[url].message == "It changed since the earlier check whose answers are kept."
+    del server.files[url.removeprefix(server.url)]
+    fourth = {check.url: check for check in refs.check_targets(allow=allow, resume=journal)}
+    assert fourth[url].state == "unreachable"
 
 
 def test_other_files_are_not_written_to(refs: rx.ReferenceSet, tmp_path: Path) -> None:

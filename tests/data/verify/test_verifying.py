@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -94,6 +95,22 @@ def test_results_of_another_set_are_not_used(files: list[Path], tmp_path: Path) 
     mine.metadata("foo/.zattrs", units="degC")
     found = verified(mine.document, files[0].parent, results=kept, resume=True)
     assert [each.code for each in found.findings] == ["units"]
+
+
+@pytest.mark.parametrize("change", ["cut", "gone"])
+def test_results_of_files_that_changed_are_not_used(change: str, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    files = write_files(tmp_path / "files")
+    kept, document = tmp_path / "kept", joined(files[:2])
+    assert verified(document, files[0].parent, results=kept).good
+    assert verified(document, files[0].parent, results=kept, resume=True).good
+    if change == "gone":
+        files[1].unlink()
+    else:
+        os.truncate(files[1], files[1].stat().st_size - 8)
+    found = verified(document, files[0].parent, results=kept, resume=True)
+    assert found.has_errors
+    assert said(found) == said(verified(document, files[0].parent))
 
 
 def test_metadata_come_over_http_and_values_only_if_wanted(

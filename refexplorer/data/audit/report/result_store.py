@@ -1,7 +1,8 @@
 """The store of the results of an audit or a verification: a parquet file for each part.
 
-A file appears when all of it is written, and says in its metadata what part it is of, so that an
-audit goes on after the last finished part, and never with results of another set.
+A file appears when all of it is written, and says in its metadata what part it is of and which
+versions its targets had, so that an audit goes on after the last finished part, and never with
+results of another set or of files that changed since.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.data.audit.plan.audit_parts import Part
-from refexplorer.data.audit.plan.states import STATES
+from refexplorer.data.check.target_versions import TargetVersion, from_metadata, is_same
 from refexplorer.errors import SourceError
 from refexplorer.formats.files.atomic import writing
 
@@ -33,8 +34,8 @@ PARQUET: dict[str, Any] = {
 """How results are written: what grows from row to row takes next to nothing."""
 _FINGERPRINT = b"refexplorer.part"
 _SORTING = "_sorting"
-REDONE = STATES[-1]
-"""What has this state is done once more: it was not allowed."""
+REDONE = {"not allowed", "unreadable", "failed"}
+"""What has one of these states is done once more: it may be allowed or answer by now."""
 
 
 class ResultStore:
@@ -100,19 +101,36 @@ class ResultStore:
         """Remove that folder, also one that an end of the machine left."""
         shutil.rmtree(self.folder / _SORTING, ignore_errors=True)
 
-    def has(self, part: Part) -> bool:
-        """Say whether a part was finished, with the same references and all of them allowed.
+    def has(
+        self,
+        part: Part,
+        versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]],
+    ) -> bool:
+        """Say whether a part was finished, with the same references and the same targets.
 
         What is there of it otherwise is removed.
+
+        Parameters
+        ----------
+        part
+            The part.
+        versions
+            Asks for the versions that targets have now.
         """
         path = self._path(part.number)
+        kept = None
         try:
             with pq.ParquetFile(path) as file:
-                written = (file.schema_arrow.metadata or {}).get(_FINGERPRINT)
-                has = written == self._fingerprint(part)
-                has = has and REDONE not in file.read(["state"])["state"].unique().to_pylist()
+                metadata = file.schema_arrow.metadata or {}
+                states = file.read(["state"])["state"].unique().to_pylist()
+            if metadata.get(_FINGERPRINT) == self._fingerprint(part) and not REDONE & {*states}:
+                kept = from_metadata(metadata)
         except (OSError, pa.ArrowException):
-            has = False
+            pass
+        has = kept is not None
+        if kept:
+            now = versions(list(kept))
+            has = all(is_same(version, now.get(url)) for url, version in kept.items())
         if has:
             self.finished.add(part.number)
         else:
@@ -121,7 +139,7 @@ class ResultStore:
 
     def write(self, part: Part, results: pa.Table) -> None:
         """Keep the results of a part."""
-        metadata = {_FINGERPRINT: self._fingerprint(part)}
+        metadata = {**(results.schema.metadata or {}), _FINGERPRINT: self._fingerprint(part)}
         with writing(self._path(part.number), as_it_is=True) as file:
             pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
         self.finished.add(part.number)

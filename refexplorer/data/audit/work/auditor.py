@@ -16,6 +16,12 @@ from refexplorer.data.audit.plan.overlaps import OVERLAPS
 from refexplorer.data.audit.plan.states import GOOD, PAST_END, STATES
 from refexplorer.data.audit.work.decoded import DecodedChunk, decoded
 from refexplorer.data.check.asking import Answer, ask_all, past_end
+from refexplorer.data.check.target_versions import (
+    TargetVersion,
+    as_metadata,
+    version_of,
+    versions_asked,
+)
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.facts import Facts
 from refexplorer.data.fetch.target_reader import Targets
@@ -105,9 +111,20 @@ class Auditor:
         found = _Answered(rows, codes, answers)
         chosen = np.flatnonzero(rows["chosen"].to_numpy() & (found.states == GOOD))
         wanted = rows.take(pa.array(chosen))
-        return found.table(
+        results = found.table(
             chosen, list(decoded(wanted, part.arrays, targets, self.limits, keep_on))
         )
+        pairs = zip(urls, answers, strict=True)
+        versions = {url: version_of(each) for url, each in pairs if url and each is not None}
+        return results.replace_schema_metadata(as_metadata(versions))
+
+    def versions(
+        self, urls: Sequence[str], keep_on: Callable[[], bool]
+    ) -> dict[str, TargetVersion | None]:
+        """Ask for the versions that targets have now."""
+        policy = AccessPolicy(self.location, self.allow)
+        targets = Targets(policy, self.storage_options, self.limits)
+        return versions_asked(targets, urls, keep_on, self.unlisted)
 
 
 class _Answered:

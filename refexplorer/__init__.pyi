@@ -7,11 +7,11 @@ from .data.advice.advice import Advice as Advice
 from .data.advice.connections import Connection as Connection
 from .data.advice.findings import AdviceFinding as AdviceFinding, LayoutBound as LayoutBound
 from .data.advice.running_reads import ReaderCost as ReaderCost
-from .data.audit.auditing import AuditProgress as AuditProgress
-from .data.audit.report.audit_report import Audit as Audit
-from .data.audit.report.audit_summary import AuditSummary as AuditSummary
-from .data.check.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
-from .data.check.target_states import TargetState as TargetState
+from .checks.engine import AuditProgress as AuditProgress
+from .checks.render.audit_report import Audit as Audit
+from .checks.render.audit_summary import AuditSummary as AuditSummary
+from .checks.render.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
+from .checks.look.target_states import TargetState as TargetState
 from .data.open.filesystem import ReferenceView as ReferenceView
 from .data.read.readings import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate
@@ -19,8 +19,8 @@ from .data.read.ladder import Ladder as Ladder, Rung as Rung
 from .data.read.selecting import ArrayReading as ArrayReading
 from .data.read.shards import Shard as Shard
 from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyStep
-from .data.verify.report.finding import VerifyFinding as VerifyFinding
-from .data.verify.report.verification import (
+from .checks.render.verify_finding import VerifyFinding as VerifyFinding
+from .checks.render.verification import (
     ArrayVerification as ArrayVerification,
     Verification as Verification,
 )

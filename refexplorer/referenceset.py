@@ -45,14 +45,15 @@ if TYPE_CHECKING:
     import xarray
     import zarr
 
+    from refexplorer.checks.checking import Checked
+    from refexplorer.checks.engine import AuditWatch
+    from refexplorer.checks.plan.sampling import Decode
+    from refexplorer.checks.render.audit_report import Audit
+    from refexplorer.checks.render.check_results import TargetChecks
+    from refexplorer.checks.render.verification import Verification
     from refexplorer.data.advice.advice import Advice
     from refexplorer.data.advice.connections import Connection
     from refexplorer.data.advice.selections import Places, TaskChunks
-    from refexplorer.data.audit.auditing import AuditWatch
-    from refexplorer.data.audit.plan.sampling import Decode
-    from refexplorer.data.audit.report.audit_report import Audit
-    from refexplorer.data.check.check_results import TargetChecks
-    from refexplorer.data.check.checking import Checked
     from refexplorer.data.fetch.target_reader import Targets
     from refexplorer.data.open.filesystem import ReferenceView
     from refexplorer.data.open.fsspec_options import CodeContext
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from refexplorer.data.read.selecting import ArrayReading, SelectionPart
     from refexplorer.data.read.shards import Shard
     from refexplorer.data.read.why import Why
-    from refexplorer.data.verify.report.verification import Verification
     from refexplorer.spec.core.diagnostics import Locator
 
 
@@ -557,8 +557,8 @@ class ReferenceSet(Mapping[str, Reference]):
         TargetChecks
             A sequence of records: size, ETag, ranges past the end, or why it cannot be read.
         """
-        from refexplorer.data.check.checking import check_targets
-        from refexplorer.data.check.journal import Journal
+        from refexplorer.checks.checking import check_targets
+        from refexplorer.checks.journal import Journal
 
         journal, targets = Journal(resume), self._targets(allow, storage_options)
         name, index = self.source.name, self._internals.target_index
@@ -603,7 +603,7 @@ class ReferenceSet(Mapping[str, Reference]):
         allow, storage_options
             As the class says; what is not allowed is not asked. They are never written.
         watch
-            Called with `refexplorer.data.audit.auditing.AuditProgress`; False stops, and the
+            Called with `refexplorer.checks.engine.AuditProgress`; False stops, and the
             report is of what was finished.
 
         Returns
@@ -619,9 +619,9 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
+        from refexplorer.checks.engine import Manner, audit
+        from refexplorer.checks.look.targets import Auditor
         from refexplorer.data.access.policy import allowed_names
-        from refexplorer.data.audit.auditing import Manner, audit
-        from refexplorer.data.audit.work.auditor import Auditor
 
         options = self._options(storage_options)
         auditor = Auditor(
@@ -673,8 +673,8 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
+        from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
         from refexplorer.data.access.policy import allowed_names
-        from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
 
         options = self._options(storage_options)
         read = self.source.recorded

@@ -69,11 +69,9 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"protocol", "report_page"},
         {"access", "decode", "earth"},
         {"fetch"},
-        {"check", "lint", "open", "sources"},
+        {"lint", "open", "sources"},
         {"read"},
-        {"advice", "audit"},
-        {"verify"},
-        {"repair"},
+        {"advice"},
     ),
     "data.advice": (
         {"connections", "findings", "selections"},
@@ -85,14 +83,17 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"advice"},
         {"advising"},
     ),
-    "data.audit": ({"plan"}, {"work"}, {"report"}, {"auditing"}),
-    "data.verify": (
-        {"causes", "results"},
-        {"compare"},
-        {"report", "verifier"},
+    "checks": (
+        {"causes", "records", "states", "terms"},
+        {"ledger", "plan"},
+        {"compare", "headlines"},
+        {"look"},
+        {"run"},
+        {"render"},
+        {"engine", "journal"},
+        {"checking"},
         {"verifying"},
     ),
-    "checks": ({"states", "terms"}, {"ledger"}, {"headlines"}),
     "views": (
         {"code", "compared"},
         {"wire"},
@@ -113,8 +114,6 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
 
 The page shares the bundles of the widgets, the commands start the page.
 """
-MOST = 15
-"""Modules of a folder, beside its ``__init__``."""
 DOORS = {"", "__main__"}
 """The package itself re-exports from every room, lazily."""
 DEAREST = 4
@@ -185,15 +184,6 @@ def test_rooms_import_from_their_left() -> None:
     assert len(found) > 500
     back = {path: names for path, names in found.items() if names}
     assert not back, "each may import from its left alone, in the order of ROOMS"
-
-
-def test_no_folder_is_crowded() -> None:
-    crowded = {
-        str(folder.relative_to(PACKAGE)): count
-        for folder in {path.parent for path in modules()}
-        if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MOST
-    }
-    assert not crowded
 
 
 def test_every_package_says_what_is_in_it() -> None:

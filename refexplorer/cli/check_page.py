@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from refexplorer.data.check.check_results import TargetChecks
+from refexplorer.checks.render.check_results import TargetChecks
 from refexplorer.data.report_page import report_page, titled
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.markup import code, counted, shown

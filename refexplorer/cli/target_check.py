@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from refexplorer.checks.render.check_results import TargetChecks
 from refexplorer.cli import output
 from refexplorer.cli.program import size_cell
-from refexplorer.data.check.check_results import TargetChecks
 from refexplorer.referenceset import ReferenceSet
 
 _COLUMNS = ("State", "Target", "Size", "References", "Modified", "What to know")

@@ -10,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from refexplorer.data.audit.auditing import AuditWatch
-from refexplorer.data.repair.remedies import remedy
-from refexplorer.data.verify.report.finding import VerifyFinding, named
-from refexplorer.data.verify.report.verification import Verification
-from refexplorer.data.verify.results import DIFFERS, SAME
+from refexplorer.checks.engine import AuditWatch
+from refexplorer.checks.records import DIFFERS, SAME
+from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.render.verify_finding import VerifyFinding, named
 from refexplorer.differing import Difference, diff
 from refexplorer.display.repair import repair_html, repair_lines, repair_text
 from refexplorer.errors import RefexplorerError, SourceError
@@ -24,6 +23,7 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.rewriting.conversion import Conversion, Watch
 from refexplorer.rewriting.converting import convert_checked
+from refexplorer.rewriting.repair.remedies import remedy
 from refexplorer.rewriting.repair_verifying import RepairVerifying
 from refexplorer.spec.core.catalogue import Severity
 

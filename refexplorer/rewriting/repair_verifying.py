@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from refexplorer.data.audit.auditing import AuditWatch
-from refexplorer.data.verify.report.verification import Verification
-from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.checks.engine import AuditWatch
+from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.queries.internals import internals

@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from refexplorer.checks.engine import AuditWatch
+from refexplorer.checks.render.verification import Verification
 from refexplorer.data.access.policy import allowed_names
-from refexplorer.data.audit.auditing import AuditWatch
-from refexplorer.data.repair.applied import applied
-from refexplorer.data.repair.plan import Planner, RepairPlan
-from refexplorer.data.verify.report.verification import Verification
 from refexplorer.errors import RefexplorerError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -22,6 +20,8 @@ from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.write.retargeting import Renames, retargeted
+from refexplorer.rewriting.repair.applied import applied
+from refexplorer.rewriting.repair.plan import Planner, RepairPlan
 from refexplorer.rewriting.repair_result import Repair, check_output, is_worse
 from refexplorer.rewriting.repair_verifying import RepairVerifying
 from refexplorer.spec.core.diagnostics import Findings

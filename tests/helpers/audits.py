@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.audit.auditing import Manner, audit
-from refexplorer.data.audit.plan.plan_sizes import PlanSizes
-from refexplorer.data.audit.report.audit_report import Audit
-from refexplorer.data.audit.work.auditor import Auditor
+from refexplorer.checks.engine import Manner, audit
+from refexplorer.checks.look.targets import Auditor
+from refexplorer.checks.plan.sizes import PlanSizes
+from refexplorer.checks.render.audit_report import Audit
 from refexplorer.refset.queries.internals import internals
 from tests.helpers.servers import RangeServer
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.audit.plan.plan_sizes import PlanSizes
-from refexplorer.data.verify.report.verification import Verification
-from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.checks.plan.sizes import PlanSizes
+from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.refset.queries.internals import internals
 from tests.helpers.kerchunk_sets import concatenated, made_once, translated
 

@@ -25,7 +25,7 @@ from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, grouped
 
 if TYPE_CHECKING:
-    from refexplorer.data.check.check_results import TargetChecks
+    from refexplorer.checks.render.check_results import TargetChecks
 
 FIRST_OF_A_GROUP = 3
 

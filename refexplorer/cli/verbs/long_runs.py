@@ -12,9 +12,9 @@ import typer
 from refexplorer.cli import output
 
 if TYPE_CHECKING:
-    from refexplorer.data.audit.auditing import AuditProgress, AuditWatch
-    from refexplorer.data.audit.report.audit_report import Audit
-    from refexplorer.data.verify.report.verification import Verification
+    from refexplorer.checks.engine import AuditProgress, AuditWatch
+    from refexplorer.checks.render.audit_report import Audit
+    from refexplorer.checks.render.verification import Verification
 
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.errors import RefexplorerError
 from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.core.catalogue import Severity
@@ -21,9 +21,9 @@ from refexplorer.views.wire.explorer.health_messages import (
 from refexplorer.views.wire.jobs import STOPPED, Report
 
 if TYPE_CHECKING:
-    from refexplorer.data.audit.auditing import AuditProgress
-    from refexplorer.data.verify.report.finding import VerifyFinding
-    from refexplorer.data.verify.report.verification import Verification
+    from refexplorer.checks.engine import AuditProgress
+    from refexplorer.checks.render.verification import Verification
+    from refexplorer.checks.render.verify_finding import VerifyFinding
 
 SHOWN = 200
 """Findings that one answer carries."""

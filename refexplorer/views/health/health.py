@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from refexplorer.data.audit.plan.states import DECODED, LOST, STATES
+from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
+from refexplorer.checks.records import DIFFERS, SAME
 from refexplorer.data.decode.chunk_arithmetic import Index
-from refexplorer.data.verify.results import DIFFERS, SAME
 from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
 from refexplorer.refset.queries.array_states import ArrayStates
 from refexplorer.refset.queries.internals import internals
@@ -29,7 +29,7 @@ from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
-    from refexplorer.data.audit.report.audit_report import Audit
+    from refexplorer.checks.render.audit_report import Audit
     from refexplorer.referenceset import ReferenceSet
     from refexplorer.refset.targets.target_index import TargetIndex
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from refexplorer.checks.compare.cf import is_time, times
+from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.data.decode.chunk_arithmetic import region
 from refexplorer.data.decode.decoding import said, steps
 from refexplorer.data.read.cf_values import decode_as_xarray
 from refexplorer.data.read.readings import ChunkState
-from refexplorer.data.verify.compare.cf import is_time, times
-from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.spec.core.paths import folders_above

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.data.audit.plan.states import LOST
+from refexplorer.checks.look.audit_states import LOST
 from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
@@ -22,7 +22,7 @@ from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.jobs import Report, go_on, unheard
 
 if TYPE_CHECKING:
-    from refexplorer.data.audit.report.audit_report import Audit
+    from refexplorer.checks.render.audit_report import Audit
 
 CELLS = 120
 """Most rows and most columns of a picture."""

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow.compute as pc
 from msgspec import UNSET
 
-from refexplorer.data.check.checking import check_targets
-from refexplorer.data.check.journal import Journal
+from refexplorer.checks.checking import check_targets
+from refexplorer.checks.journal import Journal
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.arrow import numbers_of, text_column
 from refexplorer.markup import counted
@@ -41,7 +41,7 @@ from refexplorer.views.wire.explorer.targets_messages import (
 from refexplorer.views.wire.jobs import Report, go_on, unheard
 
 if TYPE_CHECKING:
-    from refexplorer.data.audit.report.audit_report import Audit
+    from refexplorer.checks.render.audit_report import Audit
 
 ROWS = 1000
 """Most rows that one answer carries."""

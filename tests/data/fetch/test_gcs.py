@@ -12,8 +12,8 @@ import pytest
 from google.oauth2.credentials import Credentials
 
 import refexplorer as rx
+from refexplorer.checks.look.asking import ask
 from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.check.asking import ask
 from refexplorer.data.fetch.background import stoppable, wait_for
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError

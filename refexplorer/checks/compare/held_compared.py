@@ -1,0 +1,136 @@
+"""The values that a set holds of one array against those of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from refexplorer.checks.compare.cf import calendar_of, is_time
+from refexplorer.checks.compare.held_values import (
+    ComparedValues,
+    HeldArray,
+    compared,
+    first_difference,
+    marked,
+)
+from refexplorer.checks.compare.matched_file import MatchedFile
+from refexplorer.checks.compare.metadata_compared import (
+    dimension_differences,
+    packing_differences,
+    said,
+)
+from refexplorer.checks.compare.origins import Origins
+from refexplorer.checks.compare.placing import Alignment, aligned
+from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.checks.records import UNCOMPARED, Finding, Record
+from refexplorer.formats.datafiles.data_file import FileArray, Unread
+
+
+def compare_held(
+    matched: MatchedFile, origins: Origins, path: str, native: FileArray, record: Record
+) -> bool:
+    """Compare what the set holds of an array with a file.
+
+    Parameters
+    ----------
+    matched, origins
+        The file, and where it begins.
+    path
+        The array of the set.
+    native
+        That of the file.
+    record
+        Takes in what was found.
+
+    Returns
+    -------
+    bool
+        Whether there is anything to say.
+    """
+    ours, held = matched.arrays[path], matched.held.arrays[path]
+    lie = aligned(ours, native)
+    if lie is None:
+        return False
+    for each in dimension_differences(ours, native):
+        record.findings.append(Finding(each.cause, each.ours, each.theirs))
+    origin = origins.of(ours, lie)
+    filed = None if origin is None else matched.whole(native)
+    if origin is None or filed is None:
+        record.message = matched.unread.get(native.name)
+        return bool(record.findings or record.message)
+    stops = origin + np.array(lie.shape, np.int64)
+    if (stops > np.array(ours.meta.shape, np.int64)).any():
+        record.findings.append(Finding("shape", said(ours.meta.shape), said(native.shape)))
+        return True
+    if not _has_same_calendar(ours, native, record):
+        return True
+    place = tuple(slice(int(a), int(b)) for a, b in zip(origin, stops, strict=True))
+    mine = held.values[place].reshape(filed.shape)
+    try:
+        found = compared(ours, mine, native, filed, marked(ours, native))
+    except Unread as reason:
+        record.message, record.state = str(reason), UNCOMPARED
+        return True
+    known = _spread(held.known, ours.meta.chunks, place).reshape(filed.shape)
+    found = found._replace(differs=found.differs & known)
+    record.start, record.shape = origin.tolist(), list(lie.shape)
+    if found.differs.any():
+        record.findings.append(_unlike(ours, native, held, lie, origin, found))
+        # of values that were encoded anew the packing may differ, and mean the same
+        why = packing_differences(ours, native)
+        record.findings += (Finding(each.cause, each.ours, each.theirs) for each in why)
+    return True
+
+
+def _has_same_calendar(ours: SetArray, native: FileArray, record: Record) -> bool:
+    """Note other units, and other calendars, with which times mean nothing."""
+    theirs = native.attributes.get
+    units = ours.attribute("units"), theirs("units")
+    if is_time(units[0]) and is_time(units[1]):
+        calendars = calendar_of(ours.attribute), calendar_of(theirs)
+        if calendars[0] != calendars[1]:
+            record.findings.append(Finding("calendar", *calendars))
+            return False
+    elif (units[0] or None) != (units[1] or None):
+        record.findings.append(Finding("units", said(units[0]), said(units[1])))
+    return True
+
+
+def _unlike(
+    ours: SetArray,
+    native: FileArray,
+    held: HeldArray,
+    lie: Alignment,
+    origin: np.ndarray,
+    found: ComparedValues,
+) -> Finding:
+    """Return that values differ, with the first of them."""
+    units = ours.attribute("units"), native.attributes.get("units")
+    at, both = first_difference(found)
+    where = origin.copy()
+    where[list(lie.axes)] += np.array(at, np.int64)
+    index = where // np.array(ours.meta.chunks, np.int64)
+    one, other = (_shown(value, units) for value in both)
+    message = f"at {where.tolist()} the set has {one}, the file {other}"
+    if units[0] != units[1]:
+        message += f", in {said(units[0])} and in {said(units[1])}"
+    cause = "same-coordinate" if held.is_lent else "held-values"
+    count = int(np.count_nonzero(found.differs))
+    return Finding(cause, None, None, message, count, [ours.meta.chunk_key(index.tolist())])
+
+
+def _spread(known: np.ndarray, chunks: tuple[int, ...], place: tuple[slice, ...]) -> np.ndarray:
+    """Return for each element of a region whether its chunk is known."""
+    for axis, (size, part) in enumerate(zip(chunks, place, strict=True)):
+        known = known.take(np.arange(part.start, part.stop) // size, axis=axis)
+    return known
+
+
+def _shown(value: object, units: tuple[Any, Any]) -> str:
+    """Return a decoded value as text; a time as its date, if both sides were made such."""
+    if isinstance(value, float | np.floating):
+        if is_time(units[0]) and units[0] != units[1] and abs(float(value)) > 1e9:
+            return str(np.datetime64(round(float(value) / 1e6), "s"))
+        return f"{float(value):.10g}"
+    return said(value)

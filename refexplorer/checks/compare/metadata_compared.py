@@ -1,0 +1,275 @@
+"""The metadata of an array of the set against that of a file's array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from refexplorer.checks.compare.cf import calendar_of, is_time, same_times
+from refexplorer.checks.compare.placing import Alignment
+from refexplorer.checks.compare.set_array import SetArray, plain_name
+from refexplorer.formats.datafiles.data_file import FileArray, FileFilter
+
+_LOSSLESS = {"level", "clevel", "blocksize", "acc", "typesize", "checksum", "format", "preset"}
+"""Settings of codecs that the decoder does not need."""
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "shuffle": {"elementsize": 4},
+    "lzf": {"header": True},
+    "szip": {"header": True},
+}
+"""What codecs of numcodecs and imagecodecs take for a setting that is not there."""
+_EXPLICIT = {"szip"}
+"""Codecs that decode nothing without all of their settings."""
+_PACKING = {"scale_factor": 1.0, "add_offset": 0.0}
+"""Attributes whose absence means a number."""
+PACKING_FIELDS = (*_PACKING, "_FillValue", "missing_value", "_Unsigned", "units", "calendar")
+"""Attributes that are compared."""
+_NO_NAME = "phony_dim_"
+"""What h5netcdf and kerchunk call a dimension that has no name."""
+
+
+class Differing(NamedTuple):
+    """One field that differs: its cause, and both sides as texts."""
+
+    cause: str
+    ours: str
+    theirs: str
+
+
+def said(value: Any) -> str:
+    """Return a value as a short text."""
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.10g}"
+    if value is None:
+        return "none"
+    if isinstance(value, list | tuple) and len(value) == 1:
+        return said(value[0])
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def metadata_differences(
+    ours: SetArray, native: FileArray, lie: Alignment, cut: bool
+) -> Iterator[Differing]:
+    """Yield the fields that differ.
+
+    Shapes along joined dimensions are compared by the caller, who knows all files.
+    """
+    yield from _of_type(ours, native)
+    if not cut and ours.meta.chunks != lie.chunks:
+        yield Differing("chunk-shape", said(ours.meta.chunks), said(native.chunks))
+    mine, filed = ours.filters, native.filters
+    if mine is not None and filed is not None and not _same_filters(mine, filed):
+        yield Differing("filters", _names(mine), _names(filed))
+    if ours.order not in (None, native.order):
+        yield Differing("order", said(ours.order), said(native.order))
+    if not _is_same_fill(ours, native):
+        yield Differing("fill_value", said(ours.fill_value), said(native.fill_value))
+    yield from _of_attributes(ours, native)
+    yield from dimension_differences(ours, native)
+
+
+def not_compared(ours: SetArray, native: FileArray) -> Iterator[str]:
+    """Yield what of the metadata cannot be compared, in some words."""
+    if native.filters is None or ours.filters is None:
+        yield "filters"
+    if ours.dtype is None:
+        yield "the data type"
+    if native.shape and not (native.dimensions and ours.meta.dimensions):
+        yield "names of dimensions"
+
+
+def _of_type(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+    one, other = ours.dtype, native.dtype
+    if one is None or "O" in (one.kind, other.kind) or one == other:
+        return
+    if one.names is not None and other.names is not None:
+        if not _same_fields(one, other):
+            is_turned = _same_fields(one.newbyteorder("="), other.newbyteorder("="))
+            cause = "byte-order" if is_turned else "dtype"
+            yield Differing(cause, said(_fields(one)), said(_fields(other)))
+        return
+    is_boolean = "b" in (one.kind, other.kind)  # in HDF5 an enumeration of one byte
+    if one.newbyteorder("=") == other.newbyteorder("="):
+        yield Differing("byte-order", one.str, other.str)
+    elif one.itemsize != other.itemsize or not (is_boolean or {one.kind, other.kind} <= set("VS")):
+        yield Differing("dtype", one.str, other.str)
+
+
+def _same_fields(ours: np.dtype[Any], theirs: np.dtype[Any]) -> bool:
+    """Compare the fields of records; the set may have further ones for the bytes between them."""
+    one: Mapping[str, Any] = ours.fields or {}
+    other: Mapping[str, Any] = theirs.fields or {}
+    return ours.itemsize == theirs.itemsize and all(
+        name in one and one[name][:2] == other[name][:2] for name in other
+    )
+
+
+def _fields(dtype: np.dtype[Any]) -> str:
+    fields: Mapping[str, Any] = dtype.fields or {}
+    return ", ".join(f"{name} {fields[name][0].str}" for name in dtype.names or ())
+
+
+def _same_filters(ours: tuple[FileFilter, ...], theirs: tuple[FileFilter, ...]) -> bool:
+    """Compare pipelines; a shuffle of single bytes changes nothing."""
+    one, other = ([f for f in each if not _is_idle(f)] for each in (ours, theirs))
+    if len(one) != len(other):
+        return False
+    for mine, filed in zip(one, other, strict=True):
+        if plain_name(mine.name) != plain_name(filed.name):
+            return False
+        if not _same_settings(plain_name(mine.name), mine.settings, filed.settings):
+            return False
+    return True
+
+
+def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Compare settings; one that only one side has is what the codec takes without it."""
+    idle = _DEFAULTS.get(codec, {})
+    for name in {*ours, *theirs} - _LOSSLESS:
+        if name in ours and name in theirs:
+            is_same = ours[name] == theirs[name]
+        elif name in idle:
+            is_same = ours.get(name, idle[name]) == theirs.get(name, idle[name])
+        else:
+            is_same = codec not in _EXPLICIT
+        if not is_same:
+            return False
+    return True
+
+
+def _is_idle(found: FileFilter) -> bool:
+    return found.name == "shuffle" and found.settings.get("elementsize") == 1
+
+
+def _names(filters: tuple[FileFilter, ...]) -> str:
+    def one(found: FileFilter) -> str:
+        size, name = found.settings.get("elementsize"), plain_name(found.name)
+        others = sorted(found.settings.keys() - _LOSSLESS - {"elementsize", "id"})
+        inside = ", ".join(f"{each} {found.settings[each]}" for each in others)
+        name += "" if size is None else f" of {size} bytes"
+        return f"{name} ({inside})" if inside else name
+
+    return ", ".join(map(one, filters)) or "none"
+
+
+def _is_same_fill(ours: SetArray, native: FileArray) -> bool:
+    """Compare what missing chunks read as; a set that says nothing reads as 0."""
+    if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
+        return True
+    allowed = [native.fill_value, native.attributes.get("_FillValue")]
+    if ours.fill_value is None:
+        return True
+    return any(same_value(ours.fill_value, one, ours.dtype) for one in allowed if one is not None)
+
+
+def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool:
+    """Say whether two values of metadata are equal: as numbers of the data type, NaN to NaN."""
+    if one is None or other is None:
+        return one is other
+    if isinstance(one, str) or isinstance(other, str):
+        return str(one).strip() == str(other).strip()
+    try:
+        left, right = (np.ravel(np.asarray(each)) for each in (one, other))
+        if left.shape != right.shape:
+            return False
+        if dtype is not None and dtype.kind == "f":
+            left, right = left.astype(dtype), right.astype(dtype)
+        return bool(np.array_equal(left, right, equal_nan=left.dtype.kind in "fc"))
+    except (TypeError, ValueError, OverflowError):
+        return bool(one == other)
+
+
+def packing_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+    """Yield what differs of the attributes that say how values are packed."""
+    theirs = native.attributes.get
+    for name, idle in _PACKING.items():
+        one, other = ours.attribute(name), theirs(name)
+        if not _close(idle if one is None else one, idle if other is None else other):
+            yield Differing(name, said(one), said(other))
+    if ours.dtype is not None and {ours.dtype.kind, native.dtype.kind} <= set("iu"):
+        mine = _is_unsigned(ours.attribute("_Unsigned"), ours.dtype)
+        if mine != _is_unsigned(theirs("_Unsigned"), native.dtype):
+            yield Differing(
+                "_Unsigned", said(ours.attribute("_Unsigned")), said(theirs("_Unsigned"))
+            )
+    yield from _of_missing(ours, native)
+
+
+def _is_unsigned(attribute: Any, dtype: np.dtype[Any]) -> bool:
+    """Say whether integers are read as unsigned ones, as xarray does by netCDF's attribute."""
+    text = "" if attribute is None else str(attribute).lower()
+    return text == "true" if text in ("true", "false") else dtype.kind == "u"
+
+
+def _of_attributes(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+    theirs = native.attributes.get
+    yield from packing_differences(ours, native)
+    if is_time(theirs("units")) or is_time(ours.attribute("units")):
+        if calendar_of(ours.attribute) != calendar_of(theirs):
+            yield Differing("calendar", calendar_of(ours.attribute), calendar_of(theirs))
+        elif not same_times(ours.attribute, theirs):
+            yield Differing("units", said(ours.attribute("units")), said(theirs("units")))
+    elif not same_value(ours.attribute("units"), theirs("units")):
+        yield Differing("units", said(ours.attribute("units")), said(theirs("units")))
+
+
+def _of_missing(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+    """Compare what stands for missing values.
+
+    In Zarr v2 xarray takes the fill value for it, so that writers may leave ``_FillValue`` out.
+    """
+    one, other = ours.attribute("_FillValue"), native.attributes.get("_FillValue")
+    kept = ours.missing if one is None and other is not None else one
+    is_idle = {_is_nan(each) or each is None for each in (kept, other)} == {True}
+    if not is_idle and not same_value(kept, other, ours.dtype):
+        yield Differing("_FillValue", said(kept), said(other))
+    one, other = ours.attribute("missing_value"), native.attributes.get("missing_value")
+    if not same_value(_plain(one), _plain(other), ours.dtype):
+        yield Differing("missing_value", said(one), said(other))
+
+
+def _plain(value: Any) -> Any:
+    """Return a number for a text of one, as xarray writes NaN into JSON."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _is_nan(value: Any) -> bool:
+    """Say whether a mark is NaN, which is missing anyway."""
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def _close(one: Any, other: Any) -> bool:
+    """Compare factors, which writers pass on as doubles or as texts of single precision."""
+    try:
+        left, right = (float(np.ravel(np.asarray(each))[0]) for each in (one, other))
+    except (TypeError, ValueError, IndexError):
+        return bool(one == other)
+    if left == right or math.isclose(left, right, rel_tol=1e-12):
+        return True
+    singles = [float(np.float32(each)) for each in (left, right)]
+    return singles[0] == singles[1] and (singles[0] == left or singles[1] == right)
+
+
+def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+    """Yield that both name the dimensions otherwise, or in another order."""
+    names, theirs = ours.meta.dimensions, native.dimensions
+    if not names or not theirs or len(theirs) > len(names):
+        return
+    if any(not name or name.startswith(_NO_NAME) for name in theirs):
+        return
+    if len(theirs) == len(names):
+        same = tuple(n.rpartition("/")[2] for n in theirs) == tuple(names)
+    else:
+        left = iter(names)
+        same = all(name.rpartition("/")[2] in left for name in theirs)
+    if not same and not any(name.startswith(_NO_NAME) for name in names):
+        yield Differing("dimensions", ", ".join(names), ", ".join(theirs))

@@ -1,0 +1,146 @@
+"""Where a file begins along each dimension of a set, as all of its arrays agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from refexplorer.checks.compare.grouping import NativeReferences
+from refexplorer.checks.compare.held_values import compared, marked
+from refexplorer.checks.compare.matched_file import MatchedFile
+from refexplorer.checks.compare.placing import Alignment
+from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.spec.core.paths import prefix
+
+_CANDIDATES = 8
+"""Places of a coordinate that have the first value of a file's, which are looked at."""
+SetDimension = tuple[str, str, int]
+"""A dimension of the set: the folder of its arrays, its name, its length."""
+
+
+class Origins:
+    """Where a file begins along the dimensions of a set.
+
+    Parameters
+    ----------
+    matched
+        The file.
+    groups
+        All references to it.
+    """
+
+    def __init__(self, matched: MatchedFile, groups: Sequence[NativeReferences]) -> None:
+        self._matched = matched
+        known = self._agreed(groups)
+        self._starts = known | self._found_by_values(known)
+
+    def of(self, ours: SetArray, lie: Alignment) -> np.ndarray | None:
+        """Return where a file's array begins in the set's; None if no dimension tells."""
+        known = {axis: self._starts.get(dim) for axis, dim in dimensions_of(ours)}
+        found = []
+        for axis, (whole, length) in enumerate(zip(ours.meta.shape, lie.shape, strict=True)):
+            start = 0 if whole == length else known.get(axis)
+            if start is None:
+                return None
+            found.append(start)
+        return np.array(found, np.int64)
+
+    def agreed(self, group: NativeReferences) -> np.ndarray:
+        """Return where the array of a group should begin: as the others say, else as it says."""
+        found = group.origin.copy()
+        for axis, dimension in dimensions_of(group.ours):
+            found[axis] = self._starts.get(dimension, found[axis])
+        return found
+
+    def _agreed(self, groups: Sequence[NativeReferences]) -> dict[SetDimension, int]:
+        """Return where the file begins along each dimension, as its arrays agree.
+
+        Where they do not, values of the coordinate that the set holds decide, then the coordinate
+        itself, then how many say so.
+        """
+        votes: dict[SetDimension, Counter[int]] = {}
+        own: dict[SetDimension, int] = {}
+        for group in groups:
+            if not group.is_placed:
+                continue
+            for axis, dimension in dimensions_of(group.ours):
+                start = int(group.origin[axis])
+                votes.setdefault(dimension, Counter())[start] += 1
+                if group.ours.name == dimension[1] and len(group.origin) == 1:
+                    own[dimension] = start
+        found: dict[SetDimension, int] = {}
+        for dimension, counts in votes.items():
+            first = own.get(dimension, counts.most_common(1)[0][0])
+            (_, most), *others = counts.most_common()
+            if others and others[0][1] < most:
+                first = counts.most_common(1)[0][0]
+            held = [s for s in counts if self._holds(dimension, s)] if len(counts) > 1 else []
+            found[dimension] = held[0] if len(held) == 1 else first
+        return found
+
+    def _found_by_values(self, known: Mapping[SetDimension, int]) -> dict[SetDimension, int]:
+        """Return where the file begins along dimensions that no reference tells, by coordinates."""
+        found: dict[SetDimension, int] = {}
+        for path, held in self._matched.held.arrays.items():
+            dimension = path.rpartition("/")[0], path.rpartition("/")[2], held.values.size
+            if dimension in known or not self.knows_values(dimension):
+                continue
+            start = self.start_by_values(dimension)
+            if start is not None:
+                found[dimension] = start
+        return found
+
+    def knows_values(self, dimension: SetDimension) -> bool:
+        """Say whether the set holds a coordinate of which the file has a part."""
+        path = prefix(dimension[0]) + dimension[1]
+        held, native = self._matched.held.arrays.get(path), self._matched.native(path)
+        if held is None or native is None or len(native.shape) != 1:
+            return False
+        is_own = self._matched.arrays[path].meta.dimensions == (dimension[1],)
+        filed = self._matched.whole(native) if is_own else None
+        return filed is not None and 0 < filed.size < held.values.size
+
+    def start_by_values(self, dimension: SetDimension) -> int | None:
+        """Return the only place where the coordinate that the set holds has the file's values."""
+        path = prefix(dimension[0]) + dimension[1]
+        matched = self._matched
+        ours, native, held = matched.arrays[path], matched.native(path), matched.held.arrays[path]
+        filed = None if native is None else matched.whole(native)
+        if native is None or filed is None:
+            return None
+        first = np.full(held.values.shape, filed[0])
+        try:
+            same = ~compared(ours, held.values, native, first, marked(ours, native)).differs
+        except Unread:
+            return None
+        starts = np.flatnonzero(same)[:_CANDIDATES].tolist()
+        starts = [start for start in starts if self._holds(dimension, start)]
+        return starts[0] if len(starts) == 1 else None
+
+    def _holds(self, dimension: SetDimension, start: int) -> bool:
+        """Say whether the coordinate that the set holds begins there as in the file."""
+        matched = self._matched
+        path = prefix(dimension[0]) + dimension[1]
+        held, native = matched.held.arrays.get(path), matched.native(path)
+        if held is None or native is None or len(native.shape) != 1 or held.values.ndim != 1:
+            return False
+        mine = held.values[start : start + native.shape[0]]
+        filed = matched.whole(native)
+        if filed is None or mine.shape != filed.shape:
+            return False
+        ours = matched.arrays[path]
+        try:
+            return not compared(ours, mine, native, filed, marked(ours, native)).differs.any()
+        except Unread:
+            return False
+
+
+def dimensions_of(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:
+    """Yield the axes of an array that have names, and the dimension that each of them is."""
+    folder = ours.meta.path.rpartition("/")[0]
+    for axis, name in enumerate(ours.meta.dimensions or ()):
+        if name:
+            yield axis, (folder, name, ours.meta.shape[axis])

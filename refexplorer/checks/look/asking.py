@@ -1,0 +1,138 @@
+"""Asking stores for targets, several at a time; what their answers are in words; ends of files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from refexplorer.checks.look.target_states import TargetState
+from refexplorer.data.fetch.facts import Facts
+from refexplorer.data.fetch.failures import AS_S3, Denied, NotThere, cause
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.errors import AccessError
+from refexplorer.refset.columns.sums import LARGEST
+
+CONCURRENCY = 16
+"""Targets that are asked at a time."""
+NO_SIZE = "The store does not report its size."
+NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
+UNWRITTEN = "There is no such file (404): the chunk reads as the fill value."
+_NO_NAME = "The set does not name this target: it has to be given when the set is opened."
+
+
+class Answer(NamedTuple):
+    """The answer of a store about a target.
+
+    Attributes
+    ----------
+    facts
+        None if there are none.
+    cause
+        Why there are none, in a sentence.
+    forbidden
+        Whether it was not asked, since it is not allowed.
+    grant
+        What to pass in ``allow=`` so that it is asked.
+    unwritten
+        Whether it is a chunk that was never written, where nobody could list those that were.
+    """
+
+    facts: Facts | None
+    cause: str | None = None
+    forbidden: bool = False
+    grant: str | None = None
+    unwritten: bool = False
+
+    @property
+    def state(self) -> TargetState:
+        """The state of the target before its ranges are compared."""
+        if self.facts is not None:
+            return TargetState.GOOD
+        if self.unwritten:
+            return TargetState.UNWRITTEN
+        return TargetState.FORBIDDEN if self.forbidden else TargetState.UNREACHABLE
+
+    @property
+    def message(self) -> str | None:
+        """A sentence on a fault, or on something worth knowing."""
+        if self.facts is None:
+            return self.cause
+        if self.facts.size is None:
+            return NO_SIZE
+        return None if self.facts.ranges else NO_RANGES
+
+
+AskedTarget = tuple[str | None, Callable[[Answer], None]]
+"""A target, as in the references (None is the one that the reader names), and what takes its
+answer."""
+
+
+async def ask_all(
+    targets: Targets,
+    wanted: Iterable[AskedTarget],
+    concurrency: int = CONCURRENCY,
+    unlisted: str | None = None,
+) -> None:
+    """Ask for size and version of many targets; runs on fsspec's event loop.
+
+    Parameters
+    ----------
+    targets
+        Asks, if a target is allowed.
+    wanted
+        Taken one by one, when there is room; each answer is passed on when it comes.
+    concurrency
+        Targets that are asked at a time.
+    unlisted
+        What the URLs of chunks begin with that may never have been written.
+    """
+    wanted = iter(wanted)
+
+    async def work() -> None:
+        for url, take in wanted:
+            take(await ask(targets, url, unlisted))
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(max(1, concurrency)):
+            group.create_task(work())
+
+
+async def ask(targets: Targets, url: str | None, unlisted: str | None = None) -> Answer:
+    """Ask for size and version of a target, as `ask_all`."""
+    if url is None:
+        return Answer(None, _NO_NAME)
+    try:
+        place = targets.policy.place(url)
+        try:
+            return Answer(await targets.facts(place))
+        except AccessError:
+            raise
+        except Exception as error:  # each protocol has errors of its own
+            words = cause(error, place)
+            said = f"{words[:1].upper()}{words[1:]}."
+            if unlisted is None or not url.startswith(unlisted):
+                return Answer(None, said)
+            if isinstance(error, NotThere):
+                return Answer(None, UNWRITTEN, unwritten=True)
+            return Answer(None, f"{said} {AS_S3}" if isinstance(error, Denied) else said)
+    except AccessError as error:
+        return Answer(None, str(error), forbidden=True, grant=error.grant or None)
+
+
+def past_end(offsets: np.ndarray, lengths: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
+    """Say which ranges reach past the ends of their targets, shape ``(n,)`` bool.
+
+    Parameters
+    ----------
+    offsets, lengths
+        Bytes, shape ``(n,)``, int64 or whole numbers of Python.
+    sizes
+        Of the targets, or of the only one.
+    """
+    if isinstance(sizes, int) and sizes > LARGEST:
+        offsets = offsets.astype(object)
+    found: np.ndarray = lengths > sizes - offsets  # a sum might not fit into 64 bits
+    return found

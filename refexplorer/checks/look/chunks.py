@@ -1,0 +1,169 @@
+"""Chunks of a part, fetched some at a time, decoded, and told by a checksum of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.checks.look.audit_states import DECODED, FORBIDDEN, UNDECODABLE, UNREADABLE
+from refexplorer.data.decode.decoding import Step, said, steps
+from refexplorer.data.fetch.background import Stopped
+from refexplorer.data.fetch.fetch_many import fetch_many
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
+from refexplorer.limits import Limits
+from refexplorer.refset.columns.reference_columns import BASE64, INLINE, URL
+from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+BATCH_BYTES = 2**26
+"""Encoded bytes that are held at a time; a whole file, of unknown size, comes by itself."""
+BATCH_CHUNKS = 256
+# 128 bits, so that no two of millions of chunks meet by chance
+_DIGEST = 16
+
+
+class DecodedChunk(NamedTuple):
+    """The result of decoding a chunk.
+
+    Attributes
+    ----------
+    state
+        A place in `STATES`.
+    size
+        Of its values in bytes; None if there are none.
+    checksum
+        BLAKE2b with 16 bytes of its values in C order, hexadecimal.
+    message
+        Why there are none, in a sentence.
+    """
+
+    state: int
+    size: int | None = None
+    checksum: str | None = None
+    message: str | None = None
+
+
+def decoded(
+    rows: pa.Table,
+    arrays: dict[str, ArrayMeta],
+    targets: Targets,
+    limits: Limits,
+    keep_on: Callable[[], bool],
+) -> Iterator[DecodedChunk]:
+    """Yield the results of decoding chunks, in order.
+
+    Parameters
+    ----------
+    rows
+        As `Part.rows` has them.
+    arrays
+        Their arrays, by path.
+    targets
+        Reads them.
+    limits
+        What decoding may cost.
+    keep_on
+        False stops.
+
+    Raises
+    ------
+    Stopped
+        If `keep_on` returned False.
+    """
+    steps_of = cache(lambda path: steps(arrays[path], limits))
+    most = min(BATCH_BYTES, limits.fetch_bytes)
+    for batch in _batches(map(_chunk, rows.to_pylist()), most):
+        found = _fetched(targets, {chunk.key: chunk.reference for chunk in batch}, keep_on)
+        for chunk in batch:
+            if not keep_on():
+                raise Stopped
+            data = found.pop(chunk.key)
+            if isinstance(data, bytes):
+                yield _of_bytes(data, chunk.path, steps_of)
+            else:
+                yield DecodedChunk(_state(data), message=str(data))
+
+
+def checksum(values: np.ndarray) -> str:
+    """Return the checksum of values, whatever their layout in memory."""
+    digest = blake2b(digest_size=_DIGEST)
+    if values.dtype.hasobject:
+        for value in values.ravel().tolist():
+            text = repr(value).encode("utf-8", "backslashreplace")
+            digest.update(len(text).to_bytes(8, "little") + text)
+    else:
+        digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _of_bytes(data: bytes, path: str, steps_of: Callable[[str], list[Step]]) -> DecodedChunk:
+    values: object = data
+    label = ""
+    try:
+        for step in steps_of(path):
+            label = f"{step.label}: "
+            values = step.run(values)
+    except Exception as error:  # a codec raises what it likes
+        return DecodedChunk(UNDECODABLE, message=f"{label}{said(error)}")
+    assert isinstance(values, np.ndarray)
+    return DecodedChunk(DECODED, values.nbytes, checksum(values))
+
+
+class _Chunk(NamedTuple):
+    """A chunk to decode, and its encoded size; None of a whole file, which is not known."""
+
+    key: str
+    path: str
+    reference: Reference
+    size: int | None
+
+
+def _chunk(row: dict[str, Any]) -> _Chunk:
+    kind = row["kind"]
+    reference: Reference
+    if kind in (INLINE, BASE64):
+        reference = (Inline if kind == INLINE else Base64)(row["text"])
+    elif kind == URL:
+        reference = Url(row["target"])
+    else:
+        reference = Range(row["target"], row["offset"], row["length"])
+    return _Chunk(row["key"], row["array"], reference, None if kind == URL else row["length"])
+
+
+def _batches(chunks: Iterable[_Chunk], most: int) -> Iterator[list[_Chunk]]:
+    batch: list[_Chunk] = []
+    held = 0
+    for chunk in chunks:
+        size = most if chunk.size is None else chunk.size
+        if batch and (held + size > most or len(batch) == BATCH_CHUNKS):
+            yield batch
+            batch, held = [], 0
+        batch.append(chunk)
+        held += size
+    if batch:
+        yield batch
+
+
+def _state(error: RefexplorerError) -> int:
+    """Return the state of a chunk without bytes; its target was there when it was asked."""
+    if isinstance(error, AccessError):
+        return FORBIDDEN
+    return UNDECODABLE if isinstance(error, DecodeError) else UNREADABLE
+
+
+def _fetched(
+    targets: Targets, references: dict[str, Reference], keep_on: Callable[[], bool]
+) -> dict[str, bytes | RefexplorerError]:
+    try:
+        found = fetch_many(targets, references, lambda progress: keep_on())
+    except LimitError as error:  # of a single file that is larger than it may be
+        return dict.fromkeys(references, error)
+    if len(found) < len(references):
+        raise Stopped
+    return found

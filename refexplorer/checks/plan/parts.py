@@ -1,0 +1,124 @@
+"""The plan of an audit: parts that can be done in any order, anywhere, each by itself.
+
+A part carries all that is needed, the references as columns and the metadata of the arrays whose
+chunks it decodes: who does it need not open the set, which may take gigabytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.checks.plan.merging import Interval
+from refexplorer.checks.plan.overlaps import Meetings
+from refexplorer.checks.plan.sizes import PlanSizes
+from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+DECODING_COST = 100
+"""As so many references counts a chunk to be decoded."""
+# another number here makes results of older versions start anew, since they hold other columns
+_FORM = 2
+_PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some references of an audit, those of a target together unless they are very many.
+
+    Attributes
+    ----------
+    number
+        From 0; the plan of a set is always the same.
+    count
+        References.
+    packed
+        The references, as an Arrow stream; see `rows`.
+    arrays
+        The arrays of what is decoded, by path.
+    """
+
+    number: int
+    count: int
+    packed: bytes
+    arrays: dict[str, ArrayMeta]
+
+    def rows(self) -> pa.Table:
+        """Return the references.
+
+        Columns: ``key, array`` (path or null), ``chunk, number, target`` (URL or null), ``kind,
+        offset, length, chosen`` (to be decoded), ``text, overlap`` (a place in `OVERLAPS`).
+        """
+        return pa.ipc.open_stream(self.packed).read_all()
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of everything that the part depends on."""
+        metadata = [[path, dict(array.metadata)] for path, array in sorted(self.arrays.items())]
+        digest = blake2b(self.packed, digest_size=16)
+        digest.update(json.dumps([_FORM, metadata], default=str).encode())
+        return digest.hexdigest()
+
+
+def parts(
+    intervals: Iterable[Interval],
+    urls: Sequence[str | None],
+    arrays: Sequence[ArrayMeta],
+    sizes: PlanSizes,
+) -> Iterator[Part]:
+    """Yield the parts of an audit, in order, made as they are taken.
+
+    Parameters
+    ----------
+    intervals
+        All references, in order.
+    urls, arrays
+        The targets and the arrays of the set, as the references number them.
+    sizes
+        How large the parts are.
+    """
+    meetings, number = Meetings(), 0
+    for rows, ranges, following in intervals:
+        whole = rows.append_column("overlap", pa.array(meetings.of(ranges, following)))
+        for start, stop in _cuts(rows, sizes):
+            yield _part(number, whole.slice(start, stop - start), urls, arrays)
+            number += 1
+
+
+def _cuts(rows: pa.Table, sizes: PlanSizes) -> Iterator[tuple[int, int]]:
+    """Yield where parts of about the same cost start and stop."""
+    numbers = rows["number"].to_numpy()
+    is_new = np.append(True, numbers[1:] != numbers[:-1])
+    chosen = rows["chosen"].to_numpy()
+    cost = np.cumsum(1 + sizes.asking_cost * is_new + DECODING_COST * chosen) // sizes.part_cost
+    bounds = np.flatnonzero(np.append(True, cost[1:] != cost[:-1])).tolist()
+    yield from zip(bounds, [*bounds[1:], len(numbers)], strict=True)
+
+
+def _part(
+    number: int, rows: pa.Table, urls: Sequence[str | None], arrays: Sequence[ArrayMeta]
+) -> Part:
+    chosen = pc.unique(rows.filter(rows["chosen"])["array"]).to_pylist()
+    at = rows.column_names.index("array")
+    named = rows.set_column(at, "array", _named(rows["array"], [a.path for a in arrays]))
+    named = named.append_column("target", _named(rows["number"], urls))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, named.schema, options=_PACKING) as writer:
+        writer.write_table(named)
+    decoded = {arrays[place].path: arrays[place] for place in chosen}
+    return Part(number, rows.num_rows, sink.getvalue().to_pybytes(), decoded)
+
+
+def _named(column: pa.ChunkedArray, names: Sequence[str | None]) -> pa.DictionaryArray:
+    """Return names for numbers, null for -1; only names that occur are carried along."""
+    used, codes = np.unique(column.to_numpy(), return_inverse=True)
+    found = [None if place < 0 else names[place] for place in used.tolist()]
+    missing = np.array([name is None for name in found], np.bool_)[codes]
+    texts = text_column([name or "" for name in found]).cast(pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=missing), texts)

@@ -1,0 +1,199 @@
+"""The table that verifying a part gives: a row for each file and array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+SAME, DIFFERS, UNCOMPARED, FAILED = "same", "differs", "not compared", "failed"
+FORBIDDEN = "not allowed"
+HELD = "held"
+"""Of what the set itself holds, which is compared with each file that has it."""
+STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)
+"""The states of references."""
+
+WHOLE = -1
+"""The length of a reference to a whole file."""
+NAMED_KEYS = 10
+"""Keys that a finding of one file names."""
+NAMED_LACKING = 1_000
+"""Chunks of one file and array of which it is asked whether the set has a reference."""
+
+FINDING = pa.struct(
+    {
+        "cause": pa.string(),
+        "ours": pa.string(),
+        "theirs": pa.string(),
+        "message": pa.string(),
+        "count": pa.int64(),
+        "keys": pa.list_(pa.string()),
+    }
+)
+AXIS = pa.struct(
+    {
+        "first": pa.float64(),
+        "last": pa.float64(),
+        "least": pa.float64(),
+        "most": pa.float64(),
+        "count": pa.int64(),
+    }
+)
+"""A coordinate: its first and last value, the least and the largest step, how many values."""
+REMADE = pa.struct(
+    {
+        "said": pa.list_(pa.struct({"cause": pa.string(), "value": pa.string()})),
+        "chunks": pa.list_(pa.int64()),
+        "offsets": pa.list_(pa.int64()),
+        "lengths": pa.list_(pa.int64()),
+        "absent": pa.list_(pa.int64()),
+        "stray": pa.list_(pa.int64()),
+        "reason": pa.string(),
+    }
+)
+"""See `Remade`."""
+RESULTS = pa.schema(
+    {
+        "number": pa.int64(),
+        "target": pa.dictionary(pa.int32(), pa.string()),
+        "array": pa.dictionary(pa.int32(), pa.string()),
+        "native": pa.string(),
+        "form": pa.string(),
+        "state": pa.dictionary(pa.int32(), pa.string()),
+        "references": pa.int64(),
+        "same": pa.int64(),
+        "differs": pa.int64(),
+        "uncompared": pa.int64(),
+        "failed": pa.int64(),
+        "different": pa.list_(pa.int64()),
+        "message": pa.string(),
+        "start": pa.list_(pa.int64()),
+        "shape": pa.list_(pa.int64()),
+        "findings": pa.list_(FINDING),
+        "lacking": pa.list_(pa.int64()),
+        "lacking_count": pa.int64(),
+        "unchecked": pa.list_(pa.string()),
+        "axis": AXIS,
+        "values": pa.int64(),
+        "largest": pa.float64(),
+        "largest_at": pa.string(),
+        "false_nan": pa.int64(),
+        "grant": pa.string(),
+        "remade": REMADE,
+    }
+)
+"""``different`` are the numbers of the chunks that differ; ``start`` is where the file's array
+starts in the set's, ``shape`` its shape in the dimensions of the set's; ``lacking`` the first
+chunks that no reference of the part is of; ``unchecked`` what of the metadata was not compared;
+``values`` those that were compared, with the largest difference and how many are NaN through the
+set only; ``remade`` what a repair takes from the file, if that was asked for."""
+
+
+@dataclass
+class Finding:
+    """What differs of one file and array."""
+
+    cause: str
+    ours: str | None = None
+    theirs: str | None = None
+    message: str | None = None
+    count: int = 1
+    keys: list[str] = field(default_factory=list)
+
+
+class Said(NamedTuple):
+    """What a file says of a field that differs.
+
+    Attributes
+    ----------
+    cause
+        The field, as in `refexplorer.checks.causes`.
+    value
+        JSON; null removes an attribute.
+    """
+
+    cause: str
+    value: str
+
+
+@dataclass
+class Remade:
+    """What a set should have of a file, where what it has of one array is wrong.
+
+    Attributes
+    ----------
+    said
+        Metadata of the file.
+    chunks, offsets, lengths
+        References of chunks, by their numbers; `WHOLE` is the length of a whole file.
+    absent
+        Chunks that the file fills by their place, and never wrote.
+    stray
+        Chunks that refer to the file and are not where it belongs.
+    reason
+        Why references cannot be made.
+    """
+
+    said: list[Said] = field(default_factory=list)
+    chunks: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    absent: list[int] = field(default_factory=list)
+    stray: list[int] = field(default_factory=list)
+    reason: str | None = None
+
+    def as_row(self) -> dict[str, Any]:
+        """Return it as `REMADE` has it."""
+        return vars(self) | {"said": [each._asdict() for each in self.said]}
+
+
+@dataclass
+class Record:
+    """A row of `RESULTS`."""
+
+    number: int
+    target: str | None
+    array: str | None
+    native: str | None = None
+    form: str | None = None
+    state: str = SAME
+    references: int = 0
+    same: int = 0
+    differs: int = 0
+    uncompared: int = 0
+    failed: int = 0
+    different: list[int] = field(default_factory=list)
+    message: str | None = None
+    start: list[int] | None = None
+    shape: list[int] | None = None
+    findings: list[Finding] = field(default_factory=list)
+    lacking: list[int] = field(default_factory=list)
+    lacking_count: int = 0
+    unchecked: list[str] = field(default_factory=list)
+    axis: dict[str, float | int] | None = None
+    values: int = 0
+    largest: float | None = None
+    largest_at: str | None = None
+    false_nan: int = 0
+    grant: str | None = None
+    remade: Remade | None = None
+
+
+def table(records: Sequence[Record]) -> pa.Table:
+    """Return records as a table."""
+
+    def column(name: str) -> list[Any]:
+        if name == "findings":
+            return [[vars(found) for found in each.findings] for each in records]
+        if name == "remade":
+            return [each.remade and each.remade.as_row() for each in records]
+        return [getattr(each, name) for each in records]
+
+    arrays = []
+    for each in RESULTS:
+        kind = each.type.value_type if pa.types.is_dictionary(each.type) else each.type
+        plain = pa.array(column(each.name), kind)
+        arrays.append(plain.dictionary_encode() if kind is not each.type else plain)
+    return pa.Table.from_arrays(arrays, schema=RESULTS)

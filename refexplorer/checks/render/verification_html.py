@@ -1,0 +1,119 @@
+"""The result of verifying as HTML: in a notebook, and as a page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, SAME, UNCOMPARED
+from refexplorer.checks.render.verify_finding import VerifyFinding
+from refexplorer.data.report_page import bar, number, report_page, titled
+from refexplorer.markup import code, counted, items, shown
+
+if TYPE_CHECKING:
+    from refexplorer.checks.render.verification import ArrayVerification, Verification
+
+SHOWN = 50
+"""Findings, files and reasons that are listed."""
+_CHARS = 200
+_COLOURS = ("", SAME, "", DIFFERS, FAILED, "", UNCOMPARED)
+"""The state of each colour of a report's page."""
+_ODD = {DIFFERS, FAILED, UNCOMPARED, FORBIDDEN}
+
+
+def verification_page(found: Verification) -> str:
+    """Return a page for whom the files belong to: what differs, and in which of them."""
+    title = f"Verification of {shown(found.source, _CHARS)}"
+    return report_page(title, f"{verification_html(found)}{_files(found)}")
+
+
+def verification_html(found: Verification) -> str:
+    """Return verdict, counts, and tables of arrays, findings and what was not compared."""
+    mark = '<b class="good">✓' if found.good else '<b class="bad">✕'
+    sentences = items(shown(each, 5 * _CHARS) for each in found.summary)
+    return (
+        f'<div class="refexplorer"><p><b>{shown(found.source, _CHARS)}</b>: '
+        f"{mark} {shown(found.verdict)}</b></p>{sentences}{_findings(found.findings)}"
+        f"{_arrays(found.counts.arrays)}{_not_compared(found)}</div>"
+    )
+
+
+def _findings(findings: Sequence[VerifyFinding]) -> str:
+    rows = (
+        (
+            shown(str(each.severity)),
+            code(each.code),
+            f"{shown(each.message, 3 * _CHARS)}{_details(each)}",
+        )
+        for each in findings[:SHOWN]
+    )
+    return titled("What differs", ("Severity", "Cause", "Array and files"), rows, len(findings))
+
+
+def _details(finding: VerifyFinding) -> str:
+    """Return files and keys, which open without a script."""
+    parts = [(counted(finding.file_count, "file"), finding.files)] if finding.files else []
+    if finding.keys and finding.reference_count:
+        parts.append((counted(finding.reference_count, "reference"), finding.keys))
+    elif finding.key:
+        parts.append(("Metadata", (finding.key,)))
+    return "".join(
+        f"<details><summary>{title}</summary>{items(_listed(names, title))}</details>"
+        for title, names in parts
+    )
+
+
+def _listed(names: Sequence[str], title: str) -> Iterator[str]:
+    yield from (code(name, _CHARS) for name in names)
+    if title.partition(" ")[0].replace(",", "") not in (str(len(names)), "Metadata"):
+        yield "…"
+
+
+def _arrays(arrays: Iterable[ArrayVerification]) -> str:
+    rows = (
+        (
+            code(array.name, _CHARS),
+            number(f"{array.files:,}"),
+            f"{bar(array.states, _COLOURS)}{shown(array.states_text)}",
+        )
+        for array in arrays
+    )
+    return titled("Arrays", ("Array", number("Files"), "References"), rows)
+
+
+def _not_compared(found: Verification) -> str:
+    counts = found.counts
+    rows = [
+        (code(path) if path is not None else "", counted(n, "reference"), shown(why, 2 * _CHARS))
+        for path, why, n in counts.reasons
+    ]
+    rows += [
+        (code(path), counted(n, "file"), shown(what.rstrip(","), 2 * _CHARS))
+        for path, what, n in counts.unchecked
+    ]
+    return titled("Not compared", ("Array", "How many", "What, or why"), rows[:SHOWN], len(rows))
+
+
+def _files(found: Verification) -> str:
+    """Return the files that are not the same, with what was found of each array."""
+    rows: list[tuple[str, str, str]] = []
+    count = 0
+    for table in found.tables():
+        for row in table.to_pylist():
+            if row["state"] in _ODD and row["target"] is not None:
+                count += 1
+                if len(rows) < SHOWN:
+                    why = shown("; ".join(_whys(row)), 3 * _CHARS)
+                    rows.append((code(row["target"], _CHARS), code(row["array"] or ""),
+                                 f"{shown(row['state'])}{': ' if why else ''}{why}"))  # fmt: skip
+    return titled("Files that are not the same", ("File", "Array", "State"), rows, count)
+
+
+def _whys(row: dict[str, Any]) -> Iterator[str]:
+    for found in row["findings"] or ():
+        said = found["message"]
+        if found["theirs"] is not None:
+            said = f"{found['theirs']}, the set says {found['ours']}"
+        yield f"{found['cause']} {said}" if said else found["cause"]
+    if row["message"]:
+        yield row["message"].rstrip(".")

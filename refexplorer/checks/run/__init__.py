@@ -1,0 +1,1 @@
+"""Doing a run: parts, in threads or on a cluster (`crew`), and their `results` on disk."""

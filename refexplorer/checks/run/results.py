@@ -1,0 +1,168 @@
+"""The store of the results of an audit or a verification: a parquet file for each part.
+
+A file appears when all of it is written, and says in its metadata what part it is of and which
+versions its targets had, so that an audit goes on after the last finished part, and never with
+results of another set or of files that changed since.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from refexplorer.checks.look.target_versions import TargetVersion, from_metadata, is_same
+from refexplorer.checks.plan.parts import Part
+from refexplorer.errors import SourceError
+from refexplorer.formats.files.atomic import writing
+
+_COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
+_REPEATED = ["array", "target", "length", "state", "overlap", "message", "target_size", "etag",
+             "modified", "grant"]  # fmt: skip
+PARQUET: dict[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": _REPEATED,
+    "column_encoding": {"key": "DELTA_BYTE_ARRAY"} | _COUNTING,
+}
+"""How results are written: what grows from row to row takes next to nothing."""
+_FINGERPRINT = b"refexplorer.part"
+_SORTING = "_sorting"
+REDONE = {"not allowed", "unreadable", "failed"}
+"""What has one of these states is done once more: it may be allowed or answer by now."""
+
+
+class ResultStore:
+    """The results of the parts that are finished.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there; None takes one that goes away with this object.
+    resume
+        Use what is there; otherwise the folder must have no results.
+    encoding
+        How the tables are written.
+
+    Attributes
+    ----------
+    finished
+        The parts that have results.
+    manner
+        What else results depend on, besides their part; those of another manner are not used.
+
+    Raises
+    ------
+    SourceError
+        If there are results and they are not to be used, or the folder cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None,
+        resume: bool,
+        encoding: Mapping[str, Any] = PARQUET,
+    ) -> None:
+        self.manner = ""
+        self._encoding = encoding
+        self.finished: set[int] = set()
+        if folder is None:
+            self.folder = Path(mkdtemp(prefix="refexplorer-results-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+            return
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            there = next(self.folder.glob("part-*.parquet"), None)
+        except OSError as error:
+            raise self._refusal(error) from None
+        if there is not None and not resume:
+            raise SourceError(
+                f"{str(self.folder)!r} already has results; resume them, or name a new folder."
+            )
+
+    def sorting(self) -> Path:
+        """Return an empty folder for what is only needed while the audit goes on."""
+        self.clear()
+        path = self.folder / _SORTING
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise self._refusal(error) from None
+        return path
+
+    def clear(self) -> None:
+        """Remove that folder, also one that an end of the machine left."""
+        shutil.rmtree(self.folder / _SORTING, ignore_errors=True)
+
+    def has(
+        self,
+        part: Part,
+        versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]],
+    ) -> bool:
+        """Say whether a part was finished, with the same references and the same targets.
+
+        What is there of it otherwise is removed.
+
+        Parameters
+        ----------
+        part
+            The part.
+        versions
+            Asks for the versions that targets have now.
+        """
+        path = self._path(part.number)
+        kept = None
+        try:
+            with pq.ParquetFile(path) as file:
+                metadata = file.schema_arrow.metadata or {}
+                states = file.read(["state"])["state"].unique().to_pylist()
+            if metadata.get(_FINGERPRINT) == self._fingerprint(part) and not REDONE & {*states}:
+                kept = from_metadata(metadata)
+        except (OSError, pa.ArrowException):
+            pass
+        has = kept is not None
+        if kept:
+            now = versions(list(kept))
+            has = all(is_same(version, now.get(url)) for url, version in kept.items())
+        if has:
+            self.finished.add(part.number)
+        else:
+            path.unlink(missing_ok=True)
+        return has
+
+    def write(self, part: Part, results: pa.Table) -> None:
+        """Keep the results of a part."""
+        metadata = {**(results.schema.metadata or {}), _FINGERPRINT: self._fingerprint(part)}
+        with writing(self._path(part.number), as_it_is=True) as file:
+            pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
+        self.finished.add(part.number)
+
+    def drop_others(self, count: int) -> None:
+        """Remove results of parts that the set does not have, as it had before it changed."""
+        for path in self.folder.glob("part-*.parquet"):
+            number = path.stem.removeprefix("part-")
+            if number.isdecimal() and int(number) >= count:
+                path.unlink(missing_ok=True)
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the results of the finished parts, in order."""
+        for number in sorted(self.finished):
+            with pq.ParquetFile(self._path(number)) as file:
+                yield file.read(columns)
+
+    def _refusal(self, error: OSError) -> SourceError:
+        said = (error.strerror or str(error)).lower()
+        return SourceError(f"Results cannot be kept in {str(self.folder)!r}: {said}.")
+
+    def _fingerprint(self, part: Part) -> bytes:
+        return (part.fingerprint + self.manner).encode()
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"part-{number:06d}.parquet"

@@ -12,12 +12,12 @@ from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import (
     CHUNK_TERMS,
     FILE_RANKS,
-    ChunkState,
     FileState,
+    LedgerState,
     ObjectState,
     Rank,
 )
-from refexplorer.checks.terms import Look, Terms
+from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.markup import counted, escape
 from refexplorer.spec.core.catalogue import Severity
 
@@ -30,7 +30,7 @@ NAMED = 3
 _GRAVEST_FIRST = list(Severity)
 
 
-class Kind(StrEnum):
+class HeadlineKind(StrEnum):
     """The headline that a run may give, the first that fits."""
 
     UNBALANCED = "unbalanced"
@@ -47,7 +47,7 @@ class Kind(StrEnum):
     CHECKED = "checked"
 
 
-class Found(Protocol):
+class CodedFinding(Protocol):
     """What of a finding a headline depends on."""
 
     @property
@@ -66,7 +66,7 @@ class Headline:
     Attributes
     ----------
     kind
-        See `Kind`.
+        See `HeadlineKind`.
     text
         Without a full stop.
     status
@@ -74,12 +74,12 @@ class Headline:
         does; 2: something asked for is unknown.
     """
 
-    kind: Kind
+    kind: HeadlineKind
     text: str
     status: int
 
 
-def headline(ledger: Ledger, findings: Sequence[Found], terms: Terms) -> Headline:
+def headline(ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms) -> Headline:
     """Return the first headline that fits.
 
     Parameters
@@ -93,7 +93,7 @@ def headline(ledger: Ledger, findings: Sequence[Found], terms: Terms) -> Headlin
     """
     if faults := ledger.faults():
         return Headline(
-            Kind.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
+            HeadlineKind.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
         )
     unknown = unknowns(ledger, terms)
     fails = any(reaches(found.severity, terms.threshold) for found in findings)
@@ -107,66 +107,75 @@ def reaches(severity: Severity, threshold: Severity) -> bool:
 
 
 def _kind_and_text(
-    ledger: Ledger, findings: Sequence[Found], terms: Terms, unknown: Sequence[str]
-) -> tuple[Kind, str]:
+    ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms, unknown: Sequence[str]
+) -> tuple[HeadlineKind, str]:
     errors = {found.code for found in findings if found.severity is Severity.ERROR}
     counts = ledger.all_counts()
     wrong = sum(
         number
         for state, number in counts.items()
-        if CHUNK_TERMS[state].rank is Rank.BAD and state is not ChunkState.LACKING
+        if CHUNK_TERMS[state].rank is Rank.BAD and state is not LedgerState.LACKING
     )
     if errors & UNOPENABLE_CODES:
-        return Kind.UNOPENABLE, "xarray cannot open it"
+        return HeadlineKind.UNOPENABLE, "xarray cannot open it"
     if errors - LACKING_CODES or wrong:
-        if not terms.asks(Look.TARGETS):
-            return Kind.ERRORS, "has errors"
+        if not terms.asks(CheckLook.TARGETS):
+            return HeadlineKind.ERRORS, "has errors"
         if errors - LACKING_CODES <= STALE_CODES and not wrong:
             changed = ledger.files.counts[FileState.CHANGED]
-            return Kind.STALE, f"is stale: {counted(changed, 'file')} changed"
-        differs = terms.asks(Look.FILES)
-        return (Kind.DIFFERS, "differs from its files") if differs else (Kind.ERRORS, "has errors")
+            return HeadlineKind.STALE, f"is stale: {counted(changed, 'file')} changed"
+        differs = terms.asks(CheckLook.FILES)
+        return (
+            (HeadlineKind.DIFFERS, "differs from its files")
+            if differs
+            else (HeadlineKind.ERRORS, "has errors")
+        )
     if lacking := _lacking_text(ledger, counts, errors):
-        return Kind.INCOMPLETE, f"incomplete: its files hold {lacking} that it lacks"
+        return HeadlineKind.INCOMPLETE, f"incomplete: its files hold {lacking} that it lacks"
     if unknown:
-        return Kind.UNKNOWN, f"not known: {', '.join(unknown)}"
-    if terms.asks(Look.FILES):
+        return HeadlineKind.UNKNOWN, f"not known: {', '.join(unknown)}"
+    if terms.asks(CheckLook.FILES):
         return _same(ledger, counts, terms)
-    if terms.asks(Look.TARGETS):
-        return Kind.AUDITED, _audited_text(counts, terms)
-    return Kind.CHECKED, "no errors in the set itself; its files were not opened"
+    if terms.asks(CheckLook.TARGETS):
+        return HeadlineKind.AUDITED, _audited_text(counts, terms)
+    return HeadlineKind.CHECKED, "no errors in the set itself; its files were not opened"
 
 
-def _same(ledger: Ledger, counts: Counter[ChunkState], terms: Terms) -> tuple[Kind, str]:
+def _same(
+    ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms
+) -> tuple[HeadlineKind, str]:
     """Return how far a set without a fault and without unknowns is the same as its files."""
     share = f"in share {terms.share} of it, " if terms.share else ""
     if not sum(ledger.files.counts.values()):
-        return Kind.SAME_BUT_OWN, f"{share}all values are its own: it refers to no file"
+        return HeadlineKind.SAME_BUT_OWN, f"{share}all values are its own: it refers to no file"
     objects = ledger.objects
     taken = set(objects.names(ObjectState.IN_SET, ObjectState.EQUAL))
     missing = set(objects.names(ObjectState.NOT_TAKEN, ObjectState.LEFT_OUT)) - taken
     if missing:
         k, n = len(taken), len(taken | missing)
-        return Kind.SAME_IN_PART, f"{share}the same as its files in {k:,} of {n:,} variables"
+        return (
+            HeadlineKind.SAME_IN_PART,
+            f"{share}the same as its files in {k:,} of {n:,} variables",
+        )
     own = [
         path
         for path in ledger.paths
-        if (found := ledger.counts(path)) and set(found) <= {ChunkState.OWN, ChunkState.HOLE}
+        if (found := ledger.counts(path)) and set(found) <= {LedgerState.OWN, LedgerState.HOLE}
         and ledger.total(path)
     ]  # fmt: skip
-    alone = counts[ChunkState.OWN] + counts[ChunkState.HOLE]
+    alone = counts[LedgerState.OWN] + counts[LedgerState.HOLE]
     alone -= sum(ledger.total(path) for path in own)
     parts = []
-    if held := [path for path in own if ledger.counts(path).get(ChunkState.OWN)]:
+    if held := [path for path in own if ledger.counts(path).get(LedgerState.OWN)]:
         parts.append(f"{counted(len(held), 'array is', 'arrays are')} its own")
     if alone:
         parts.append(f"{counted(alone, 'chunk has', 'chunks have')} no file")
     if parts:
-        return Kind.SAME_BUT_OWN, f"{share}the same as its files; {', '.join(parts)}"
-    return Kind.SAME, f"{share}the same as its files"
+        return HeadlineKind.SAME_BUT_OWN, f"{share}the same as its files; {', '.join(parts)}"
+    return HeadlineKind.SAME, f"{share}the same as its files"
 
 
-def _lacking_text(ledger: Ledger, counts: Counter[ChunkState], errors: set[str]) -> str:
+def _lacking_text(ledger: Ledger, counts: Counter[LedgerState], errors: set[str]) -> str:
     """Return what the files hold and the set has not; empty if that is nothing."""
     states = [ObjectState.LACKING]
     if "left-out" in errors:
@@ -174,20 +183,20 @@ def _lacking_text(ledger: Ledger, counts: Counter[ChunkState], errors: set[str])
     parts = []
     if names := ledger.objects.names(*states):
         parts.append(counted(len(names), "variable"))
-    if chunks := counts[ChunkState.LACKING]:
+    if chunks := counts[LedgerState.LACKING]:
         parts.append(counted(chunks, "chunk"))
     if not parts and errors & LACKING_CODES:
         parts.append("values")
     return " and ".join(parts)
 
 
-def unknowns(ledger: Ledger, terms: Terms) -> list[str]:
+def unknowns(ledger: Ledger, terms: CheckTerms) -> list[str]:
     """Return what was asked for and is not known, in words that follow "not known:"."""
     return list(_unknowns(ledger, terms))
 
 
-def _unknowns(ledger: Ledger, terms: Terms) -> Iterator[str]:
-    if not terms.asks(Look.TARGETS):
+def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
+    if not terms.asks(CheckLook.TARGETS):
         return
     words = {
         FileState.NOT_ALLOWED: "may not be read yet",
@@ -205,31 +214,31 @@ def _unknowns(ledger: Ledger, terms: Terms) -> Iterator[str]:
             explained = True
             yield f"{counted(number, f'file {one}', f'files {many}')}"
     unread = ledger.objects.counts[ObjectState.UNREAD]
-    if unread and terms.asks(Look.FILES):
+    if unread and terms.asks(CheckLook.FILES):
         yield f"{counted(unread, 'object of the files', 'objects of the files')} cannot be read"
     counts = ledger.all_counts()
-    asked = {ChunkState.UNTOUCHED, ChunkState.NOT_ALLOWED, ChunkState.UNREAD_FILE}
-    if terms.asks(Look.FILES):
-        asked |= {ChunkState.FILES_UNREAD, ChunkState.UNCOVERED}
-        asked |= {ChunkState.HELD, ChunkState.INSIDE}  # not looked at closely enough
-    counts[ChunkState.UNTOUCHED] -= sum(map(ledger.unchosen, ledger.paths))
+    asked = {LedgerState.UNTOUCHED, LedgerState.NOT_ALLOWED, LedgerState.UNREAD_FILE}
+    if terms.asks(CheckLook.FILES):
+        asked |= {LedgerState.FILES_UNREAD, LedgerState.UNCOVERED}
+        asked |= {LedgerState.HELD, LedgerState.INSIDE}  # not looked at closely enough
+    counts[LedgerState.UNTOUCHED] -= sum(map(ledger.unchosen, ledger.paths))
     left = sum(counts[state] for state in asked)
-    if left and (not explained or counts[ChunkState.UNTOUCHED]):
-        number = counts[ChunkState.UNTOUCHED] or left
+    if left and (not explained or counts[LedgerState.UNTOUCHED]):
+        number = counts[LedgerState.UNTOUCHED] or left
         yield f"{counted(number, 'chunk was', 'chunks were')} not compared"
 
 
-def _audited_text(counts: Counter[ChunkState], terms: Terms) -> str:
-    decoded = counts[ChunkState.DECODED] + counts[ChunkState.EQUAL]
-    inside = counts[ChunkState.INSIDE] + decoded
+def _audited_text(counts: Counter[LedgerState], terms: CheckTerms) -> str:
+    decoded = counts[LedgerState.DECODED] + counts[LedgerState.EQUAL]
+    inside = counts[LedgerState.INSIDE] + decoded
     text = f"all {inside:,} ranges are inside their files" if inside != 1 else (
         "its 1 range is inside its file")  # fmt: skip
-    if terms.asks(Look.DECODE):
+    if terms.asks(CheckLook.DECODE):
         text += f"; {counted(decoded, 'chunk')} decoded"
     return text
 
 
-def coverage(ledger: Ledger, terms: Terms) -> dict[str, dict[str, int]]:
+def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
     """Return how much was looked at: files, chunks and objects, each with its total."""
     counts = ledger.all_counts()
     depths: Counter[int] = Counter()
@@ -250,27 +259,27 @@ def coverage(ledger: Ledger, terms: Terms) -> dict[str, dict[str, int]]:
         "objects": {"total": objects.declared}
         | {state.name.lower(): objects.counts[state] for state in ObjectState},
     }  # fmt: skip
-    if not terms.asks(Look.FILES):
+    if not terms.asks(CheckLook.FILES):
         del found["objects"], found["chunks"]["placed"]
     return found
 
 
-def coverage_text(ledger: Ledger, terms: Terms) -> str:
+def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
     """Return the line that says how much was looked at, whatever the headline."""
     found: dict[str, Any] = coverage(ledger, terms)
     files, chunks = found["files"], found["chunks"]
     total = counted(chunks["total"], "chunk")
-    if not terms.asks(Look.TARGETS):
+    if not terms.asks(CheckLook.TARGETS):
         return f"Looked at: the set itself, {total}. No file was opened."
-    verb = "Read" if terms.asks(Look.FILES) else "Asked"
+    verb = "Read" if terms.asks(CheckLook.FILES) else "Asked"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
-    if terms.asks(Look.FILES):
+    if terms.asks(CheckLook.FILES):
         parts.append(f"Placed: {chunks['placed']:,} of {total}.")
     else:
         parts.append(f"Inside their files: {chunks['inside']:,} of {total}.")
-    if terms.asks(Look.DECODE) or chunks["decoded"]:
+    if terms.asks(CheckLook.DECODE) or chunks["decoded"]:
         parts.append(f"Decoded: {chunks['decoded']:,}.")
-    if terms.asks(Look.FILES):
+    if terms.asks(CheckLook.FILES):
         parts.append(f"Values compared: {chunks['values']:,}.")
         parts += _objects_texts(ledger)
     return " ".join(parts)

@@ -15,8 +15,8 @@ import numpy as np
 
 from refexplorer.checks.states import (
     CHUNK_TERMS,
-    ChunkState,
     KeyState,
+    LedgerState,
     ObjectState,
     Rank,
 )
@@ -29,11 +29,9 @@ MAPPED_CHUNKS = 10**6
 """From so many chunks of a set on the bytes are mapped memory, so that memory stays flat."""
 COUNTED_CHUNKS = 2**24
 """Chunks that are counted at once."""
-BAD_STATES = np.array([CHUNK_TERMS[state].rank is Rank.BAD for state in ChunkState])
-DEPTHS = np.array([CHUNK_TERMS[state].depth for state in ChunkState], np.int8)
-RANKS = np.array([CHUNK_TERMS[state].rank for state in ChunkState], np.int8)
-
-Shape = tuple[int, ...]
+BAD_STATES = np.array([CHUNK_TERMS[state].rank is Rank.BAD for state in LedgerState])
+DEPTHS = np.array([CHUNK_TERMS[state].depth for state in LedgerState], np.int8)
+RANKS = np.array([CHUNK_TERMS[state].rank for state in LedgerState], np.int8)
 
 
 class Ledger:
@@ -54,7 +52,7 @@ class Ledger:
         Those of all files; see `ObjectBook`.
     """
 
-    def __init__(self, grids: Mapping[str, Shape]) -> None:
+    def __init__(self, grids: Mapping[str, tuple[int, ...]]) -> None:
         self.keys = Book("keys")
         self.files = Book("files")
         self.followed: int | None = None
@@ -82,7 +80,7 @@ class Ledger:
         return prod(self._grids[path])
 
     def mark(
-        self, path: str, chunks: np.ndarray, states: np.ndarray | ChunkState, finding: int = 0
+        self, path: str, chunks: np.ndarray, states: np.ndarray | LedgerState, finding: int = 0
     ) -> None:
         """Note the states of chunks; of two states of one chunk the larger is kept.
 
@@ -106,7 +104,7 @@ class Ledger:
             self._blamed.setdefault(finding, []).append((path, np.unique(chunks)))
 
     def mark_region(
-        self, path: str, start: Sequence[int], stop: Sequence[int], state: ChunkState
+        self, path: str, start: Sequence[int], stop: Sequence[int], state: LedgerState
     ) -> None:
         """Note the state of the untouched chunks of a box of the grid.
 
@@ -120,15 +118,15 @@ class Ledger:
         place = tuple(slice(max(first, 0), min(end, size)) for first, end, size in bounds)
         whole: Any = (*place, ...)  # without the ellipsis a scalar would be a copy
         box = self._dense[path].reshape(grid)[whole]
-        box[box == ChunkState.UNTOUCHED] = state
+        box[box == LedgerState.UNTOUCHED] = state
 
-    def mark_untouched(self, path: str, state: ChunkState) -> None:
+    def mark_untouched(self, path: str, state: LedgerState) -> None:
         """Note the state of all chunks of an array that nothing was noted of."""
         if path in self._dense:
             book = self._dense[path]
             for start in range(0, len(book), COUNTED_CHUNKS):
                 part = book[start : start + COUNTED_CHUNKS]
-                part[part == ChunkState.UNTOUCHED] = state
+                part[part == LedgerState.UNTOUCHED] = state
         else:
             self._sparse[path].rest = state
 
@@ -136,22 +134,22 @@ class Ledger:
         """Note that so many untouched chunks do not belong to the share that was asked for."""
         self._unchosen[path] += count
 
-    def counts(self, path: str) -> dict[ChunkState, int]:
+    def counts(self, path: str) -> dict[LedgerState, int]:
         """Return how many chunks of an array are in each state; states of none are left out."""
         if path in self._dense:
             book = self._dense[path]
-            found = np.zeros(len(ChunkState), np.int64)
+            found = np.zeros(len(LedgerState), np.int64)
             for start in range(0, len(book), COUNTED_CHUNKS):
                 part = book[start : start + COUNTED_CHUNKS]
-                found += np.bincount(part, minlength=len(ChunkState))
-            numbers = dict(zip(ChunkState, found.tolist(), strict=True))
+                found += np.bincount(part, minlength=len(LedgerState))
+            numbers = dict(zip(LedgerState, found.tolist(), strict=True))
         else:
             numbers = self._sparse[path].counts(self.total(path))
         return {state: number for state, number in numbers.items() if number}
 
-    def all_counts(self) -> Counter[ChunkState]:
+    def all_counts(self) -> Counter[LedgerState]:
         """Return how many chunks of all arrays are in each state."""
-        found: Counter[ChunkState] = Counter()
+        found: Counter[LedgerState] = Counter()
         for path in self._grids:
             found.update(self.counts(path))
         return found
@@ -185,7 +183,7 @@ class Ledger:
         for path, parts in found.items():
             yield path, np.unique(np.concatenate(parts))
 
-    def chunks_in(self, path: str, state: ChunkState, limit: int) -> np.ndarray:
+    def chunks_in(self, path: str, state: LedgerState, limit: int) -> np.ndarray:
         """Return the numbers of the first chunks of an array in a state, shape ``(n,)`` int64."""
         if path not in self._dense:
             return self._sparse[path].chunks_in(state, limit)
@@ -207,7 +205,7 @@ class Ledger:
             if (seen := sum(counts.values())) != self.total(path):
                 name = escape(path, 200) or "the root array"
                 found.append(f"{name} has {self.total(path):,} chunks, {seen:,} have a state.")
-            if self._unchosen[path] > counts.get(ChunkState.UNTOUCHED, 0):
+            if self._unchosen[path] > counts.get(LedgerState.UNTOUCHED, 0):
                 name = escape(path, 200) or "the root array"
                 found.append(f"More chunks of {name} were not asked for than are untouched.")
         in_chunks = self.keys.counts[KeyState.CHUNK]
@@ -293,7 +291,7 @@ class _Visited:
     """The chunks of a very large array that were looked at, and their states."""
 
     def __init__(self) -> None:
-        self.rest = ChunkState.UNTOUCHED
+        self.rest = LedgerState.UNTOUCHED
         self._settled = np.empty(0, np.int64), np.empty(0, np.uint8)
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []
         self._size = 0
@@ -305,15 +303,15 @@ class _Visited:
         if self._size > len(self._settled[0]) + COUNTED_CHUNKS:
             self._settle()
 
-    def counts(self, total: int) -> dict[ChunkState, int]:
+    def counts(self, total: int) -> dict[LedgerState, int]:
         """Return how many chunks are in each state, of `total` in all."""
         chunks, states = self._settle()
-        found = np.bincount(states, minlength=len(ChunkState)).tolist()
-        numbers = dict(zip(ChunkState, found, strict=True))
+        found = np.bincount(states, minlength=len(LedgerState)).tolist()
+        numbers = dict(zip(LedgerState, found, strict=True))
         numbers[self.rest] += total - len(chunks)
         return numbers
 
-    def chunks_in(self, state: ChunkState, limit: int) -> np.ndarray:
+    def chunks_in(self, state: LedgerState, limit: int) -> np.ndarray:
         """Return the first chunks that were looked at and are in a state."""
         chunks, states = self._settle()
         found: np.ndarray = chunks[states == state][:limit]

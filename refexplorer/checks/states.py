@@ -15,7 +15,7 @@ class Rank(IntEnum):
     GOOD = 3
 
 
-class ChunkState(IntEnum):
+class LedgerState(IntEnum):
     """The state of one chunk of a grid, a byte in the ledger.
 
     The larger of two states of the same chunk is kept: a look that finds a fault is never undone
@@ -58,50 +58,50 @@ class ChunkTerm(NamedTuple):
     meaning: str
 
 
-CHUNK_TERMS: dict[ChunkState, ChunkTerm] = {
-    ChunkState.UNTOUCHED: ChunkTerm(Rank.UNKNOWN, 0, "untouched", "not looked at"),
-    ChunkState.NOT_ALLOWED: ChunkTerm(
+CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
+    LedgerState.UNTOUCHED: ChunkTerm(Rank.UNKNOWN, 0, "untouched", "not looked at"),
+    LedgerState.NOT_ALLOWED: ChunkTerm(
         Rank.UNKNOWN, 0, "not allowed", "in a file that may not be read yet"
     ),
-    ChunkState.UNREAD_FILE: ChunkTerm(
+    LedgerState.UNREAD_FILE: ChunkTerm(
         Rank.UNKNOWN, 0, "file not read", "in a file whose format cannot be compared here"
     ),
-    ChunkState.FILES_UNREAD: ChunkTerm(
+    LedgerState.FILES_UNREAD: ChunkTerm(
         Rank.UNKNOWN, 0, "no reference", "without a reference, and not all files were read"
     ),
-    ChunkState.UNCOVERED: ChunkTerm(
+    LedgerState.UNCOVERED: ChunkTerm(
         Rank.UNKNOWN, 0, "held, not covered", "inline, and no file that was read covers them"
     ),
-    ChunkState.OWN: ChunkTerm(Rank.ALONE, 0, "own", "inline, and in no file"),
-    ChunkState.HOLE: ChunkTerm(Rank.ALONE, 0, "hole", "without a reference, and in no file"),
-    ChunkState.HELD: ChunkTerm(Rank.GOOD, 0, "held", "inline"),
-    ChunkState.INSIDE: ChunkTerm(Rank.GOOD, 1, "inside", "inside their file"),
-    ChunkState.EMPTY: ChunkTerm(Rank.GOOD, 2, "empty", "never written, as in the file"),
-    ChunkState.PLACED: ChunkTerm(Rank.GOOD, 2, "placed", "where the file has them"),
-    ChunkState.DECODED: ChunkTerm(Rank.GOOD, 3, "decoded", "decoded"),
-    ChunkState.EQUAL: ChunkTerm(Rank.GOOD, 4, "equal", "with equal values"),
-    ChunkState.HELD_EQUAL: ChunkTerm(Rank.GOOD, 4, "held, equal", "inline with equal values"),
-    ChunkState.OTHER_FILL: ChunkTerm(
+    LedgerState.OWN: ChunkTerm(Rank.ALONE, 0, "own", "inline, and in no file"),
+    LedgerState.HOLE: ChunkTerm(Rank.ALONE, 0, "hole", "without a reference, and in no file"),
+    LedgerState.HELD: ChunkTerm(Rank.GOOD, 0, "held", "inline"),
+    LedgerState.INSIDE: ChunkTerm(Rank.GOOD, 1, "inside", "inside their file"),
+    LedgerState.EMPTY: ChunkTerm(Rank.GOOD, 2, "empty", "never written, as in the file"),
+    LedgerState.PLACED: ChunkTerm(Rank.GOOD, 2, "placed", "where the file has them"),
+    LedgerState.DECODED: ChunkTerm(Rank.GOOD, 3, "decoded", "decoded"),
+    LedgerState.EQUAL: ChunkTerm(Rank.GOOD, 4, "equal", "with equal values"),
+    LedgerState.HELD_EQUAL: ChunkTerm(Rank.GOOD, 4, "held, equal", "inline with equal values"),
+    LedgerState.OTHER_FILL: ChunkTerm(
         Rank.BAD, 0, "other fill value", "never written, and filled with another value"
     ),
-    ChunkState.LACKING: ChunkTerm(Rank.BAD, 0, "lacking", "in a file, without a reference"),
-    ChunkState.WRONG_VALUES: ChunkTerm(Rank.BAD, 0, "wrong values", "with other values"),
-    ChunkState.WRONG_METADATA: ChunkTerm(
+    LedgerState.LACKING: ChunkTerm(Rank.BAD, 0, "lacking", "in a file, without a reference"),
+    LedgerState.WRONG_VALUES: ChunkTerm(Rank.BAD, 0, "wrong values", "with other values"),
+    LedgerState.WRONG_METADATA: ChunkTerm(
         Rank.BAD, 0, "wrong metadata", "read with other metadata than the file's"
     ),
-    ChunkState.WRONG_RANGE: ChunkTerm(Rank.BAD, 0, "wrong range", "not where the file has them"),
-    ChunkState.UNDECODABLE: ChunkTerm(Rank.BAD, 0, "undecodable", "that cannot be decoded"),
-    ChunkState.PAST_END: ChunkTerm(Rank.BAD, 0, "past end", "past the end of their file"),
-    ChunkState.DAMAGED_FILE: ChunkTerm(Rank.BAD, 0, "damaged file", "in a damaged file"),
-    ChunkState.UNREACHABLE: ChunkTerm(Rank.BAD, 0, "unreachable", "in a file that cannot be read"),
-    ChunkState.LOST_RECORDS: ChunkTerm(
+    LedgerState.WRONG_RANGE: ChunkTerm(Rank.BAD, 0, "wrong range", "not where the file has them"),
+    LedgerState.UNDECODABLE: ChunkTerm(Rank.BAD, 0, "undecodable", "that cannot be decoded"),
+    LedgerState.PAST_END: ChunkTerm(Rank.BAD, 0, "past end", "past the end of their file"),
+    LedgerState.DAMAGED_FILE: ChunkTerm(Rank.BAD, 0, "damaged file", "in a damaged file"),
+    LedgerState.UNREACHABLE: ChunkTerm(Rank.BAD, 0, "unreachable", "in a file that cannot be read"),
+    LedgerState.LOST_RECORDS: ChunkTerm(
         Rank.BAD, 0, "lost records", "in a record file that is missing or damaged"
     ),
-    ChunkState.REJECTED: ChunkTerm(Rank.BAD, 0, "rejected", "rejected by an error of the set"),
+    LedgerState.REJECTED: ChunkTerm(Rank.BAD, 0, "rejected", "rejected by an error of the set"),
 }
 
 NO_DATA = frozenset(
-    {ChunkState.HOLE, ChunkState.EMPTY, ChunkState.FILES_UNREAD, ChunkState.OTHER_FILL}
+    {LedgerState.HOLE, LedgerState.EMPTY, LedgerState.FILES_UNREAD, LedgerState.OTHER_FILL}
 )
 """States of chunks that read as the fill value since nothing is stored for them."""
 

@@ -9,7 +9,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.spec.core.catalogue import Severity
 
 
-class Look(StrEnum):
+class CheckLook(StrEnum):
     """One thing that a run looks at, from the least costly to the dearest."""
 
     SET = "set"
@@ -19,12 +19,12 @@ class Look(StrEnum):
     VALUES = "values"
 
 
-PRESETS: dict[str, frozenset[Look]] = {
-    "check": frozenset({Look.SET}),
-    "check --targets": frozenset({Look.SET, Look.TARGETS}),
-    "audit": frozenset({Look.SET, Look.TARGETS, Look.DECODE}),
-    "verify": frozenset({Look.SET, Look.TARGETS, Look.FILES}),
-    "verify --values": frozenset(Look),
+PRESETS: dict[str, frozenset[CheckLook]] = {
+    "check": frozenset({CheckLook.SET}),
+    "check --targets": frozenset({CheckLook.SET, CheckLook.TARGETS}),
+    "audit": frozenset({CheckLook.SET, CheckLook.TARGETS, CheckLook.DECODE}),
+    "verify": frozenset({CheckLook.SET, CheckLook.TARGETS, CheckLook.FILES}),
+    "verify --values": frozenset(CheckLook),
 }
 """The looks of each verb."""
 
@@ -65,7 +65,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Terms:
+class CheckTerms:
     """What was asked for.
 
     Attributes
@@ -73,7 +73,7 @@ class Terms:
     verb
         What was called.
     looks
-        See `Look`.
+        See `CheckLook`.
     share
         The part of the set; None: all of it.
     seconds
@@ -83,16 +83,16 @@ class Terms:
     """
 
     verb: str
-    looks: frozenset[Look]
+    looks: frozenset[CheckLook]
     share: Share | None = None
     seconds: float | None = None
     threshold: Severity = Severity.ERROR
 
     @classmethod
-    def of_verb(cls, verb: str) -> Terms:
+    def of_verb(cls, verb: str) -> CheckTerms:
         """Return the terms of a verb that is called without options."""
         return cls(verb, PRESETS[verb])
 
-    def asks(self, look: Look) -> bool:
+    def asks(self, look: CheckLook) -> bool:
         """Tell whether a look was asked for."""
         return look in self.looks

@@ -11,11 +11,11 @@ import pytest
 
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
 from refexplorer.checks.ledger import Ledger
-from refexplorer.checks.states import CHUNK_TERMS, ChunkState, FileState, ObjectState, Rank
-from refexplorer.checks.terms import Terms
+from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, ObjectState, Rank
+from refexplorer.checks.terms import CheckTerms
 from refexplorer.spec.core.catalogue import Severity
 
-S, F, O = ChunkState, FileState, ObjectState  # noqa: E741
+S, F, O = LedgerState, FileState, ObjectState  # noqa: E741
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Case:
     says: str
     status: int = 0
     verb: str = "verify"
-    chunks: dict[ChunkState, int] = field(default_factory=lambda: {S.PLACED: 4})
+    chunks: dict[LedgerState, int] = field(default_factory=lambda: {S.PLACED: 4})
     files: dict[FileState, int] = field(default_factory=lambda: {F.READ: 2})
     objects: list[tuple[str, ObjectState]] = field(default_factory=lambda: [("sst", O.IN_SET)])
     findings: list[Fault] = field(default_factory=list)
@@ -148,7 +148,7 @@ def ledger_of(case: Case) -> Ledger:
 @pytest.mark.parametrize("name", CASES)
 def test_headlines(name: str) -> None:
     case = CASES[name]
-    found = headline(ledger_of(case), case.findings, Terms.of_verb(case.verb))
+    found = headline(ledger_of(case), case.findings, CheckTerms.of_verb(case.verb))
     assert (found.text, found.status) == (case.says, case.status)
 
 
@@ -164,15 +164,15 @@ def test_headlines(name: str) -> None:
 def test_what_does_not_add_up_is_never_good(spoil: Any) -> None:
     ledger = ledger_of(CASES["all of it"])
     spoil(ledger)
-    found = headline(ledger, [], Terms.of_verb("verify"))
+    found = headline(ledger, [], CheckTerms.of_verb("verify"))
     assert found.text.startswith("internal fault: the counts do not add up")
     assert found.status == 2
 
 
-@pytest.mark.parametrize("state", list(ChunkState))
-def test_same_needs_every_chunk(state: ChunkState) -> None:
+@pytest.mark.parametrize("state", list(LedgerState))
+def test_same_needs_every_chunk(state: LedgerState) -> None:
     case = Case("", chunks={S.PLACED: 3, state: 1})
-    found = headline(ledger_of(case), [], Terms.of_verb("verify"))
+    found = headline(ledger_of(case), [], CheckTerms.of_verb("verify"))
     term = CHUNK_TERMS[state]
     is_good = term.rank is Rank.GOOD and term.depth >= 2
     assert (found.text == "the same as its files") == is_good
@@ -182,7 +182,7 @@ def test_same_needs_every_chunk(state: ChunkState) -> None:
 
 def test_the_coverage_line() -> None:
     case = Case("", objects=[*LEFT_OUT, ("ice", O.NOT_TAKEN)], chunks={S.PLACED: 3, S.EQUAL: 1})
-    ledger, terms = ledger_of(case), Terms.of_verb("verify --values")
+    ledger, terms = ledger_of(case), CheckTerms.of_verb("verify --values")
     ledger.objects.reasons["qc", "szip has no codec."] += 1
     assert coverage_text(ledger, terms) == (
         "Read: 2 of 2 files. Placed: 4 of 4 chunks. Decoded: 1. Values compared: 1. "
@@ -199,4 +199,4 @@ def test_a_large_grid_is_the_product_of_its_lengths() -> None:
     ledger = Ledger({"x": grid})
     ledger.mark("x", np.array([0, 5, prod(grid) - 1]), S.PLACED)
     assert ledger.counts("x") == {S.UNTOUCHED: 10**12 - 3, S.PLACED: 3}
-    assert isinstance(headline(ledger, [], Terms.of_verb("verify")), Headline)
+    assert isinstance(headline(ledger, [], CheckTerms.of_verb("verify")), Headline)

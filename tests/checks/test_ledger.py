@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from refexplorer.checks import ledger as ledgers
 from refexplorer.checks.ledger import Ledger
-from refexplorer.checks.states import CHUNK_TERMS, ChunkState, FileState, KeyState, Rank
+from refexplorer.checks.states import CHUNK_TERMS, FileState, KeyState, LedgerState, Rank
 from refexplorer.errors import LimitError
 
-STATES = st.sampled_from(list(ChunkState))
+STATES = st.sampled_from(list(LedgerState))
 GRIDS = st.lists(st.integers(0, 5), max_size=3).map(tuple)
 
 
 @st.composite
-def marks(draw: Any) -> tuple[tuple[int, ...], list[tuple[list[int], ChunkState]]]:
+def marks(draw: Any) -> tuple[tuple[int, ...], list[tuple[list[int], LedgerState]]]:
     grid = draw(GRIDS)
     chunks = st.lists(st.integers(0, max(prod(grid) - 1, 0)), max_size=6)
     return grid, draw(st.lists(st.tuples(chunks, STATES), max_size=8)) if prod(grid) else []
@@ -28,10 +28,10 @@ def marks(draw: Any) -> tuple[tuple[int, ...], list[tuple[list[int], ChunkState]
 
 @given(marks(), st.booleans())
 def test_dense_and_sparse_books_agree(
-    made: tuple[tuple[int, ...], list[tuple[list[int], ChunkState]]], is_sparse: bool
+    made: tuple[tuple[int, ...], list[tuple[list[int], LedgerState]]], is_sparse: bool
 ) -> None:
     grid, given_marks = made
-    expected: dict[int, ChunkState] = {}
+    expected: dict[int, LedgerState] = {}
     limit = -1 if is_sparse else ledgers.DENSE_CHUNKS
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledgers, "DENSE_CHUNKS", limit)
@@ -39,12 +39,12 @@ def test_dense_and_sparse_books_agree(
     for chunks, state in given_marks:
         ledger.mark("x", np.array(chunks, np.int64), state)
         for chunk in chunks:
-            expected[chunk] = max(expected.get(chunk, ChunkState.UNTOUCHED), state)
+            expected[chunk] = max(expected.get(chunk, LedgerState.UNTOUCHED), state)
     counts = ledger.counts("x")
     assert sum(counts.values()) == prod(grid)
-    for state in ChunkState:
+    for state in LedgerState:
         n_expected = sum(found is state for found in expected.values())
-        if state is ChunkState.UNTOUCHED:
+        if state is LedgerState.UNTOUCHED:
             n_expected += prod(grid) - len(expected)
         assert counts.get(state, 0) == n_expected
     assert not ledger.faults()
@@ -56,18 +56,18 @@ def test_dense_and_sparse_books_agree(
 
 def test_a_fault_is_not_undone_and_a_closer_look_counts() -> None:
     ledger = Ledger({"x": (3,)})
-    ledger.mark("x", np.array([0, 1]), ChunkState.WRONG_RANGE, finding=7)
-    ledger.mark("x", np.array([0, 2]), ChunkState.EQUAL)
-    ledger.mark("x", np.array([2]), ChunkState.PLACED)
+    ledger.mark("x", np.array([0, 1]), LedgerState.WRONG_RANGE, finding=7)
+    ledger.mark("x", np.array([0, 2]), LedgerState.EQUAL)
+    ledger.mark("x", np.array([2]), LedgerState.PLACED)
     assert ledger.states("x").tolist() == [
-        ChunkState.WRONG_RANGE, ChunkState.WRONG_RANGE, ChunkState.EQUAL,
+        LedgerState.WRONG_RANGE, LedgerState.WRONG_RANGE, LedgerState.EQUAL,
     ]  # fmt: skip
     assert [(path, chunks.tolist()) for path, chunks in ledger.chunks_of(7)] == [("x", [0, 1])]
 
 
 def test_every_state_that_is_worse_is_kept() -> None:
     """A larger number wins; so bad states come after good ones, and depth grows among these."""
-    ranks = [CHUNK_TERMS[state].rank for state in ChunkState]
+    ranks = [CHUNK_TERMS[state].rank for state in LedgerState]
     order = [Rank.UNKNOWN, Rank.ALONE, Rank.GOOD, Rank.BAD]
     assert ranks == sorted(ranks, key=order.index)
     depths = [term.depth for term in CHUNK_TERMS.values() if term.rank is Rank.GOOD]
@@ -76,32 +76,32 @@ def test_every_state_that_is_worse_is_kept() -> None:
 
 def test_regions_fill_what_nothing_was_noted_of() -> None:
     ledger = Ledger({"x": (4, 3)})
-    ledger.mark("x", np.array([4]), ChunkState.PLACED)  # 1, 1
-    ledger.mark_region("x", (1, 0), (3, 3), ChunkState.EMPTY)
-    ledger.mark_untouched("x", ChunkState.HOLE)
+    ledger.mark("x", np.array([4]), LedgerState.PLACED)  # 1, 1
+    ledger.mark_region("x", (1, 0), (3, 3), LedgerState.EMPTY)
+    ledger.mark_untouched("x", LedgerState.HOLE)
     assert ledger.counts("x") == {
-        ChunkState.HOLE: 6, ChunkState.EMPTY: 5, ChunkState.PLACED: 1,
+        LedgerState.HOLE: 6, LedgerState.EMPTY: 5, LedgerState.PLACED: 1,
     }  # fmt: skip
-    assert ledger.chunks_in("x", ChunkState.HOLE, 4).tolist() == [0, 1, 2, 9]
+    assert ledger.chunks_in("x", LedgerState.HOLE, 4).tolist() == [0, 1, 2, 9]
 
 
 def test_what_arithmetic_does_not_tell_stays_untouched() -> None:
     ledger = Ledger({"x": (10**12,)})
-    ledger.mark("x", np.array([3, 10**12 - 1]), ChunkState.PLACED)
-    ledger.mark_region("x", (0,), (10**11,), ChunkState.EMPTY)
-    assert ledger.counts("x")[ChunkState.UNTOUCHED] == 10**12 - 2
-    assert ledger.chunks_in("x", ChunkState.PLACED, 10).tolist() == [3, 10**12 - 1]
+    ledger.mark("x", np.array([3, 10**12 - 1]), LedgerState.PLACED)
+    ledger.mark_region("x", (0,), (10**11,), LedgerState.EMPTY)
+    assert ledger.counts("x")[LedgerState.UNTOUCHED] == 10**12 - 2
+    assert ledger.chunks_in("x", LedgerState.PLACED, 10).tolist() == [3, 10**12 - 1]
     with pytest.raises(LimitError, match="too many to have a state each"):
         ledger.states("x")
-    ledger.mark_untouched("x", ChunkState.HOLE)
-    assert ledger.counts("x") == {ChunkState.PLACED: 2, ChunkState.HOLE: 10**12 - 2}
+    ledger.mark_untouched("x", LedgerState.HOLE)
+    assert ledger.counts("x") == {LedgerState.PLACED: 2, LedgerState.HOLE: 10**12 - 2}
 
 
 def test_a_scalar_has_one_chunk() -> None:
     ledger = Ledger({"": ()})
-    ledger.mark("", np.array([0]), ChunkState.HELD_EQUAL)
-    ledger.mark_region("", (), (), ChunkState.EMPTY)
-    assert ledger.counts("") == {ChunkState.HELD_EQUAL: 1}
+    ledger.mark("", np.array([0]), LedgerState.HELD_EQUAL)
+    ledger.mark_region("", (), (), LedgerState.EMPTY)
+    assert ledger.counts("") == {LedgerState.HELD_EQUAL: 1}
     assert ledger.states("").shape == ()
 
 
@@ -127,5 +127,5 @@ def test_books_are_held_against_their_totals() -> None:
 def test_many_chunks_take_flat_memory() -> None:
     """Their bytes are mapped from a file, and counted a block at a time."""
     ledger = Ledger({"x": (3000, 1000)})
-    ledger.mark("x", np.arange(0, 3_000_000, 3), ChunkState.PLACED)
-    assert ledger.counts("x") == {ChunkState.UNTOUCHED: 2_000_000, ChunkState.PLACED: 1_000_000}
+    ledger.mark("x", np.arange(0, 3_000_000, 3), LedgerState.PLACED)
+    assert ledger.counts("x") == {LedgerState.UNTOUCHED: 2_000_000, LedgerState.PLACED: 1_000_000}

@@ -30,7 +30,7 @@ NAMED = 3
 _GRAVEST_FIRST = list(Severity)
 
 
-class HeadlineKind(StrEnum):
+class Claim(StrEnum):
     """The headline that a run may give, the first that fits."""
 
     UNBALANCED = "unbalanced"
@@ -66,7 +66,7 @@ class Headline:
     Attributes
     ----------
     kind
-        See `HeadlineKind`.
+        See `Claim`.
     text
         Without a full stop.
     status
@@ -74,7 +74,7 @@ class Headline:
         does; 2: something asked for is unknown.
     """
 
-    kind: HeadlineKind
+    kind: Claim
     text: str
     status: int
 
@@ -93,7 +93,7 @@ def headline(ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms
     """
     if faults := ledger.faults():
         return Headline(
-            HeadlineKind.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
+            Claim.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
         )
     unknown = unknowns(ledger, terms)
     fails = any(reaches(found.severity, terms.threshold) for found in findings)
@@ -108,7 +108,7 @@ def reaches(severity: Severity, threshold: Severity) -> bool:
 
 def _kind_and_text(
     ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms, unknown: Sequence[str]
-) -> tuple[HeadlineKind, str]:
+) -> tuple[Claim, str]:
     errors = {found.code for found in findings if found.severity is Severity.ERROR}
     counts = ledger.all_counts()
     wrong = sum(
@@ -117,44 +117,40 @@ def _kind_and_text(
         if CHUNK_TERMS[state].rank is Rank.BAD and state is not LedgerState.LACKING
     )
     if errors & UNOPENABLE_CODES:
-        return HeadlineKind.UNOPENABLE, "xarray cannot open it"
+        return Claim.UNOPENABLE, "xarray cannot open it"
     if errors - LACKING_CODES or wrong:
         if not terms.asks(CheckLook.TARGETS):
-            return HeadlineKind.ERRORS, "has errors"
+            return Claim.ERRORS, "has errors"
         if errors - LACKING_CODES <= STALE_CODES and not wrong:
             changed = ledger.files.counts[FileState.CHANGED]
-            return HeadlineKind.STALE, f"is stale: {counted(changed, 'file')} changed"
+            return Claim.STALE, f"is stale: {counted(changed, 'file')} changed"
         differs = terms.asks(CheckLook.FILES)
         return (
-            (HeadlineKind.DIFFERS, "differs from its files")
-            if differs
-            else (HeadlineKind.ERRORS, "has errors")
+            (Claim.DIFFERS, "differs from its files") if differs else (Claim.ERRORS, "has errors")
         )
     if lacking := _lacking_text(ledger, counts, errors):
-        return HeadlineKind.INCOMPLETE, f"incomplete: its files hold {lacking} that it lacks"
+        return Claim.INCOMPLETE, f"incomplete: its files hold {lacking} that it lacks"
     if unknown:
-        return HeadlineKind.UNKNOWN, f"not known: {', '.join(unknown)}"
+        return Claim.UNKNOWN, f"not known: {', '.join(unknown)}"
     if terms.asks(CheckLook.FILES):
         return _same(ledger, counts, terms)
     if terms.asks(CheckLook.TARGETS):
-        return HeadlineKind.AUDITED, _audited_text(counts, terms)
-    return HeadlineKind.CHECKED, "no errors in the set itself; its files were not opened"
+        return Claim.AUDITED, _audited_text(counts, terms)
+    return Claim.CHECKED, "no errors in the set itself; its files were not opened"
 
 
-def _same(
-    ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms
-) -> tuple[HeadlineKind, str]:
+def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tuple[Claim, str]:
     """Return how far a set without a fault and without unknowns is the same as its files."""
     share = f"in share {terms.share} of it, " if terms.share else ""
     if not sum(ledger.files.counts.values()):
-        return HeadlineKind.SAME_BUT_OWN, f"{share}all values are its own: it refers to no file"
+        return Claim.SAME_BUT_OWN, f"{share}all values are its own: it refers to no file"
     objects = ledger.objects
     taken = set(objects.names(ObjectState.IN_SET, ObjectState.EQUAL))
     missing = set(objects.names(ObjectState.NOT_TAKEN, ObjectState.LEFT_OUT)) - taken
     if missing:
         k, n = len(taken), len(taken | missing)
         return (
-            HeadlineKind.SAME_IN_PART,
+            Claim.SAME_IN_PART,
             f"{share}the same as its files in {k:,} of {n:,} variables",
         )
     own = [
@@ -171,8 +167,8 @@ def _same(
     if alone:
         parts.append(f"{counted(alone, 'chunk has', 'chunks have')} no file")
     if parts:
-        return HeadlineKind.SAME_BUT_OWN, f"{share}the same as its files; {', '.join(parts)}"
-    return HeadlineKind.SAME, f"{share}the same as its files"
+        return Claim.SAME_BUT_OWN, f"{share}the same as its files; {', '.join(parts)}"
+    return Claim.SAME, f"{share}the same as its files"
 
 
 def _lacking_text(ledger: Ledger, counts: Counter[LedgerState], errors: set[str]) -> str:

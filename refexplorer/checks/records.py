@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+
+from refexplorer.checks.states import FileState, ObjectState
 
 SAME, DIFFERS, UNCOMPARED, FAILED = "same", "differs", "not compared", "failed"
 FORBIDDEN = "not allowed"
 HELD = "held"
 """Of what the set itself holds, which is compared with each file that has it."""
 STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)
-"""The states of references."""
+"""The states of the references to a file."""
 
 WHOLE = -1
 """The length of a reference to a whole file."""
 NAMED_KEYS = 10
 """Keys that a finding of one file names."""
-NAMED_LACKING = 1_000
-"""Chunks of one file and array of which it is asked whether the set has a reference."""
 
 FINDING = pa.struct(
     {
@@ -62,18 +64,21 @@ RESULTS = pa.schema(
         "native": pa.string(),
         "form": pa.string(),
         "state": pa.dictionary(pa.int32(), pa.string()),
+        "file": pa.dictionary(pa.int32(), pa.string()),
         "references": pa.int64(),
         "same": pa.int64(),
         "differs": pa.int64(),
         "uncompared": pa.int64(),
         "failed": pa.int64(),
-        "different": pa.list_(pa.int64()),
+        "chunks": pa.binary(),
+        "states": pa.binary(),
         "message": pa.string(),
         "start": pa.list_(pa.int64()),
         "shape": pa.list_(pa.int64()),
         "findings": pa.list_(FINDING),
-        "lacking": pa.list_(pa.int64()),
-        "lacking_count": pa.int64(),
+        "lacking": pa.binary(),
+        "is_filled_alike": pa.bool_(),
+        "objects": pa.dictionary(pa.int32(), pa.string()),
         "unchecked": pa.list_(pa.string()),
         "axis": AXIS,
         "values": pa.int64(),
@@ -84,11 +89,14 @@ RESULTS = pa.schema(
         "remade": REMADE,
     }
 )
-"""``different`` are the numbers of the chunks that differ; ``start`` is where the file's array
-starts in the set's, ``shape`` its shape in the dimensions of the set's; ``lacking`` the first
-chunks that no reference of the part is of; ``unchecked`` what of the metadata was not compared;
-``values`` those that were compared, with the largest difference and how many are NaN through the
-set only; ``remade`` what a repair takes from the file, if that was asked for."""
+"""``chunks`` are the numbers of the referenced chunks in the grid, int64 as bytes, ``states`` theirs
+in the ledger, a byte each; ``start`` is where the file's array starts in the set's, ``shape`` its
+shape in the dimensions of the set's; ``lacking`` the chunks of the file, int64 as bytes, that no
+reference of the part is of; ``is_filled_alike`` whether both fill chunks that were never written with
+one value; ``objects`` what the file holds, as `objects_text` has it, in the first row of the file;
+``unchecked`` what of the metadata was not compared; ``values`` those that were compared, with the
+largest difference and how many are NaN through the set only; ``remade`` what a repair takes from the
+file, if that was asked for."""
 
 
 @dataclass
@@ -159,18 +167,21 @@ class Record:
     native: str | None = None
     form: str | None = None
     state: str = SAME
+    file: str = FileState.READ
     references: int = 0
     same: int = 0
     differs: int = 0
     uncompared: int = 0
     failed: int = 0
-    different: list[int] = field(default_factory=list)
+    chunks: bytes = b""
+    states: bytes = b""
     message: str | None = None
     start: list[int] | None = None
     shape: list[int] | None = None
     findings: list[Finding] = field(default_factory=list)
-    lacking: list[int] = field(default_factory=list)
-    lacking_count: int = 0
+    lacking: bytes = b""
+    is_filled_alike: bool | None = None
+    objects: str | None = None
     unchecked: list[str] = field(default_factory=list)
     axis: dict[str, float | int] | None = None
     values: int = 0
@@ -179,6 +190,26 @@ class Record:
     false_nan: int = 0
     grant: str | None = None
     remade: Remade | None = None
+
+
+def numbers_bytes(numbers: np.ndarray) -> bytes:
+    """Return numbers of chunks as a table keeps them."""
+    return numbers.astype("<i8").tobytes()
+
+
+def numbers_of(data: bytes | None) -> np.ndarray:
+    """Return numbers of chunks that a table keeps, shape ``(n,)`` int64."""
+    return np.frombuffer(data or b"", "<i8").astype(np.int64, copy=False)
+
+
+def objects_text(objects: Sequence[tuple[str, ObjectState, str]]) -> str:
+    """Return name, state and reason of the objects of a file; files that are alike have one text."""
+    return json.dumps([[name, str(state), why] for name, state, why in objects])
+
+
+def objects_of(text: str) -> list[tuple[str, ObjectState, str]]:
+    """Return what `objects_text` was given."""
+    return [(name, ObjectState(state), why) for name, state, why in json.loads(text)]
 
 
 def table(records: Sequence[Record]) -> pa.Table:

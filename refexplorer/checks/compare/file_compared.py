@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -11,9 +11,8 @@ from refexplorer.checks.compare.certain_origins import CertainOrigins
 from refexplorer.checks.compare.cf import is_time, times, unpacked
 from refexplorer.checks.compare.file_chunks import NOWHERE
 from refexplorer.checks.compare.grouping import (
-    DIFFERS,
+    MOVED,
     SAME,
-    UNCOMPARED,
     FileReferences,
     NativeReferences,
     first_keys,
@@ -25,6 +24,7 @@ from refexplorer.checks.compare.held_values import HeldValues
 from refexplorer.checks.compare.matched_file import MatchedFile
 from refexplorer.checks.compare.metadata_compared import (
     Differing,
+    is_filled_alike,
     metadata_differences,
     not_compared,
     said,
@@ -33,10 +33,11 @@ from refexplorer.checks.compare.origins import Origins
 from refexplorer.checks.compare.placing import aligned, expected, is_cut, set_indices
 from refexplorer.checks.compare.remaking import remade
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.records import NAMED_LACKING, Finding, Record, Remade
+from refexplorer.checks.records import Finding, Record, Remade, numbers_bytes
+from refexplorer.checks.states import LedgerState, ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 
-_NONE = np.empty(0, np.int8)
+_NONE = np.empty(0, np.uint8)
 ZARR = "Zarr"
 _OF_CHUNKS = frozenset({"byte-order", "filters", "order"})
 """Metadata that says nothing where no chunk is."""
@@ -100,12 +101,40 @@ class FileComparison:
             if path in matched.held.arrays:
                 other = self._of_held(path)
             elif path not in self._references:
-                other = self._of_filled(path) if path in self._bare else None
-                other = self._of_unreferenced(path) or other
+                other = self._of_unreferenced(path)
+                filled = self._of_filled(path) if path in self._bare else None
+                if other is not None and filled is not None:
+                    other.findings += filled.findings
+                other = other or filled
                 if other is not None:
                     self._remake(path, other)
             if other is not None:
-                yield other, np.empty(0, np.int8)
+                yield other, _NONE
+
+    def objects(self, rows: Sequence[Record]) -> list[tuple[str, ObjectState, str]]:
+        """Return what the set has of each array of the file, whose rows were made."""
+        layout = self._matched.filed
+        states: dict[str, ObjectState] = {}
+        for row in rows:
+            if row.native is not None:
+                is_held = row.array in self._matched.held.arrays and not row.references
+                known = ObjectState.EQUAL if is_held else ObjectState.IN_SET
+                states.setdefault(row.native, known)
+        found = []
+        for array in layout.arrays:
+            state = states.get(array.name, ObjectState.NOT_TAKEN)
+            if state is ObjectState.NOT_TAKEN:
+                if array.is_dimension:
+                    state = ObjectState.STRUCTURE
+                elif any(self._matched.native(path) is array for path in self._matched.arrays):
+                    state = ObjectState.LACKING
+            found.append((array.name, state, layout.untold.get(array.name, "")))
+        known = {array.name for array in layout.arrays}
+        for name, why in layout.untold.items():
+            if name not in known and name not in layout.places:
+                state = ObjectState.UNREAD if name in self._references else ObjectState.LEFT_OUT
+                found.append((name, state, why))
+        return found
 
     def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
         """Return the array of the file, and the part of it that a chunk of the set has."""
@@ -152,18 +181,18 @@ class FileComparison:
         untold = self._matched.filed.untold
         if path in untold:
             record.native, record.message = path, untold[path]
-            states[:] = UNCOMPARED
+            states[:] = LedgerState.UNREAD_FILE
             return record
         record.findings += self._of_others(path)
         if groups and self._is_of_another(path, groups[0].native.name):
-            states[:] = DIFFERS
+            states[:] = MOVED
         for group in groups:
             record.findings += group.findings
             if group.is_placed:
                 self._place(group, record)
                 record.unchecked += not_compared(group.ours, group.native)
             if any(not CAUSES[each.cause].of_chunks for each in record.findings):
-                states[group.rows] = DIFFERS
+                states[group.rows] = np.maximum(states[group.rows], LedgerState.WRONG_METADATA)
         if groups and groups[0].is_placed:
             _span(groups, record)
             self._note_axis(groups[0], record)
@@ -234,7 +263,7 @@ class FileComparison:
         )
         named = first_keys(keys, bad)
         record.findings.append(Finding("misplaced", None, None, message, len(bad), named))
-        states[group.rows[bad]] = DIFFERS
+        states[group.rows[bad]] = MOVED
 
     def _note_lacking(self, group: NativeReferences, record: Record) -> None:
         """Note chunks of the file that no reference of the part is of."""
@@ -242,8 +271,8 @@ class FileComparison:
         assert known is not None
         wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut).numbers
         lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
-        record.lacking += lacking[: NAMED_LACKING - len(record.lacking)].tolist()
-        record.lacking_count += len(lacking)
+        record.lacking += numbers_bytes(lacking)
+        record.is_filled_alike = is_filled_alike(group.ours, group.native)
 
     def _of_unreferenced(self, path: str) -> Record | None:
         """Return the row of an array that the file has and no reference of the part leads to."""
@@ -259,10 +288,9 @@ class FileComparison:
             return None
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)
-        lacking = np.unique(expected(filed, lie, origin, ours, cut).numbers)
-        record.lacking = lacking[:NAMED_LACKING].tolist()
-        record.lacking_count = len(lacking)
-        return record if len(lacking) else None
+        record.lacking = numbers_bytes(np.unique(expected(filed, lie, origin, ours, cut).numbers))
+        record.is_filled_alike = is_filled_alike(ours, native)
+        return record
 
     def _of_filled(self, path: str) -> Record | None:
         """Return the row of an array that reads as its fill value everywhere, if that differs."""

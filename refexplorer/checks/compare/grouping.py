@@ -18,12 +18,13 @@ from refexplorer.checks.compare.placing import (
     set_indices,
 )
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.records import NAMED_KEYS, STATES, Finding
+from refexplorer.checks.records import NAMED_KEYS, Finding
+from refexplorer.checks.states import LedgerState
 from refexplorer.formats.datafiles.data_file import FileArray
 from refexplorer.markup import counted
 
-SAME, DIFFERS, UNCOMPARED, FAILED = range(len(STATES))
-"""States of references, as numbers."""
+SAME, MOVED, OUTSIDE = LedgerState.PLACED, LedgerState.WRONG_RANGE, LedgerState.UNTOUCHED
+"""Of a reference that is where the file has the chunk; of one that is not; of no chunk of the grid."""
 
 
 @dataclass
@@ -124,9 +125,9 @@ def grouped(
     list of NativeReferences
         Several if arrays of the file are joined in the set's.
     numpy.ndarray
-        The state of each reference, as far as its range tells, shape ``(n,)`` int8.
+        The state of each reference in the ledger, as far as its range tells, shape ``(n,)`` uint8.
     """
-    states = np.full(len(found.numbers), DIFFERS, np.int8)
+    states = np.full(len(found.numbers), MOVED, np.uint8)
     at = filed.find(found.offsets, found.lengths)
     usable = (at.owners != NOWHERE) & (found.numbers >= 0)
     places, counts = np.unique(at.owners[usable], return_counts=True)
@@ -142,7 +143,7 @@ def grouped(
             groups.append(group)
             if group.is_placed:
                 states[rows] = _ranges_compared(group, found, filed)
-    states[found.numbers < 0] = UNCOMPARED
+    states[found.numbers < 0] = OUTSIDE
     return groups, states
 
 
@@ -187,11 +188,11 @@ def _ranges_compared(
     assert known is not None
     keys = key_of(group.ours, found.numbers[group.rows])
     exact, chunks, name = group.is_exact, group.chunks, group.native.name
-    states = np.full(len(group.rows), SAME, np.int8)
+    states = np.full(len(group.rows), SAME, np.uint8)
 
     def note(cause: str, wrong: np.ndarray, message: str | None = None) -> None:
         rows = np.flatnonzero(wrong)
-        states[rows] = DIFFERS
+        states[rows] = MOVED
         named = first_keys(keys, rows)
         group.findings.append(Finding(cause, None, None, message, len(rows), named))
 

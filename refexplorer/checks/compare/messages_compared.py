@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -17,9 +17,9 @@ import numpy as np
 
 from refexplorer.checks.compare.file_chunks import NOWHERE, FileLayout, FoundChunks
 from refexplorer.checks.compare.grouping import (
-    DIFFERS,
+    MOVED,
+    OUTSIDE,
     SAME,
-    UNCOMPARED,
     FileReferences,
     first_keys,
     key_of,
@@ -38,13 +38,14 @@ from refexplorer.checks.compare.metadata_compared import said, same_value
 from refexplorer.checks.compare.placing import set_indices
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import (
-    NAMED_LACKING,
     WHOLE,
     Finding,
     Record,
     Remade,
     Said,
+    numbers_bytes,
 )
+from refexplorer.checks.states import ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 from refexplorer.spec.core.paths import prefix
 
@@ -87,7 +88,23 @@ class MessageComparison:
         for path in self._references:
             yield self._of_array(path)
         for records in self._seen.values():
-            yield from ((each, np.empty(0, np.int8)) for each in records)
+            yield from ((each, np.empty(0, np.uint8)) for each in records)
+
+    def objects(self, rows: Sequence[Record]) -> list[tuple[str, ObjectState, str]]:
+        """Return what the set has of each message; one of a name that it has elsewhere is lacking."""
+        del rows  # which messages are in the set, their ranges tell
+        taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
+        names = {name_of(each) for each in self._arrays.values()} - {None}
+        found = []
+        for place, native in enumerate(self._filed.arrays):
+            state = ObjectState.NOT_TAKEN
+            if place in taken:
+                state = ObjectState.IN_SET
+            elif names & names_of(native):
+                state = ObjectState.LACKING
+            found.append((str(native.attributes.get("shortName") or native.name), state, ""))
+        found += [(name, ObjectState.UNREAD, why) for name, why in self._filed.untold.items()]
+        return found
 
     def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
         """Return the message, and all of it, for a chunk of the set."""
@@ -107,19 +124,19 @@ class MessageComparison:
 
     def _of_array(self, path: str) -> tuple[Record, np.ndarray]:
         ours, found, at = self._arrays[path], self._references[path], self._found[path]
-        states = np.full(len(found.numbers), SAME, np.int8)
+        states = np.full(len(found.numbers), SAME, np.uint8)
         record = Record(self._base.number, self._base.target, path, "messages", FORM)
         record.references = len(states)
         notes: dict[tuple[str, str | None], _OddMessages] = {}
         keys = key_of(ours, found.numbers)
         for row in range(len(states)):
             if found.numbers[row] < 0:
-                states[row] = UNCOMPARED
+                states[row] = OUTSIDE
                 continue
             for cause, note in self._of_reference(ours, found, at, row, keys(row)):
                 kept = notes.setdefault((cause, note.theirs), note)
                 kept.rows.append(row)
-                states[row] = DIFFERS
+                states[row] = MOVED
         for (cause, _), note in notes.items():
             named = first_keys(keys, np.array(note.rows))
             found_so = note.ours, note.theirs, note.message or None
@@ -128,7 +145,7 @@ class MessageComparison:
         wanted, reason = self._wanted(ours)
         if (states == SAME).any():
             lacking = sorted(set(wanted) - set(found.numbers.tolist()))
-            record.lacking, record.lacking_count = lacking[:NAMED_LACKING], len(lacking)
+            record.lacking = numbers_bytes(np.array(lacking, np.int64))
         if self._remake and (record.findings or record.lacking):
             record.remade = self._remade(ours, found, wanted, record)
             record.remade.reason = reason

@@ -66,7 +66,7 @@ def metadata_differences(
         yield Differing("filters", _names(mine), _names(filed))
     if ours.order not in (None, native.order):
         yield Differing("order", said(ours.order), said(native.order))
-    if not _is_same_fill(ours, native):
+    if not is_filled_alike(ours, native):
         yield Differing("fill_value", said(ours.fill_value), said(native.fill_value))
     yield from _of_attributes(ours, native)
     yield from dimension_differences(ours, native)
@@ -156,8 +156,8 @@ def _names(filters: tuple[FileFilter, ...]) -> str:
     return ", ".join(map(one, filters)) or "none"
 
 
-def _is_same_fill(ours: SetArray, native: FileArray) -> bool:
-    """Compare what missing chunks read as; a set that says nothing reads as 0."""
+def is_filled_alike(ours: SetArray, native: FileArray) -> bool:
+    """Tell whether chunks that were never written read as the same value; null is any."""
     if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
         return True
     allowed = [native.fill_value, native.attributes.get("_FillValue")]

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.compare.file_compared import FileComparison
-from refexplorer.checks.compare.grouping import DIFFERS, FAILED, SAME
 from refexplorer.checks.compare.held_values import compared, marked
 from refexplorer.checks.compare.messages_compared import MessageComparison
 from refexplorer.checks.compare.metadata_compared import said as text_of
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import NAMED_KEYS, Finding, Record
+from refexplorer.checks.states import LedgerState
 from refexplorer.data.decode.codecs import is_installed
 from refexplorer.data.decode.decoding import said, steps
 from refexplorer.data.decode.pipelines import VALUES, stages
@@ -73,7 +73,7 @@ def compare_values(
                 values = np.asarray(values).reshape(ours.meta.chunks)
             except Exception as error:  # codecs raise what they like
                 work.fail(row["key"], said(error))
-                states[place] = FAILED if states[place] == SAME else states[place]
+                states[place] = max(states[place], LedgerState.UNDECODABLE)
                 continue
             where = comparison.region(ours.meta.path, row["chunk"])
             if where is None:
@@ -84,8 +84,9 @@ def compare_values(
             extra = (0,) * (values.ndim - len(inside))
             try:
                 filed = np.asarray(file.values(native.name, region))
-                if work.add(row["key"], values[extra + inside], native, filed):
-                    states[place] = DIFFERS
+                differs = work.add(row["key"], values[extra + inside], native, filed)
+                found = LedgerState.WRONG_VALUES if differs else LedgerState.EQUAL
+                states[place] = max(states[place], found)
             except Unread as reason:
                 record.unchecked.append(f"values: {reason}")
     work.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,13 +28,17 @@ from refexplorer.checks.records import (
     FAILED,
     FORBIDDEN,
     HELD,
+    SAME,
     STATES,
     UNCOMPARED,
     WHOLE,
     Finding,
     Record,
+    numbers_bytes,
+    objects_text,
     table,
 )
+from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.urls import protocol_of
 from refexplorer.data.fetch.background import Stopped, wait_for
@@ -47,7 +52,34 @@ from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import RANGE
 from refexplorer.spec.core.catalogue import Severity
 
-_FAILED, _DIFFERS = STATES.index(FAILED), STATES.index(DIFFERS)
+_COUNTED = {Rank.GOOD: SAME, Rank.UNKNOWN: UNCOMPARED, Rank.BAD: DIFFERS}
+_OF_STATE = tuple(
+    FAILED if state is LedgerState.UNDECODABLE else _COUNTED.get(term.rank, SAME)
+    for state, term in CHUNK_TERMS.items()
+)
+"""How a reference in a state of the ledger is counted."""
+_FILE_STATES = {
+    "damaged": FileState.DAMAGED,
+    "format": FileState.FORMAT_UNKNOWN,
+    "library": FileState.LIBRARY_MISSING,
+    "cost": FileState.TOO_COSTLY,
+    "expression": FileState.FORMAT_UNKNOWN,
+}
+"""By why a file is not read."""
+_CHUNK_STATES = {
+    FileState.DAMAGED: LedgerState.DAMAGED_FILE,
+    FileState.UNREACHABLE: LedgerState.UNREACHABLE,
+    FileState.NOT_ALLOWED: LedgerState.NOT_ALLOWED,
+    FileState.FORMAT_UNKNOWN: LedgerState.UNREAD_FILE,
+    FileState.LIBRARY_MISSING: LedgerState.UNREAD_FILE,
+    FileState.TOO_COSTLY: LedgerState.UNREAD_FILE,
+}
+"""Of the chunks of a file that is in such a state."""
+_RECORD_STATES = {
+    FileState.DAMAGED: FAILED,
+    FileState.UNREACHABLE: FAILED,
+    FileState.NOT_ALLOWED: FORBIDDEN,
+}
 
 
 @dataclass(frozen=True)
@@ -155,17 +187,17 @@ class Verifier:
     def _of_target(self, targets: Targets, rows: _OfTarget) -> Iterator[Record]:
         number, url = rows.number, rows.url
         if number < 0:
-            yield from _uncompared(rows, HELD, None)
+            yield from _uncompared(rows, HELD, None, LedgerState.HELD)
         elif url is None:
             text = "The references name no target: the reader of the set gives it."
-            yield from _uncompared(rows, FAILED, text)
+            yield from _unread(rows, FileState.UNREACHABLE, text)
         else:
             try:
                 file = open_native(targets, url)
             except NotThere as error:
                 is_unwritten = self.unlisted is not None and url.startswith(self.unlisted)
                 yield from (
-                    _uncompared(rows, UNCOMPARED, UNWRITTEN)
+                    _uncompared(rows, UNCOMPARED, UNWRITTEN, LedgerState.EMPTY)
                     if is_unwritten
                     else _unopened(rows, error)
                 )
@@ -205,12 +237,16 @@ class Verifier:
                     states, np.flatnonzero(chosen[places]),
                 )  # fmt: skip
             _count(record, states)
-            if record.differs:
-                numbers = references[record.array].numbers[states == _DIFFERS]
-                record.different = numbers[numbers >= 0].tolist()
+            if len(states):
+                numbers = references[record.array].numbers
+                record.chunks = numbers_bytes(numbers[numbers >= 0])
+                record.states = states[numbers >= 0].tobytes()
             found.append(record)
+        if found:
+            found[0].objects = objects_text(comparison.objects(found))
         text = "These keys are chunks of no array."
-        found += (each for each in _uncompared(rows, UNCOMPARED, text) if each.array is None)
+        others = _uncompared(rows, UNCOMPARED, text, LedgerState.UNTOUCHED)
+        found += (each for each in others if each.array is None)
         return found
 
 
@@ -263,10 +299,10 @@ class _PartRows:
 
 def _count(record: Record, states: np.ndarray) -> None:
     """Count the states of references, and take the worst for the row."""
-    counts = np.bincount(states, minlength=len(STATES)).tolist()
-    record.same, record.differs, record.uncompared, record.failed = counts
+    counts = Counter(_OF_STATE[state] for state in states.tolist())
+    record.same, record.differs, record.uncompared, record.failed = (counts[s] for s in STATES)
     if any(CAUSES[each.cause].severity is Severity.ERROR for each in record.findings):
-        record.state = STATES[1]
+        record.state = DIFFERS
     elif record.failed:
         record.state = FAILED
     elif record.uncompared or record.state == UNCOMPARED:
@@ -278,18 +314,31 @@ def _unopened(rows: _OfTarget, error: Exception) -> Iterator[Record]:
     if isinstance(error, Stopped):
         raise error
     if isinstance(error, Unread):
-        yield from _uncompared(rows, UNCOMPARED, str(error))
+        yield from _unread(rows, _FILE_STATES[error.why], str(error))
     elif isinstance(error, AccessError):
-        yield from _uncompared(rows, FORBIDDEN, str(error), error.grant)
+        yield from _unread(rows, FileState.NOT_ALLOWED, str(error), error.grant)
+    elif isinstance(error, RefexplorerError):
+        yield from _unread(rows, FileState.UNREACHABLE, str(error))
     else:
-        text = str(error)
-        if not isinstance(error, RefexplorerError):
-            text = f"The file could not be compared: {type(error).__name__}: {text.rstrip('.')}."
-        yield from _uncompared(rows, FAILED, text)
+        text = f"The file could not be compared: {type(error).__name__}: {str(error).rstrip('.')}."
+        yield from _unread(rows, FileState.DAMAGED, text)
+
+
+def _unread(
+    rows: _OfTarget, state: FileState, message: str, grant: str | None = None
+) -> Iterator[Record]:
+    word = _RECORD_STATES.get(state, UNCOMPARED)
+    for each in _uncompared(rows, word, message, _CHUNK_STATES[state], grant):
+        each.file = state
+        yield each
 
 
 def _uncompared(
-    rows: _OfTarget, state: str, message: str | None, grant: str | None = None
+    rows: _OfTarget,
+    state: str,
+    message: str | None,
+    chunk_state: LedgerState,
+    grant: str | None = None,
 ) -> Iterator[Record]:
     for path, places in rows.arrays:
         found = Record(rows.number, rows.url, path, state=state, message=message, grant=grant)
@@ -298,4 +347,9 @@ def _uncompared(
             found.failed = len(places)
         elif state in (UNCOMPARED, FORBIDDEN):
             found.uncompared = len(places)
+        if path is not None:
+            chunks = rows.column("chunk")[places]
+            chunks = chunks[chunks >= 0]
+            found.chunks = numbers_bytes(chunks)
+            found.states = bytes([chunk_state]) * len(chunks)
         yield found

@@ -19,11 +19,16 @@ from .data.read.ladder import Ladder as Ladder, Rung as Rung
 from .data.read.selecting import ArrayReading as ArrayReading
 from .data.read.shards import Shard as Shard
 from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyStep
-from .checks.render.verify_finding import VerifyFinding as VerifyFinding
-from .checks.render.verification import (
-    ArrayVerification as ArrayVerification,
-    Verification as Verification,
+from .checks.verify_finding import VerifyFinding as VerifyFinding
+from .checks.headlines import Claim as Claim, Headline as Headline
+from .checks.ledger import Ledger as Ledger
+from .checks.report import CheckedArray as CheckedArray, Report as Report
+from .checks.states import (
+    FileState as FileState,
+    LedgerState as LedgerState,
+    ObjectState as ObjectState,
 )
+from .checks.terms import CheckLook as CheckLook, CheckTerms as CheckTerms
 from .differing import Difference as Difference, diff as diff
 from .errors import (
     AccessError as AccessError,

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.plan.sampling import Decode
     from refexplorer.checks.render.audit_report import Audit
     from refexplorer.checks.render.check_results import TargetChecks
-    from refexplorer.checks.render.verification import Verification
+    from refexplorer.checks.report import Report
     from refexplorer.data.advice.advice import Advice
     from refexplorer.data.advice.connections import Connection
     from refexplorer.data.advice.selections import Places, TaskChunks
@@ -114,7 +114,7 @@ class ReferenceSet(Mapping[str, Reference]):
         self.trusted = trusted
         self.storage_options = dict(storage_options or {})
         self.audited: Audit | None = None
-        self.verified: Verification | None = None
+        self.verified: Report | None = None
         self._internals = Internals(contents)
         self._opened = contents.opened
 
@@ -645,7 +645,7 @@ class ReferenceSet(Mapping[str, Reference]):
         allow: Collection[str] = (),
         storage_options: Mapping[str, Any] | None = None,
         watch: AuditWatch = lambda progress: True,
-    ) -> Verification:
+    ) -> Report:
         """Compare the set with what its files say of themselves.
 
         The metadata of each file are read with the library of its format: where its chunks are,
@@ -662,7 +662,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Returns
         -------
-        Verification
+        Report
             ``good``, ``findings``, ``summary`` (which `print` shows), ``files()``, ``to_json``,
             ``to_parquet``, ``to_html``.
 

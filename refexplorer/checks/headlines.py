@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import (
     CHUNK_TERMS,
+    DIFFERENT,
     FILE_RANKS,
     FileState,
     LedgerState,
@@ -24,6 +26,7 @@ from refexplorer.spec.core.catalogue import Severity
 LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})
 """Findings of what the files hold and the set has not; what is there may be right all the same."""
 UNOPENABLE_CODES = frozenset({"no-root", "bad-root"})
+UNREAD_CODES = frozenset({"damaged-file", "unreachable"})
 STALE_CODES = frozenset({"changed"})
 NAMED = 3
 """Objects that the coverage names with their reasons."""
@@ -97,6 +100,8 @@ def headline(ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms
         )
     unknown = unknowns(ledger, terms)
     fails = any(reaches(found.severity, terms.threshold) for found in findings)
+    fails |= any(CHUNK_TERMS[state].rank is Rank.BAD for state in ledger.all_counts())
+    fails |= any(FILE_RANKS[FileState(state)] is Rank.BAD for state in ledger.files.counts)
     kind, text = _kind_and_text(ledger, findings, terms, unknown)
     return Headline(kind, text, 1 if fails else 2 if unknown else 0)
 
@@ -111,23 +116,19 @@ def _kind_and_text(
 ) -> tuple[Claim, str]:
     errors = {found.code for found in findings if found.severity is Severity.ERROR}
     counts = ledger.all_counts()
-    wrong = sum(
-        number
-        for state, number in counts.items()
-        if CHUNK_TERMS[state].rank is Rank.BAD and state is not LedgerState.LACKING
-    )
+    wrong = {state for state in counts if CHUNK_TERMS[state].rank is Rank.BAD}
+    wrong -= {LedgerState.LACKING}
     if errors & UNOPENABLE_CODES:
         return Claim.UNOPENABLE, "xarray cannot open it"
+    differs = errors & CAUSES.keys() - LACKING_CODES - UNREAD_CODES
+    if terms.asks(CheckLook.FILES) and (differs or wrong & DIFFERENT):
+        if differs == STALE_CODES:
+            return Claim.STALE, f"is stale: {_files(ledger, FileState.CHANGED)} changed"
+        return Claim.DIFFERS, "differs from its files"
+    if unread := _files(ledger, FileState.DAMAGED, FileState.UNREACHABLE):
+        return Claim.ERRORS, f"has errors: {unread} cannot be read"
     if errors - LACKING_CODES or wrong:
-        if not terms.asks(CheckLook.TARGETS):
-            return Claim.ERRORS, "has errors"
-        if errors - LACKING_CODES <= STALE_CODES and not wrong:
-            changed = ledger.files.counts[FileState.CHANGED]
-            return Claim.STALE, f"is stale: {counted(changed, 'file')} changed"
-        differs = terms.asks(CheckLook.FILES)
-        return (
-            (Claim.DIFFERS, "differs from its files") if differs else (Claim.ERRORS, "has errors")
-        )
+        return Claim.ERRORS, "has errors"
     if lacking := _lacking_text(ledger, counts, errors):
         return Claim.INCOMPLETE, f"incomplete: its files hold {lacking} that it lacks"
     if unknown:
@@ -137,6 +138,12 @@ def _kind_and_text(
     if terms.asks(CheckLook.TARGETS):
         return Claim.AUDITED, _audited_text(counts, terms)
     return Claim.CHECKED, "no errors in the set itself; its files were not opened"
+
+
+def _files(ledger: Ledger, *states: FileState) -> str:
+    """Return how many files are in some states; empty if none is."""
+    number = sum(ledger.files.counts[state] for state in states)
+    return counted(number, "file") if number else ""
 
 
 def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tuple[Claim, str]:
@@ -213,15 +220,20 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
     if unread and terms.asks(CheckLook.FILES):
         yield f"{counted(unread, 'object of the files', 'objects of the files')} cannot be read"
     counts = ledger.all_counts()
-    asked = {LedgerState.UNTOUCHED, LedgerState.NOT_ALLOWED, LedgerState.UNREAD_FILE}
+    asked = {
+        LedgerState.UNTOUCHED,
+        LedgerState.REFERENCED,
+        LedgerState.NOT_ALLOWED,
+        LedgerState.UNREAD_FILE,
+    }
     if terms.asks(CheckLook.FILES):
         asked |= {LedgerState.FILES_UNREAD, LedgerState.UNCOVERED}
         asked |= {LedgerState.HELD, LedgerState.INSIDE}  # not looked at closely enough
-    counts[LedgerState.UNTOUCHED] -= sum(map(ledger.unchosen, ledger.paths))
-    left = sum(counts[state] for state in asked)
-    if left and (not explained or counts[LedgerState.UNTOUCHED]):
-        number = counts[LedgerState.UNTOUCHED] or left
-        yield f"{counted(number, 'chunk was', 'chunks were')} not compared"
+    not_chosen = sum(map(ledger.unchosen, ledger.paths))
+    untouched = counts[LedgerState.UNTOUCHED] + counts[LedgerState.REFERENCED] - not_chosen
+    left = sum(counts[state] for state in asked) - not_chosen
+    if left and (untouched or not explained):
+        yield f"{counted(untouched or left, 'chunk was', 'chunks were')} not compared"
 
 
 def _audited_text(counts: Counter[LedgerState], terms: CheckTerms) -> str:

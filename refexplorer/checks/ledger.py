@@ -103,6 +103,30 @@ class Ledger:
         if finding and len(chunks):
             self._blamed.setdefault(finding, []).append((path, np.unique(chunks)))
 
+    def restate(self, path: str, chunks: np.ndarray, states: np.ndarray) -> None:
+        """Replace the states of chunks that the set holds, once all files were compared."""
+        if path in self._dense:
+            self._dense[path][chunks] = np.where(
+                BAD_STATES[self._dense[path][chunks]], self._dense[path][chunks], states
+            )
+        else:
+            self.mark(path, chunks, states)
+
+    def mark_free(self, path: str, chunks: np.ndarray, state: LedgerState) -> np.ndarray:
+        """Note the state of those of some chunks that nothing was noted of, and return these."""
+        free = chunks[self.at(path, chunks) == LedgerState.UNTOUCHED]
+        self.mark(path, free, state)
+        return free
+
+    def at(self, path: str, chunks: np.ndarray) -> np.ndarray:
+        """Return the states of chunks by their numbers, shape ``(n,)`` uint8."""
+        found: np.ndarray
+        if path in self._dense:
+            found = self._dense[path][chunks]
+        else:
+            found = self._sparse[path].at(chunks)
+        return found
+
     def mark_region(
         self, path: str, start: Sequence[int], stop: Sequence[int], state: LedgerState
     ) -> None:
@@ -205,7 +229,8 @@ class Ledger:
             if (seen := sum(counts.values())) != self.total(path):
                 name = escape(path, 200) or "the root array"
                 found.append(f"{name} has {self.total(path):,} chunks, {seen:,} have a state.")
-            if self._unchosen[path] > counts.get(LedgerState.UNTOUCHED, 0):
+            untouched = (LedgerState.UNTOUCHED, LedgerState.REFERENCED)
+            if self._unchosen[path] > sum(counts.get(state, 0) for state in untouched):
                 name = escape(path, 200) or "the root array"
                 found.append(f"More chunks of {name} were not asked for than are untouched.")
         in_chunks = self.keys.counts[KeyState.CHUNK]
@@ -310,6 +335,16 @@ class _Visited:
         numbers = dict(zip(LedgerState, found, strict=True))
         numbers[self.rest] += total - len(chunks)
         return numbers
+
+    def at(self, chunks: np.ndarray) -> np.ndarray:
+        """Return the states of chunks."""
+        known, states = self._settle()
+        found = np.full(len(chunks), self.rest, np.uint8)
+        places = np.searchsorted(known, chunks)
+        has = places < len(known)
+        has[has] = known[places[has]] == chunks[has]
+        found[has] = states[places[has]]
+        return found
 
     def chunks_in(self, state: LedgerState, limit: int) -> np.ndarray:
         """Return the first chunks that were looked at and are in a state."""

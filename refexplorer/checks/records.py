@@ -89,14 +89,14 @@ RESULTS = pa.schema(
         "remade": REMADE,
     }
 )
-"""``chunks`` are the numbers of the referenced chunks in the grid, int64 as bytes, ``states`` theirs
-in the ledger, a byte each; ``start`` is where the file's array starts in the set's, ``shape`` its
-shape in the dimensions of the set's; ``lacking`` the chunks of the file, int64 as bytes, that no
-reference of the part is of; ``is_filled_alike`` whether both fill chunks that were never written with
-one value; ``objects`` what the file holds, as `objects_text` has it, in the first row of the file;
-``unchecked`` what of the metadata was not compared; ``values`` those that were compared, with the
-largest difference and how many are NaN through the set only; ``remade`` what a repair takes from the
-file, if that was asked for."""
+"""``chunks`` are the numbers of referenced chunks in the grid, int64 as bytes, ``states`` theirs in
+the ledger, a byte each; ``file`` is that of the file; ``start`` is where the file's array starts
+in the set's, ``shape`` its shape in the dimensions of the set's; ``lacking`` are the chunks of the
+file, int64 as bytes, that no reference of the part is of; ``is_filled_alike`` tells whether both
+fill chunks that were never written with one value; ``objects`` is what the file holds, as
+`objects_text` has it, in its first row; ``unchecked`` what of the metadata was not compared;
+``values`` those that were compared, with the largest difference and how many are NaN through the
+set only; ``remade`` what a repair takes from the file, if that was asked for."""
 
 
 @dataclass
@@ -203,7 +203,7 @@ def numbers_of(data: bytes | None) -> np.ndarray:
 
 
 def objects_text(objects: Sequence[tuple[str, ObjectState, str]]) -> str:
-    """Return name, state and reason of the objects of a file; files that are alike have one text."""
+    """Return name, state and reason of the objects of a file as text."""
     return json.dumps([[name, str(state), why] for name, state, why in objects])
 
 

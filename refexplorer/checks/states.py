@@ -23,30 +23,31 @@ class LedgerState(IntEnum):
     """
 
     UNTOUCHED = 0
-    NOT_ALLOWED = 1
-    UNREAD_FILE = 2
-    FILES_UNREAD = 3
-    UNCOVERED = 4
-    OWN = 5
-    HOLE = 6
-    HELD = 7
-    INSIDE = 8
-    EMPTY = 9
-    PLACED = 10
-    DECODED = 11
-    EQUAL = 12
-    HELD_EQUAL = 13
-    OTHER_FILL = 14
-    LACKING = 15
-    WRONG_VALUES = 16
-    WRONG_METADATA = 17
-    WRONG_RANGE = 18
-    UNDECODABLE = 19
-    PAST_END = 20
-    DAMAGED_FILE = 21
-    UNREACHABLE = 22
-    LOST_RECORDS = 23
-    REJECTED = 24
+    REFERENCED = 1
+    NOT_ALLOWED = 2
+    UNREAD_FILE = 3
+    FILES_UNREAD = 4
+    UNCOVERED = 5
+    OWN = 6
+    HOLE = 7
+    HELD = 8
+    INSIDE = 9
+    EMPTY = 10
+    PLACED = 11
+    DECODED = 12
+    EQUAL = 13
+    HELD_EQUAL = 14
+    OTHER_FILL = 15
+    LACKING = 16
+    WRONG_VALUES = 17
+    WRONG_METADATA = 18
+    WRONG_RANGE = 19
+    UNDECODABLE = 20
+    PAST_END = 21
+    DAMAGED_FILE = 22
+    UNREACHABLE = 23
+    LOST_RECORDS = 24
+    REJECTED = 25
 
 
 class ChunkTerm(NamedTuple):
@@ -60,6 +61,9 @@ class ChunkTerm(NamedTuple):
 
 CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     LedgerState.UNTOUCHED: ChunkTerm(Rank.UNKNOWN, 0, "untouched", "not looked at"),
+    LedgerState.REFERENCED: ChunkTerm(
+        Rank.UNKNOWN, 0, "not looked at", "with a reference that was not followed"
+    ),
     LedgerState.NOT_ALLOWED: ChunkTerm(
         Rank.UNKNOWN, 0, "not allowed", "in a file that may not be read yet"
     ),
@@ -100,10 +104,17 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     LedgerState.REJECTED: ChunkTerm(Rank.BAD, 0, "rejected", "rejected by an error of the set"),
 }
 
-NO_DATA = frozenset(
-    {LedgerState.HOLE, LedgerState.EMPTY, LedgerState.FILES_UNREAD, LedgerState.OTHER_FILL}
+DIFFERENT = frozenset(
+    {
+        LedgerState.OTHER_FILL,
+        LedgerState.LACKING,
+        LedgerState.WRONG_VALUES,
+        LedgerState.WRONG_METADATA,
+        LedgerState.WRONG_RANGE,
+        LedgerState.UNDECODABLE,
+    }
 )
-"""States of chunks that read as the fill value since nothing is stored for them."""
+"""Bad states that only a comparison with the files gives."""
 
 
 class KeyState(StrEnum):

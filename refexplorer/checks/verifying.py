@@ -19,24 +19,20 @@ from refexplorer.checks.engine import (
     Work,
     check_count,
     crew_of,
-    rejected_count,
 )
+from refexplorer.checks.gathering import Gathering
+from refexplorer.checks.keys import note_references, note_rejected
+from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.look.files import Verifier
 from refexplorer.checks.plan.parts import DECODING_COST
 from refexplorer.checks.plan.references import AuditedBlock
 from refexplorer.checks.plan.sampling import Sample, wanted_of
 from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.checks.plan.sorting import Sorter
-from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, SAME, UNCOMPARED
-from refexplorer.checks.render.verification import (
-    PARQUET,
-    ArrayVerification,
-    Counts,
-    Verification,
-)
-from refexplorer.checks.render.verify_tally import VerifyTally
+from refexplorer.checks.report import PARQUET, Counts, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
+from refexplorer.checks.terms import CheckTerms
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
@@ -45,6 +41,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
 from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.diagnostics import Findings
 
 FILE_COST = 10 * DECODING_COST
@@ -113,7 +110,7 @@ class VerifyTerms:
 
 def verify(
     source: str, opened: OpenedSet, findings: Findings, terms: VerifyTerms, manner: VerifyManner
-) -> Verification:
+) -> Report:
     """Compare a set with its files.
 
     Parameters
@@ -131,7 +128,7 @@ def verify(
 
     Returns
     -------
-    Verification
+    Report
         Of what was compared; if `VerifyManner.watch` stopped it, that is not all.
 
     Raises
@@ -151,13 +148,15 @@ def verify(
     store = ResultStore(manner.results, manner.resume, encoding=PARQUET)
     sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes)
     work = Work(store, sorter, manner.watch, manner.sizes)
-    stopped = False
+    ledger = Ledger({meta.path: meta.grid for meta in metas})
+    is_complete = False
     try:
         lent = _Lent(ours)
 
         def look(block: AuditedBlock) -> None:
             held.take(block, ours)
             lent.look(block)
+            note_references(ledger, block, metas)
 
         work.gather(opened, look)
         lent.read(opened, terms, held)
@@ -178,18 +177,23 @@ def verify(
         )
         with crew_of(verifier.verify, manner.scheduler, manner.workers, ClusterTerms()) as crew:
             work.do(crew, metas, verifier.versions)
+        is_complete = not work.given_up
     except Stopped:
-        stopped = True
+        pass
     finally:
         store.clear()
-    tally = VerifyTally(arrays, held, opened.holds, lambda each: opened.arrays.present(each.meta),
-                  sorter.urls, terms.base)  # fmt: skip
+    note_rejected(ledger, opened, findings, sorter.rejected)
+    gathering = Gathering(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
-        tally.add(results)
-    found = tally.finish()
-    left = rejected_count(opened, findings) + sorter.rejected
-    counts = _counts(tally, work, sorter.count, left, stopped)
-    return Verification(source, found, counts, store, tally.held_different)
+        gathering.add(results)
+    found = gathering.finish(is_complete)
+    ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
+    if is_complete:
+        ledger.followed = gathering.followed
+    counts = _counts(gathering, work, sorter.count, is_complete)
+    errors = tuple(each for each in findings if each.severity is Severity.ERROR)
+    looks = CheckTerms.of_verb("verify" if manner.values == "none" else "verify --values")
+    return Report(source, found, errors, ledger, looks, counts, store)
 
 
 class _Lent:
@@ -267,29 +271,21 @@ def _fingerprint(
     return digest.hexdigest()
 
 
-def _counts(tally: VerifyTally, work: Work, count: int, left: int, stopped: bool) -> Counts:
-    states = tally.states()
-    arrays = tuple(
-        ArrayVerification(path, 0 if path is None else tally.file_count(path), found)
-        for path, found in states.items()
-    )
-    order = (SAME, DIFFERS, UNCOMPARED, FAILED, FORBIDDEN)
-    reasons = sorted(tally.reasons.items(), key=lambda item: -item[1])
+def _counts(gathering: Gathering, work: Work, count: int, is_complete: bool) -> Counts:
+    reasons = sorted(gathering.reasons.items(), key=lambda item: -item[1])
     return Counts(
         references=count,
-        left_out=left,
-        targets={state: tally.targets[state] for state in order if tally.targets[state]},
-        forms=dict(tally.forms),
-        arrays=arrays,
+        forms=dict(gathering.forms),
+        files={path: gathering.file_count(path) for path in gathering.paths},
         reasons=tuple((path, why, n) for (path, why), n in reasons),
-        unchecked=tuple((path, what, n) for (path, what), n in tally.unchecked.items()),
-        failures=tally.failures,
-        grants=tuple(tally.grants),
+        unchecked=tuple((path, what, n) for (path, what), n in gathering.unchecked.items()),
+        failures=gathering.failures,
+        grants=tuple(gathering.grants),
         unfinished=tuple(work.given_up),
-        stopped=stopped,
+        stopped=not is_complete and not work.given_up,
         lost=work.lost,
-        values=tally.values,
-        largest=None if tally.largest is None else tally.largest[0],
-        largest_at=None if tally.largest is None else tally.largest[1],
-        false_nan=tally.false_nan,
+        values=gathering.values,
+        largest=None if gathering.largest is None else gathering.largest[0],
+        largest_at=None if gathering.largest is None else gathering.largest[1],
+        false_nan=gathering.false_nan,
     )

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from refexplorer.checks.engine import AuditWatch
-from refexplorer.checks.records import DIFFERS, SAME
-from refexplorer.checks.render.verification import Verification
-from refexplorer.checks.render.verify_finding import VerifyFinding, named
+from refexplorer.checks.law import broken_law
+from refexplorer.checks.report import Report
+from refexplorer.checks.states import KeyState
+from refexplorer.checks.verify_finding import VerifyFinding, named
 from refexplorer.differing import Difference, diff
 from refexplorer.display.repair import repair_html, repair_lines, repair_text
 from refexplorer.errors import RefexplorerError, SourceError
@@ -64,8 +65,8 @@ class Repair:
         Why something of an array could not be made anew, with how many files or chunks.
     """
 
-    before: Verification
-    after: Verification
+    before: Report
+    after: Report
     references: ReferenceSet
     reasons: tuple[tuple[str, str], ...]
     _original: ReferenceSet = field(repr=False)
@@ -107,10 +108,10 @@ class Repair:
         """What became of the set."""
         if not self.difference.total:
             if self.before.has_errors:
-                return f"nothing can be repaired: {self.before.verdict}"
-            return f"nothing to repair: {self.before.verdict}"
+                return f"nothing can be repaired: {self.before.headline.text}"
+            return f"nothing to repair: {self.before.headline.text}"
         changed = counted(self.difference.total, "key")
-        return f"{changed} changed; the repaired set: {self.after.verdict}"
+        return f"{changed} changed; the repaired set: {self.after.headline.text}"
 
     @property
     def can_be_written(self) -> bool:
@@ -168,13 +169,13 @@ class Repair:
 
         return convert_checked(self.references, output, how, check)
 
-    def _check_written(self, found: Verification) -> None:
+    def _check_written(self, found: Report) -> None:
         """Refuse what was written if it is further from the files than what was verified."""
         causes = {(each.code, each.array) for each in _errors(self.after)}
         new = [each for each in _errors(found) if (each.code, each.array) not in causes]
         if not new and not is_worse(found, self.after) and found.good >= self.after.good:
             return
-        said = new[0].message if new else found.verdict
+        said = new[0].message if new else found.headline.text
         raise RefexplorerError(
             f"What was written was verified once more, and is not as before: {said}. It was "
             "removed; if files changed meanwhile, repair the set again."
@@ -208,7 +209,7 @@ class Repair:
     def _notes(self) -> Iterator[str]:
         for path, reason in self.reasons:
             yield f"{named(path)}: not everything can be made anew, since {reason}."
-        if left_out := self.before.counts.left_out:
+        if left_out := self.before.ledger.keys.counts[KeyState.REJECTED]:
             yield f"{counted(left_out, 'key')} that errors reject will not be written."
         yield f"After the repair: {self.after.summary[-1]}"
 
@@ -228,14 +229,12 @@ def check_output(refs: ReferenceSet, output: Path, overwrite: bool) -> None:
         check_free(output)
 
 
-def is_worse(found: Verification, before: Verification) -> bool:
-    """Say whether fewer references are the same as their files, or more differ."""
-    return found.counts.of(SAME) < before.counts.of(SAME) or found.counts.of(
-        DIFFERS
-    ) > before.counts.of(DIFFERS)
+def is_worse(found: Report, before: Report) -> bool:
+    """Tell whether the law of repair is broken."""
+    return next(broken_law(before.ledger, found.ledger), None) is not None
 
 
-def _errors(found: Verification) -> Iterator[VerifyFinding]:
+def _errors(found: Report) -> Iterator[VerifyFinding]:
     return (each for each in found.findings if each.severity is Severity.ERROR)
 
 

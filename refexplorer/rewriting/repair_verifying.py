@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from refexplorer.checks.engine import AuditWatch
-from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.report import Report
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet
@@ -31,7 +31,7 @@ class RepairVerifying:
     allow: tuple[str, ...]
     storage_options: Mapping[str, Any]
 
-    def verified(self, refs: ReferenceSet, watch: AuditWatch) -> Verification:
+    def verified(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them.
 
         Raises

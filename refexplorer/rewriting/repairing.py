@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refexplorer.checks.engine import AuditWatch
-from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.report import Report
 from refexplorer.data.access.policy import allowed_names
 from refexplorer.errors import RefexplorerError
 from refexplorer.opening import open_references
@@ -109,7 +109,7 @@ def _repaired(refs: ReferenceSet, verifying: RepairVerifying, watch: AuditWatch)
     return Repair(before, after, refs, tuple(reasons), verifying.original, verifying)
 
 
-def _plan(refs: ReferenceSet, found: Verification) -> RepairPlan:
+def _plan(refs: ReferenceSet, found: Report) -> RepairPlan:
     opened = internals(refs).opened
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     return Planner({each.path: each for each in metas}).plan(found.tables())

@@ -11,7 +11,7 @@ from refexplorer.views.preview.libraries import load_xarray
 from refexplorer.views.wire.answering import Operations, sentence
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.overview_messages import DatasetView, Describe
-from refexplorer.views.wire.jobs import Report, go_on, unheard
+from refexplorer.views.wire.jobs import JobReport, go_on, unheard
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -31,7 +31,7 @@ class Overview:
         self.operations: Operations = {Describe: opened}
 
 
-def overview(refs: ReferenceSet, report: Report = unheard) -> DatasetView:
+def overview(refs: ReferenceSet, report: JobReport = unheard) -> DatasetView:
     """Return xarray's own HTML of the dataset, or the sentence that says why there is none.
 
     Neither opening nor showing it reads a target: no index is made, and no time decoded.

@@ -20,7 +20,7 @@ from refexplorer.views.wire.explorer.version_messages import (
     VersionList,
     VersionRow,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
+from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on
 from refexplorer.views.wire.messages import Done
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class VersionPicker:
         """Whether there are versions, and whoever looks at them may list them."""
         return self._versions is not None
 
-    def _list(self, report: Report) -> JobAnswer:
+    def _list(self, report: JobReport) -> JobAnswer:
         go_on(report, None, None, "Reading the history of the repository")
         found = self._known().listing(LISTED, _wanted(report, "Reading the history"))
         facts = self._refs.source.repository
@@ -109,7 +109,7 @@ class VersionPicker:
         branches, tags = tuple(found.branches.items()), tuple(found.tags.items())
         return VersionList(facts.snapshot, branches, tags, rows, found.more), []
 
-    def _diff(self, request: CompareVersions, report: Report) -> JobAnswer:
+    def _diff(self, request: CompareVersions, report: JobReport) -> JobAnswer:
         known = self._known()
         sets = []
         for number, version in enumerate((request.before, request.after)):
@@ -126,7 +126,7 @@ class VersionPicker:
         first, *lines = difference_text(found).splitlines()
         return VersionChanges(first, tuple(line.strip() for line in lines), logged), []
 
-    def _open(self, request: OpenVersion, report: Report) -> JobAnswer:
+    def _open(self, request: OpenVersion, report: JobReport) -> JobAnswer:
         if self._show is None:
             raise RefexplorerError(
                 "Another version is not opened in place of this one here; open it by its name, "
@@ -146,5 +146,5 @@ class VersionPicker:
         return self._versions
 
 
-def _wanted(report: Report, label: str) -> Callable[[], bool]:
+def _wanted(report: JobReport, label: str) -> Callable[[], bool]:
     return lambda: report(None, None, label)

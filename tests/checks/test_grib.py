@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.report import Report
+from refexplorer.checks.states import Rank
 from tests.helpers.kerchunk_sets import concatenated
-from tests.helpers.verifying import codes
+from tests.helpers.verifying import codes, n_with
 
 eccodes = pytest.importorskip("eccodes", reason="GRIB is read with eccodes, which is optional")
 pytest.importorskip("cfgrib", reason="kerchunk reads GRIB with cfgrib, which is optional")
@@ -74,7 +75,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_grib(tmp_path_factory.mktemp("grib") / "a.grib2")
 
 
-def verified(document: dict[str, Any], path: Path, values: str = "all") -> Verification:
+def verified(document: dict[str, Any], path: Path, values: str = "all") -> Report:
     return rx.open_references(document).verify(allow=[f"file://{path.parent}"], values=values)
 
 
@@ -93,7 +94,7 @@ def test_kerchunk(tmp_path: Path, missing: bool) -> None:
 def test_kerchunk_of_several_steps(path: Path) -> None:
     found = verified(joined(path), path)
     assert (found.findings, found.good) == ((), True), str(found)
-    assert found.counts.of("same") >= 3
+    assert n_with(found, Rank.GOOD) >= 3
     assert "along" not in found.summary[-1]
 
 

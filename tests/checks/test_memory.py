@@ -71,7 +71,7 @@ def kept(folder: Path, files: int) -> int:
     refs = written(folder, files, 1)
     with traced():
         found = refs.verify(allow=[f"file://{folder}"])
-        assert (found.good, found.counts.targets["same"]) == (True, files), str(found)
+        assert (found.good, found.coverage["files"]["read"]) == (True, files), str(found)
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
         del refs, found

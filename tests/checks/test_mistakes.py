@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.report import Report
+from refexplorer.checks.states import CHUNK_TERMS
 from refexplorer.spec.core.catalogue import Severity
 from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import (
@@ -317,17 +318,20 @@ def test_what_is_not_compared_is_not_right(tmp_path: Path, files: list[Path]) ->
     refs: dict[str, Any] = {"x/.zarray": json.dumps(array)}
     refs |= {f"x/{n}": [str(raw), 40 * n, 40] for n in range(2)}
     found = verified(refs, tmp_path)
-    assert (found.not_compared, found.good, found.findings) == (2, False, ())
-    assert found.verdict == "nothing was compared"
+    assert (found.status, found.findings) == (2, ())
+    assert found.headline.text == "not known: 1 file has a format that cannot be compared"
     assert "2 references of `x` (The format of the file" in found.summary[-1]
     mixed = Changed(joined(files))
     mixed.refs |= refs
-    assert _states(verified(mixed.document, Path("/"))) == {"same": 30, "not compared": 2}
+    assert _states(verified(mixed.document, Path("/"))) == {
+        "placed": 29,
+        "held, equal": 1,
+        "file not read": 2,
+    }
 
 
-def _states(found: Verification) -> dict[str, int]:
-    states = ("same", "differs", "not compared", "failed")
-    return {state: count for state in states if (count := found.counts.of(state))}
+def _states(found: Report) -> dict[str, int]:
+    return {CHUNK_TERMS[state].name: n for state, n in found.ledger.all_counts().items()}
 
 
 def test_files_that_are_missing_or_not_allowed(tmp_path: Path) -> None:
@@ -335,8 +339,8 @@ def test_files_that_are_missing_or_not_allowed(tmp_path: Path) -> None:
     document = translated(path)
     path.unlink()
     found = verified(document, tmp_path)
-    assert (found.good, _states(found)) == (False, {"failed": 12})
+    assert (found.good, _states(found)) == (False, {"unreachable": 12})
     assert "a.nc" in str(found)
     found = verified(document, tmp_path / "elsewhere")
     assert found.counts.grants
-    assert (found.good, found.has_errors, _states(found)) == (False, False, {"not compared": 12})
+    assert (found.good, found.has_errors, _states(found)) == (False, False, {"not allowed": 12})

@@ -62,7 +62,7 @@ def write_repository(folder: Path, checksums: Sequence[datetime | str]) -> Path:
 def test_files_that_changed_since(tmp_path: Path) -> None:
     path = write_repository(tmp_path, [moment(1), moment(1)])
     found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
-    assert found.good, str(found)
+    assert found.headline.text == "not known: 1 file has a format that cannot be compared"
     assert found.findings == ()
     changed = moment(2)
     for name in ("f1.h5", "y.bin"):
@@ -70,7 +70,7 @@ def test_files_that_changed_since(tmp_path: Path) -> None:
     found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
     assert not found.good
     assert found.has_errors
-    assert found.verdict == "differs from its files"
+    assert found.headline.text == "is stale: 2 files changed"
     mine = {each.array: each for each in found.findings}
     assert {each.code for each in found.findings} == {"changed"}
     when = changed.astimezone(UTC).isoformat(" ", "seconds")
@@ -80,7 +80,7 @@ def test_files_that_changed_since(tmp_path: Path) -> None:
     )
     assert (mine["x"].reference_count, mine["x"].file_count) == (2, 1)
     assert mine["y"].message.startswith("`y`: 1 file has changed since")  # of no format
-    assert found.counts.targets == {"same": 1, "differs": 2}
+    assert found.ledger.files.counts == {"read": 1, "changed": 2}
     rows = {Path(row["target"]).name: row for row in found.files().to_pylist()}
     assert {name: row["state"] for name, row in rows.items()} == {
         "f0.h5": "same", "f1.h5": "differs", "y.bin": "differs",
@@ -115,5 +115,5 @@ def test_the_button_of_the_explorer_finds_it_too(tmp_path: Path) -> None:
     path = write_repository(tmp_path, [moment(-1), moment(1)])
     host = Host(rx.open_references(path), allow=[str(tmp_path)])
     answer, _ = ask(host, "verify", values=False)
-    assert answer["verdict"] == "differs from its files"
+    assert answer["verdict"] == "is stale: 2 files changed"
     assert {each["code"] for each in answer["findings"]} == {"changed"}

@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.report import Report
+from refexplorer.checks.states import Rank
 from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import (
     FILES,
     joined,
+    n_unread,
+    n_with,
     verified,
     virtualised,
     write_files,
@@ -28,7 +31,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return write_files(tmp_path_factory.mktemp("files"))
 
 
-def in_order(found: Verification) -> Verification:
+def in_order(found: Report) -> Report:
     assert found.findings == ()
     assert found.good, str(found)
     return found
@@ -37,14 +40,14 @@ def in_order(found: Verification) -> Verification:
 @pytest.mark.parametrize("inline", [0, 100, 500])
 def test_kerchunk_of_one_file(files: list[Path], inline: int) -> None:
     found = in_order(verified(translated(files[0], inline), files[0].parent, values="all"))
-    assert found.not_compared == 0
+    assert n_unread(found) == 0
 
 
 @pytest.mark.parametrize("inline", [0, 100, 500])
 def test_kerchunk_of_several(files: list[Path], inline: int) -> None:
     found = in_order(verified(joined(files, inline), files[0].parent, values="all"))
-    assert found.not_compared == 0
-    assert dict(found.counts.targets) == {"same": FILES}
+    assert n_unread(found) == 0
+    assert dict(found.ledger.files.counts) == {"read": FILES}
 
 
 @pytest.mark.parametrize("loadable", [[], ["time"], ["time", "lat", "lon"]], ids=len)
@@ -97,7 +100,7 @@ def test_files_that_are_stacked(tmp_path: Path) -> None:
     shape = {"shape": [3, 4, 6], "chunks": [1, 2, 6]}
     refs["x/.zarray"] = by_hand(path, "x", **shape)["x/.zarray"]
     found = in_order(verified(refs, tmp_path, values="all"))
-    assert found.counts.of("same") == 6
+    assert n_with(found, Rank.GOOD) == 6
 
 
 def test_a_renamed_array_and_one_that_is_dropped(tmp_path: Path) -> None:
@@ -119,7 +122,7 @@ def test_texts_and_scalars_of_kerchunk(tmp_path: Path) -> None:
         file["complex"] = np.array([1 + 2j, 3j])  # JSON has its fill value as two numbers
     found = verified(translated(path), tmp_path)
     assert found.findings == ()
-    assert found.not_compared == 0
+    assert n_unread(found) == 0
     assert "crs" not in found.summary[-1]  # a scalar has no dimensions to name
 
 

@@ -39,7 +39,7 @@ def server() -> Iterator[RangeServer]:
         yield running
 
 
-def said(found: rx.Verification) -> dict[str, Any]:
+def said(found: rx.Report) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(json.dumps(found.to_dict()))
     return told
 
@@ -67,8 +67,8 @@ def test_parts_of_a_file_find_what_the_whole_file_does(
     assert {(f.code, f.array, f.files) for f in cut.findings} == {
         (f.code, f.array, f.files) for f in whole.findings
     }
-    assert cut.counts.arrays == whole.counts.arrays
-    assert cut.counts.targets == whole.counts.targets
+    assert cut.arrays == whole.arrays
+    assert cut.ledger.files.counts == whole.ledger.files.counts
 
 
 def test_it_is_stopped_and_resumed(
@@ -81,7 +81,7 @@ def test_it_is_stopped_and_resumed(
 
     stopped = verified_in_parts(document, files[0].parent, results=kept, workers=1, watch=watch)
     assert not stopped.good
-    assert stopped.verdict in ("not finished", "differs from its files")
+    assert stopped.headline.kind in (rx.Claim.UNKNOWN, rx.Claim.DIFFERS)
     assert "It was stopped before all files were read." in stopped.summary
     whole = verified_in_parts(document, files[0].parent, results=kept, resume=True)
     assert said(whole) == said(verified(document, files[0].parent))
@@ -130,7 +130,7 @@ def test_metadata_come_over_http_and_values_only_if_wanted(
     server.statuses[f"/{files[1].name}"] = 404
     found = refs.verify(allow=[server.url])
     assert not found.good
-    assert found.counts.of("failed") > 0
+    assert found.ledger.all_counts()[rx.LedgerState.UNREACHABLE] > 0
     assert list(found.counts.failures) == [f"{server.url}/{files[1].name}"]
 
 
@@ -170,7 +170,7 @@ def test_verify_never_waits_for_the_lock_of_h5py(
 def test_the_result(files: list[Path], document: dict[str, Any], tmp_path: Path) -> None:
     found = verified(document, files[0].parent)
     assert str(found).startswith("dict: differs from its files\n")
-    assert str(found).splitlines()[-1].strip().startswith("Not compared: ")
+    assert "\n  Read: 3 of 3 files. Placed: " in str(found)
     assert "scale_factor 0.2" in found._repr_html_()
     assert "<script" not in found._repr_html_()
     assert verified(document, files[0].parent)._repr_html_() == found._repr_html_()
@@ -205,7 +205,7 @@ def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -
     assert "<code>scale_factor</code>" in differs
     assert f"<li><code>{files[2]}</code></li>" in differs
     assert "<li><code>foo/0.0.0</code></li>" in differs
-    assert "1 failed" in arrays
+    assert "1 unreachable" in arrays
     assert "&lt;b&gt;lost.nc" in files_part
     assert "scale_factor 0.2, the set says 0.1" in files_part
     assert str(files[1]) not in files_part
@@ -226,6 +226,6 @@ def test_a_set_that_refers_to_no_file_is_good() -> None:
     refs: dict[str, Any] = {"x/.zarray": json.dumps(array), "x/0": "base64:AQAAAAIAAAA="}
     found = rx.open_references(refs).verify()
     assert (found.good, found.has_errors, found.findings) == (True, False, ())
-    assert found.verdict == "refers to no file: it holds all of its values itself"
+    assert found.headline.text == "all values are its own: it refers to no file"
     refs["x/0"] = [None, 0, 8]
     assert not rx.open_references(refs).verify().good

@@ -14,7 +14,8 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.plan.sizes import PlanSizes
-from refexplorer.checks.render.verification import Verification
+from refexplorer.checks.report import Report
+from refexplorer.checks.states import CHUNK_TERMS, LedgerState, Rank
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.refset.queries.internals import internals
 from tests.helpers.kerchunk_sets import concatenated, made_once, translated
@@ -26,6 +27,22 @@ _PACKED = {
     "dtype": "i2", "scale_factor": 0.1, "add_offset": 273.0, "_FillValue": np.int16(-999),
     "chunksizes": (3, 4, 8), "zlib": True, "shuffle": True,
 }  # fmt: skip
+
+
+def n_with(found: Report, *ranks: Rank) -> int:
+    """Return how many chunks have one of some ranks in the ledger."""
+    counts = found.ledger.all_counts().items()
+    return sum(n for state, n in counts if CHUNK_TERMS[state].rank in ranks)
+
+
+def n_unread(found: Report) -> int:
+    """Return how many chunks are known to have references or values, and were not compared."""
+    found_states = found.ledger.all_counts()
+    return sum(
+        found_states[state]
+        for state in (LedgerState.REFERENCED, LedgerState.NOT_ALLOWED, LedgerState.UNREAD_FILE,
+                      LedgerState.UNCOVERED, LedgerState.HELD)
+    )  # fmt: skip
 
 
 _WRITTEN: dict[str, bytes] = {}
@@ -127,7 +144,7 @@ def virtualised(paths: list[Path], target: Path, **options: Any) -> Path:
     return target
 
 
-def verified(source: Any, folder: Path, **options: Any) -> Verification:
+def verified(source: Any, folder: Path, **options: Any) -> Report:
     """Open a set and verify it; files below a folder may be read."""
     return rx.open_references(source).verify(allow=[f"file://{folder}"], **options)
 
@@ -138,7 +155,7 @@ ONE_FILE = PlanSizes(part_cost=1_000, asking_cost=1_000)
 
 def verified_in_parts(
     source: Any, folder: Path, *, sizes: PlanSizes = ONE_FILE, **manner: Any
-) -> Verification:
+) -> Report:
     """`verified`, of parts that are small."""
     refs = rx.open_references(source)
     inside = internals(refs)
@@ -148,7 +165,7 @@ def verified_in_parts(
     return verify(refs.source.name, inside.opened, inside.findings, terms, how)
 
 
-def codes(found: Verification) -> set[tuple[str, str]]:
+def codes(found: Report) -> set[tuple[str, str]]:
     """Return the causes and arrays of all findings."""
     return {(each.code, each.array) for each in found.findings}
 

@@ -289,7 +289,7 @@ def test_moved_files(files: list[Path], document: dict[str, Any], tmp_path: Path
 
     wrong = changed(document, change)
     lost = rx.repair(wrong, allow=[f"file://{folder}", "file:///gone"])
-    assert lost.before.verdict == "not all files could be read"
+    assert lost.before.headline.text == "has errors: 3 files cannot be read"
     assert lost.difference.total == 0
     found = repaired(wrong, files[0].parent, renames=[("/gone/away", folder)])
     assert found.good

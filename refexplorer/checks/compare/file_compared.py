@@ -123,18 +123,27 @@ class FileComparison:
         found = []
         for array in layout.arrays:
             state = states.get(array.name, ObjectState.NOT_TAKEN)
+            why = layout.untold.get(array.name, "")
             if state is ObjectState.NOT_TAKEN:
                 if array.is_dimension:
                     state = ObjectState.STRUCTURE
-                elif any(self._matched.native(path) is array for path in self._matched.arrays):
-                    state = ObjectState.LACKING
-            found.append((array.name, state, layout.untold.get(array.name, "")))
-        known = {array.name for array in layout.arrays}
+                else:
+                    state, why = self._lacking(array)
+            found.append((array.name, state, why))
+        names = {array.name for array in layout.arrays}
         for name, why in layout.untold.items():
-            if name not in known and name not in layout.places:
+            if name not in names and name not in layout.places:
                 state = ObjectState.UNREAD if name in self._references else ObjectState.LEFT_OUT
                 found.append((name, state, why))
         return found
+
+    def _lacking(self, array: FileArray) -> tuple[ObjectState, str]:
+        """Return the state of an array without references, and the array of the set, if any."""
+        for path in self._matched.arrays:
+            if self._matched.native(path) is array:
+                return ObjectState.LACKING, path
+        why = self._matched.filed.untold.get(array.name, "")
+        return (ObjectState.LEFT_OUT, why) if why else (ObjectState.NOT_TAKEN, "")
 
     def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
         """Return the array of the file, and the part of it that a chunk of the set has."""

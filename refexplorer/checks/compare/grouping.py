@@ -24,7 +24,7 @@ from refexplorer.formats.datafiles.data_file import FileArray
 from refexplorer.markup import counted
 
 SAME, MOVED, OUTSIDE = LedgerState.PLACED, LedgerState.WRONG_RANGE, LedgerState.UNTOUCHED
-"""Of a reference that is where the file has the chunk; of one that is not; of no chunk of the grid."""
+"""A reference that is where the file has the chunk; that is not; that is of no chunk."""
 
 
 @dataclass

@@ -91,18 +91,20 @@ class MessageComparison:
             yield from ((each, np.empty(0, np.uint8)) for each in records)
 
     def objects(self, rows: Sequence[Record]) -> list[tuple[str, ObjectState, str]]:
-        """Return what the set has of each message; one of a name that it has elsewhere is lacking."""
+        """Return what the set has of each message, and the array of one that is lacking."""
         del rows  # which messages are in the set, their ranges tell
         taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
-        names = {name_of(each) for each in self._arrays.values()} - {None}
+        paths = {name_of(each): each.meta.path for each in self._arrays.values()}
         found = []
         for place, native in enumerate(self._filed.arrays):
-            state = ObjectState.NOT_TAKEN
+            name = str(native.attributes.get("shortName") or native.name)
+            mine = [paths[each] for each in names_of(native) - {None} if each in paths]
             if place in taken:
-                state = ObjectState.IN_SET
-            elif names & names_of(native):
-                state = ObjectState.LACKING
-            found.append((str(native.attributes.get("shortName") or native.name), state, ""))
+                found.append((name, ObjectState.IN_SET, ""))
+            elif mine:
+                found.append((name, ObjectState.LACKING, mine[0]))
+            else:
+                found.append((name, ObjectState.NOT_TAKEN, ""))
         found += [(name, ObjectState.UNREAD, why) for name, why in self._filed.untold.items()]
         return found
 

@@ -14,7 +14,7 @@ from refexplorer.cli import output
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress, AuditWatch
     from refexplorer.checks.render.audit_report import Audit
-    from refexplorer.checks.render.verification import Verification
+    from refexplorer.checks.report import Report
 
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
@@ -55,7 +55,7 @@ def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
         raise
 
 
-def show(found: Audit | Verification, page: Path | None, as_json: bool) -> None:
+def show(found: Audit | Report, page: Path | None, as_json: bool) -> None:
     """Print what was found, and write its page."""
     if page is not None:
         found.to_html(page)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from refexplorer.cli.program import HAS_ERRORS, AsJson, SourceArgument, app, open_set
+from refexplorer.cli.program import AsJson, SourceArgument, app, open_set
 from refexplorer.cli.verbs.long_runs import (
     Results,
     Resume,
@@ -20,7 +20,6 @@ from refexplorer.cli.verbs.long_runs import (
 )
 from refexplorer.cli.verbs.set_commands import Allow
 
-UNCOMPARABLE = 2
 """Nothing differs, but nothing was compared, or some files may not be read yet."""
 
 
@@ -49,12 +48,12 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Compare the set with what its files say of themselves. Exit status 1 if it differs.
+    """Compare the set with the files' own metadata. Exit status 1 if they differ.
 
     Reads the metadata of each file with the library of its format, and compares the place and
-    length of chunks, data types, filters, packing, units, dimensions and coordinates. The last line
-    says what was not compared. Exit status 2 if that is all, or files may not be read yet; a set
-    that refers to no file is good.
+    length of chunks, data types, filters, packing, units, dimensions and coordinates, and what the
+    files hold that the set does not. Exit status 2 if something could not be compared. A set
+    without file references passes.
     """
     check_resume(resume, results)
     refs = open_set(source)
@@ -69,6 +68,4 @@ def verify(
             watch=watch,
         )
     show(found, page, as_json)
-    if found.good:
-        return 0
-    return HAS_ERRORS if found.has_errors else UNCOMPARABLE
+    return found.status

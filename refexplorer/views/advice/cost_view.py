@@ -31,7 +31,7 @@ from refexplorer.views.wire.explorer.cost_messages import (
     ShowTouches,
     TouchesModel,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report, go_on, unheard
+from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on, unheard
 
 ARRAYS_LISTED = 500
 FINDINGS = 50
@@ -61,7 +61,7 @@ class CostView:
             ShowTouches: context.jobs.in_turn(self.touches),
         }
 
-    def show(self, request: ShowCost, report: Report = unheard) -> JobAnswer:
+    def show(self, request: ShowCost, report: JobReport = unheard) -> JobAnswer:
         """Answer ``cost.show``."""
         place = place_of(request)
         if self._advice is None or self._advice.place != place:
@@ -90,7 +90,7 @@ class CostView:
         )
         return self.last, []
 
-    def measure(self, request: MeasureCost, report: Report = unheard) -> JobAnswer:
+    def measure(self, request: MeasureCost, report: JobReport = unheard) -> JobAnswer:
         """Answer ``cost.measure``."""
         refs, targets, assumed = self._refs, self._targets, connection(request.place)
         opened, options = internals(refs).opened, targets.storage_options
@@ -105,7 +105,7 @@ class CostView:
         self._did(code_of_measure(request.place, targets.policy.granted))
         return MeasuredModel(_place(found.place), f"Measured by {found.asked}."), []
 
-    def touches(self, request: ShowTouches, report: Report = unheard) -> JobAnswer:
+    def touches(self, request: ShowTouches, report: JobReport = unheard) -> JobAnswer:
         """Answer ``cost.touches``."""
         array = self._array(request.array)
         if array is None:

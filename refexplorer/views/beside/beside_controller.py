@@ -25,7 +25,7 @@ from refexplorer.views.wire.explorer.beside_messages import (
     ReadBeside,
 )
 from refexplorer.views.wire.explorer.data_messages import Plan, ReadingModel
-from refexplorer.views.wire.jobs import JobAnswer, Report
+from refexplorer.views.wire.jobs import JobAnswer, JobReport
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -56,7 +56,7 @@ class BesideController:
             ReadBeside: start(self._read),
         }
 
-    def _plan(self, request: PlanBeside, report: Report) -> JobAnswer:
+    def _plan(self, request: PlanBeside, report: JobReport) -> JobAnswer:
         other = self._comparison.other
         return BesidePlanned(
             self._planned(request.left),
@@ -69,7 +69,7 @@ class BesideController:
         array = _array(refs, part.array)
         return plan(refs, array, self._places(refs, array, part), chunks)
 
-    def _read(self, request: ReadBeside, report: Report) -> JobAnswer:
+    def _read(self, request: ReadBeside, report: JobReport) -> JobAnswer:
         load_array_libraries()
         decoding = Decoding(request.scale, request.times)
         read: list[tuple[ReadingModel, bytes | None]] = []

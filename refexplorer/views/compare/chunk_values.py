@@ -27,7 +27,7 @@ from refexplorer.views.wire.explorer.compare_messages import (
     ComparedSide,
     ValueDifference,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report
+from refexplorer.views.wire.jobs import JobAnswer, JobReport
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -64,7 +64,7 @@ class _ReadSide:
     fetched: ArrayValues | None = None
 
 
-def compare_chunk(key: str, before: ChunkSide, after: ChunkSide, report: Report) -> JobAnswer:
+def compare_chunk(key: str, before: ChunkSide, after: ChunkSide, report: JobReport) -> JobAnswer:
     """Read the part of the array that a chunk covers in both sets.
 
     It is the part that the chunk covers in the set after; of a chunk that is no longer there, in
@@ -161,7 +161,7 @@ def _said(refs: ReferenceSet, key: str) -> str:
 
 
 def _read(
-    side: ChunkSide, array: ArrayMeta | None, key: str, places: Region, report: Report
+    side: ChunkSide, array: ArrayMeta | None, key: str, places: Region, report: JobReport
 ) -> _ReadSide:
     name, reference = side.refs.source.name, _reference(side.refs, array, key, places)
 

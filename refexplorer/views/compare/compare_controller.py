@@ -28,7 +28,7 @@ from refexplorer.views.wire.explorer.compare_messages import (
     Offered,
     SumChanges,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
+from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on
 from refexplorer.views.wire.messages import Done
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class CompareController:
             CompareValues: start(self._values),
         }
 
-    def _compare(self, request: CompareWith, report: Report) -> JobAnswer:
+    def _compare(self, request: CompareWith, report: JobReport) -> JobAnswer:
         source, sets = request.source, self._comparison.sets
         if sets is None:
             raise RefexplorerError("Comparing with another set is not allowed here.")
@@ -75,7 +75,7 @@ class CompareController:
         self._comparison.compare(other, source)
         return Done(), []
 
-    def _sum(self, request: SumChanges, report: Report) -> JobAnswer:
+    def _sum(self, request: SumChanges, report: JobReport) -> JobAnswer:
         sets = self._comparison.sets
         offered = (
             ()
@@ -86,7 +86,7 @@ class CompareController:
         summed = None if found is None else self._summed(found)
         return ComparisonSummary(sets is not None, offered, summed), []
 
-    def _difference(self, report: Report) -> Difference | None:
+    def _difference(self, report: JobReport) -> Difference | None:
         if self._comparison.other is not None:
             go_on(report, None, None, "Comparing the keys of both sets")
         found = self._comparison.difference()
@@ -115,13 +115,13 @@ class CompareController:
             len(arrays),
         )
 
-    def _needed(self, report: Report) -> Difference:
+    def _needed(self, report: JobReport) -> Difference:
         found = self._difference(report)
         if found is None:
             raise RefexplorerError("There is no set to compare with: choose one in Compare.")
         return found
 
-    def _rows(self, request: ChangeRows, report: Report) -> JobAnswer:
+    def _rows(self, request: ChangeRows, report: JobReport) -> JobAnswer:
         found = self._needed(report)
         if request.change is not None and request.change not in CHANGES[1:]:
             raise RefexplorerError(f"{request.change!r} is not a kind of change.")
@@ -131,7 +131,7 @@ class CompareController:
         rows = tuple(map(_row, found.rows_at(shown)))
         return ChangePage(start, len(numbers), rows), []
 
-    def _values(self, request: CompareValues, report: Report) -> JobAnswer:
+    def _values(self, request: CompareValues, report: JobReport) -> JobAnswer:
         load_array_libraries()
         found = self._needed(report)
         before, after = found.before, found.after

@@ -25,7 +25,7 @@ from refexplorer.views.wire.editor.shorten_messages import (
     Shorter,
     TakeShorter,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Jobs, Report, go_on
+from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs, go_on
 from refexplorer.views.wire.messages import Cancel
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Shortening:
         text, references = self._editor.document, self._editor.references
         limits = DEFAULT_LIMITS if references is None else references.limits
 
-        def work(report: Report) -> JobAnswer:
+        def work(report: JobReport) -> JobAnswer:
             # as bytes, since a short text could also be a path
             refs = open_references(text.encode("utf-8", "replace"), limits=limits)
             found, document = shortened(refs, text, report)
@@ -83,7 +83,7 @@ class Shortening:
         return Text(new)
 
 
-def shortened(refs: ReferenceSet, text: str, report: Report) -> tuple[Shorter, str | None]:
+def shortened(refs: ReferenceSet, text: str, report: JobReport) -> tuple[Shorter, str | None]:
     """Find a shorter text for a set that was read from a text; None if there is none.
 
     Raises

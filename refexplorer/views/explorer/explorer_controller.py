@@ -53,7 +53,7 @@ from refexplorer.views.wire.explorer.explorer_messages import (
 )
 from refexplorer.views.wire.explorer.key_messages import KeyShown, ShowKey
 from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
-from refexplorer.views.wire.jobs import JobAnswer, Jobs, Report
+from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 from refexplorer.views.wire.messages import Cancel, Done
 from refexplorer.views.wire.notes import known, notes
 
@@ -209,7 +209,7 @@ class ExplorerController:
         return Notes(notes(self.references), len(self.references.diagnostics), severities)
 
     def _notes(self, request: SeekNotes) -> None:
-        def seek(report: Report) -> JobAnswer:
+        def seek(report: JobReport) -> JobAnswer:
             references = counted(self.references.count, "reference")
             report(None, None, f"Checking {references}")
             return self._noted(), []

@@ -16,7 +16,7 @@ from refexplorer.spec.core.references import Base64, Inline
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import chunks_touched, whole
 from refexplorer.views.preview.values import Decoding, physical
-from refexplorer.views.wire.jobs import Report
+from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.models import EstimateModel
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def missing_cost(
     return EstimateModel(told.bytes, told.requests, told.targets, told.label, told.chunks)
 
 
-def places_of_array(found: Georeference, chunks: DecodedChunks, report: Report) -> EarthPlaces:
+def places_of_array(found: Georeference, chunks: DecodedChunks, report: JobReport) -> EarthPlaces:
     """Read the coordinates.
 
     Raises
@@ -75,7 +75,7 @@ def places_of_array(found: Georeference, chunks: DecodedChunks, report: Report) 
     return ProjectedPlaces(y, x, found.mapping or {}, units if isinstance(units, str) else "")
 
 
-def _numbers(side: ArrayMeta, chunks: DecodedChunks, report: Report) -> np.ndarray:
+def _numbers(side: ArrayMeta, chunks: DecodedChunks, report: JobReport) -> np.ndarray:
     found = chunks.read(side, whole(side), report)
     if found.count(ChunkState.FAILED) or found.values is None:
         said = f": {found.message}" if found.message else "."

@@ -33,7 +33,7 @@ from refexplorer.views.wire.explorer.map_messages import (
     ShowEarth,
     ShowLand,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report
+from refexplorer.views.wire.jobs import JobAnswer, JobReport
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -81,7 +81,7 @@ class MapController:
             self._listed = tuple(path for *_, path in sorted(found))
         return self._listed
 
-    def _show(self, request: ShowEarth, report: Report) -> JobAnswer:
+    def _show(self, request: ShowEarth, report: JobReport) -> JobAnswer:
         path = request.array
         if path is None:
             path = next(iter(self.listed), None)
@@ -116,7 +116,7 @@ class MapController:
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
         return EarthShown(shown), [floats(each) for each in columns]
 
-    def _find(self, request: FindOnEarth, report: Report) -> JobAnswer:
+    def _find(self, request: FindOnEarth, report: JobReport) -> JobAnswer:
         array = self._array(request.array)
         latitude, longitude = parse_point(request.text)
         found = georeference(self._refs, array)
@@ -140,13 +140,13 @@ class MapController:
         sentence += f", such as {key}." if others > 1 else f": {key}."
         return PointFound(latitude, longitude, tuple(index), key, others, sentence), []
 
-    def _land(self, request: ShowLand, report: Report) -> JobAnswer:
+    def _land(self, request: ShowLand, report: JobReport) -> JobAnswer:
         return LandShown(request.detail), [land(request.detail)]
 
     def _is_kept(self, path: str) -> bool:
         return self._kept is not None and self._kept[0] == path
 
-    def _places(self, array: ArrayMeta, found: Georeference, report: Report) -> EarthPlaces:
+    def _places(self, array: ArrayMeta, found: Georeference, report: JobReport) -> EarthPlaces:
         if self._kept is None or self._kept[0] != array.path:
             load_array_libraries()
             self._kept = array.path, places_of_array(found, self._chunks, report)

@@ -18,12 +18,12 @@ from refexplorer.views.wire.explorer.health_messages import (
     VerifiedFinding,
     VerifySet,
 )
-from refexplorer.views.wire.jobs import STOPPED, Report
+from refexplorer.views.wire.jobs import STOPPED, JobReport
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress
-    from refexplorer.checks.render.verification import Verification
-    from refexplorer.checks.render.verify_finding import VerifyFinding
+    from refexplorer.checks.report import Report
+    from refexplorer.checks.verify_finding import VerifyFinding
 
 SHOWN = 200
 """Findings that one answer carries."""
@@ -53,7 +53,7 @@ class FilesCompared:
         self._did(code_of_verify(request.values, self._targets.policy.granted))
         self._jobs.start(request, lambda report: self._compare(request, report))
 
-    def _compare(self, request: VerifySet, report: Report) -> tuple[SetVerified, Buffers]:
+    def _compare(self, request: VerifySet, report: JobReport) -> tuple[SetVerified, Buffers]:
         """Compare the set with the files that may be read."""
 
         def watch(progress: AuditProgress) -> bool:
@@ -84,10 +84,10 @@ class FilesCompared:
         refs.verified = found
         return self._told(found), []
 
-    def _told(self, found: Verification) -> SetVerified:
+    def _told(self, found: Report) -> SetVerified:
         ordered = sorted(found.findings, key=lambda each: _ORDER.index(each.severity))
         return SetVerified(
-            found.verdict,
+            found.headline.text,
             found.good,
             found.summary,
             tuple(map(self._finding, ordered[:SHOWN])),

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
-from refexplorer.checks.records import DIFFERS, SAME
 from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
 from refexplorer.refset.queries.array_states import ArrayStates
@@ -203,10 +202,9 @@ class ChunkHealth:
         """Count the chunks of each array that differ from their files, as the last `verify` did."""
         found: list[int | None] = [None] * len(states.arrays)
         verified = self._refs.verified
-        for each in () if verified is None else verified.counts.arrays:
-            compared = each.states.get(SAME, 0) + each.states.get(DIFFERS, 0)
-            if each.path in states.places and compared:
-                found[states.places[each.path]] = each.states.get(DIFFERS, 0)
+        for each in () if verified is None else verified.arrays:
+            if each.path in states.places and each.n_compared:
+                found[states.places[each.path]] = each.n_different
         return tuple(found)
 
     def _noted_keys(self) -> dict[str, Severity]:

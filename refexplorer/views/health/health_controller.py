@@ -18,7 +18,7 @@ from refexplorer.views.wire.explorer.health_messages import (
     HealthRows,
     HealthSort,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report, go_on, unheard
+from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on, unheard
 
 ROWS = 1000
 """Most rows that one answer carries."""
@@ -34,7 +34,7 @@ class HealthTable:
         self._times = TimeRanges(context.references)
         self.operations: Operations = {HealthRows: context.jobs.in_turn(self.rows)}
 
-    def rows(self, request: HealthRows, report: Report = unheard) -> JobAnswer:
+    def rows(self, request: HealthRows, report: JobReport = unheard) -> JobAnswer:
         """Answer ``health.rows``."""
         if not self._health.is_counted:
             arrays = counted(len(self._refs.arrays()), "array")
@@ -45,7 +45,7 @@ class HealthTable:
         rows = tuple(self._row(columns, place) for place in order[start : start + n])
         return HealthPage(start, len(order), rows, total_of(columns)), []
 
-    def _sorted(self, columns: HealthColumns, request: HealthRows, report: Report) -> list[int]:
+    def _sorted(self, columns: HealthColumns, request: HealthRows, report: JobReport) -> list[int]:
         """Return the places of the arrays in an order; what is not known comes last."""
         sort, descending, arrays = request.sort, request.descending, columns.states.arrays
         if sort != "times":

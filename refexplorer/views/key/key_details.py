@@ -41,7 +41,7 @@ from refexplorer.views.wire.explorer.key_messages import (
     WriteCell,
     WriteCode,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report
+from refexplorer.views.wire.jobs import JobAnswer, JobReport
 from refexplorer.views.wire.messages import Request
 
 PAGE = 2**16
@@ -77,7 +77,7 @@ class KeyDetails:
         return {kind: partial(self._start, ask) for kind, ask in asks.items()}
 
     def _start(self, ask: Ask, request: Request) -> None:
-        def answered(report: Report) -> JobAnswer:
+        def answered(report: JobReport) -> JobAnswer:
             def advance(now: FetchProgress) -> bool:
                 return report(now.bytes, now.byte_count, str(now))
 

@@ -19,7 +19,7 @@ from refexplorer.views.wire.answering import Buffers, Operations, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.chunks_messages import Grid, GridMap, MapTarget, ShowGrid
 from refexplorer.views.wire.failure_log import FailureLog
-from refexplorer.views.wire.jobs import Report, go_on, unheard
+from refexplorer.views.wire.jobs import JobReport, go_on, unheard
 
 if TYPE_CHECKING:
     from refexplorer.checks.render.audit_report import Audit
@@ -49,7 +49,7 @@ class ChunkMap:
         self._kept: tuple[str, ChunkReferences] | None = None
         self._audit: tuple[Audit, str, np.ndarray] | None = None
 
-    def show(self, request: ShowGrid, report: Report = unheard) -> tuple[GridMap, Buffers]:
+    def show(self, request: ShowGrid, report: JobReport = unheard) -> tuple[GridMap, Buffers]:
         """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
         if request.before:
             return self._before().show(replace(request, before=False), report)

@@ -18,7 +18,7 @@ from refexplorer.views.wire.explorer.compare_messages import (
     ChangesMap,
     ShowChanges,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report
+from refexplorer.views.wire.jobs import JobAnswer, JobReport
 
 WORDS = {
     "same": "the same",
@@ -47,7 +47,7 @@ class ChangesOfChunks:
             ),
         }
 
-    def _show(self, request: ShowChanges, report: Report) -> JobAnswer:
+    def _show(self, request: ShowChanges, report: JobReport) -> JobAnswer:
         report(None, None, "Comparing the keys of both sets")
         found = self._comparison.difference()
         if found is None:

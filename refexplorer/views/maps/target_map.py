@@ -38,7 +38,7 @@ from refexplorer.views.wire.explorer.targets_messages import (
     TargetsChecked,
     TargetsSummary,
 )
-from refexplorer.views.wire.jobs import Report, go_on, unheard
+from refexplorer.views.wire.jobs import JobReport, go_on, unheard
 
 if TYPE_CHECKING:
     from refexplorer.checks.render.audit_report import Audit
@@ -84,14 +84,14 @@ class TargetMapView:
         self._audit: tuple[Audit, dict[str | None, Known]] | None = None
         self.last: tuple[Layout, Buffers] | None = None
 
-    def rows(self, request: TargetRows, report: Report = unheard) -> tuple[TargetPage, Buffers]:
+    def rows(self, request: TargetRows, report: JobReport = unheard) -> tuple[TargetPage, Buffers]:
         """Answer ``targets.rows``."""
         self._sort(report)
         start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
         rows, total, targets = self._listing.rows(request.query, start, n)
         return TargetPage(start, total, tuple(rows), targets), []
 
-    def list(self, request: ListTargets, report: Report = unheard) -> tuple[TargetList, Buffers]:
+    def list(self, request: ListTargets, report: JobReport = unheard) -> tuple[TargetList, Buffers]:
         """Answer ``targets.list``."""
         self._sort(report)
         text, written, total = self._listing.text(request.query, request.form)
@@ -99,13 +99,15 @@ class TargetMapView:
         name = f"{self._refs.source.name}.targets.{ending}"
         return TargetList(name, written, total), [text.encode(errors="replace")]
 
-    def dates(self, request: DateTargets, report: Report = unheard) -> tuple[TargetDates, Buffers]:
+    def dates(
+        self, request: DateTargets, report: JobReport = unheard
+    ) -> tuple[TargetDates, Buffers]:
         """Answer ``targets.dates``."""
         self._sort(report)
         return self._listing.periods(request.query), []
 
     def summary(
-        self, request: SumTargets, report: Report = unheard
+        self, request: SumTargets, report: JobReport = unheard
     ) -> tuple[TargetsSummary, Buffers]:
         """Answer ``targets.summary``."""
         self._sort(report)
@@ -138,7 +140,7 @@ class TargetMapView:
         self._did(code_of_check(self._targets.policy.granted))
         self._jobs.start(request, self._ask_all)
 
-    def _ask_all(self, report: Report) -> tuple[TargetsChecked, Buffers]:
+    def _ask_all(self, report: JobReport) -> tuple[TargetsChecked, Buffers]:
         """Ask each target that may be read for its size."""
 
         def checked(done: int, of: int) -> bool:
@@ -162,14 +164,14 @@ class TargetMapView:
         grants = dict.fromkeys(record.grant for record in checks if record.grant)
         return TargetsChecked(checks.summary, tuple(grants)[:_GRANTS_NAMED]), []
 
-    def _sort(self, report: Report) -> None:
+    def _sort(self, report: JobReport) -> None:
         """Put all references in the order of their targets, if that was not done before."""
         references = counted(self._refs.count, "reference")
         go_on(report, 0, 2, f"Sorting {references} by their targets")
         internals(self._refs).target_index  # noqa: B018  sorted when first asked for
         go_on(report, 1, 2, "Sorted")
 
-    def show(self, request: ShowTarget, report: Report = unheard) -> tuple[TargetReply, Buffers]:
+    def show(self, request: ShowTarget, report: JobReport = unheard) -> tuple[TargetReply, Buffers]:
         """Answer ``target.show``; ``layout`` is None if the set has no targets."""
         self._sort(report)
         first = self._refs.targets(0, 1)

@@ -20,7 +20,7 @@ from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import PICTURE_CHUNKS, Region, chunks_touched, names_of
 from refexplorer.views.preview.values import Decoding, physical
 from refexplorer.views.wire.explorer.data_messages import Coordinate, ReadingModel
-from refexplorer.views.wire.jobs import Report
+from refexplorer.views.wire.jobs import JobReport
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -98,7 +98,7 @@ class Picture:
             reduced=None if self._blocks.is_whole else "nearest" if flags else "mean",
         )
 
-    def read(self, report: Report) -> tuple[ReadingModel, bytes | None]:
+    def read(self, report: JobReport) -> tuple[ReadingModel, bytes | None]:
         """Read all chunks, until it is stopped.
 
         Raises
@@ -140,7 +140,7 @@ class Picture:
             )
         )
 
-    def _batches(self, report: Report) -> Iterator[list[Reading]]:
+    def _batches(self, report: JobReport) -> Iterator[list[Reading]]:
         """Yield chunks together that came within a short time."""
         waiting: list[Reading] = []
         due = monotonic() + _SOON

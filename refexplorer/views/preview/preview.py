@@ -35,7 +35,7 @@ from refexplorer.views.preview.values import (
     thinning,
 )
 from refexplorer.views.wire.explorer.data_messages import Plan, ReadingModel
-from refexplorer.views.wire.jobs import Report
+from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.models import EstimateModel
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def preview(
     places: Region,
     chunks: DecodedChunks,
     decoding: Decoding,
-    report: Report,
+    report: JobReport,
     tell: TellCells = untold,
 ) -> tuple[ReadingModel, bytes | None]:
     """Read a part of an array.

@@ -47,7 +47,7 @@ from refexplorer.views.wire.explorer.data_messages import (
     WasReadAhead,
     WhyStepModel,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report, unheard
+from refexplorer.views.wire.jobs import JobAnswer, JobReport, unheard
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -114,7 +114,7 @@ class PreviewReader:
             self._did(code_of_slices(self._refs, array.path, named, self._targets.policy.granted))
         self._jobs.start(request, lambda report: self._reading(request, report))
 
-    def _reading(self, request: ReadChunk, report: Report) -> JobAnswer:
+    def _reading(self, request: ReadChunk, report: JobReport) -> JobAnswer:
         load_array_libraries()
         array = self._array(request.array)
         places = self._asked(array, request)
@@ -132,7 +132,7 @@ class PreviewReader:
     def _read_ahead(self, request: ReadAhead) -> None:
         self._jobs.start(request, lambda report: self._reading_ahead(request, report))
 
-    def _reading_ahead(self, request: ReadAhead, report: Report) -> JobAnswer:
+    def _reading_ahead(self, request: ReadAhead, report: JobReport) -> JobAnswer:
         """Read what fits into the budget; what fails is said when it is asked for."""
         load_array_libraries()
         array = self._array(request.array)
@@ -151,7 +151,7 @@ class PreviewReader:
     def _save(self, request: SavePart) -> None:
         self._jobs.start(request, lambda report: self._saving(request, report))
 
-    def _saving(self, request: SavePart, report: Report) -> JobAnswer:
+    def _saving(self, request: SavePart, report: JobReport) -> JobAnswer:
         load_array_libraries()
         array = self._array(request.array)
         places = self._places(array, request.slices)

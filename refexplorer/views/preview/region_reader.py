@@ -19,7 +19,7 @@ from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.views.preview.chunk_cache import cache_of
 from refexplorer.views.preview.regions import Region, chunks_touched
 from refexplorer.views.wire.failure_log import FailureLog
-from refexplorer.views.wire.jobs import Report, unheard
+from refexplorer.views.wire.jobs import JobReport, unheard
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -52,7 +52,7 @@ class DecodedChunks:
         """Say whether a chunk is here already."""
         return self.cache.holds(path, index)
 
-    def read(self, array: ArrayMeta, places: Region, report: Report = unheard) -> Reading:
+    def read(self, array: ArrayMeta, places: Region, report: JobReport = unheard) -> Reading:
         """Read a part of an array.
 
         Returns
@@ -73,7 +73,7 @@ class DecodedChunks:
         return made.reading()
 
     def each(
-        self, array: ArrayMeta, indices: Sequence[Index], report: Report = unheard
+        self, array: ArrayMeta, indices: Sequence[Index], report: JobReport = unheard
     ) -> Iterator[Reading]:
         """Yield chunks, first those that are here, until it is stopped.
 
@@ -100,7 +100,7 @@ class DecodedChunks:
                 self._failure_log.tell(array.path)
 
     def _found(
-        self, array: ArrayMeta, indices: Sequence[Index], report: Report
+        self, array: ArrayMeta, indices: Sequence[Index], report: JobReport
     ) -> Iterator[Reading]:
         held = {index: self.cache.get(array.path, index) for index in indices}
         yield from (found for found in held.values() if found is not None)

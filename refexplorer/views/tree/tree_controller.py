@@ -42,7 +42,7 @@ from refexplorer.views.wire.explorer.tree_messages import (
     TreeTarget,
     TreeToggle,
 )
-from refexplorer.views.wire.jobs import JobAnswer, Report, go_on
+from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on
 
 if TYPE_CHECKING:
     from refexplorer.differing import Difference
@@ -153,7 +153,7 @@ class TreeController:
         self._did(code_of_search(text, mode, kinds, in_targets > 0))
         return KeysFound(len(found), capped, in_targets)
 
-    def _list_state(self, request: TreeState, report: Report) -> JobAnswer:
+    def _list_state(self, request: TreeState, report: JobReport) -> JobAnswer:
         if request.array is not None and request.array not in self._refs.arrays():
             raise RefexplorerError(f"There is no array at {request.array!r}.")
         go_on(report, None, None, "Listing chunks")
@@ -162,7 +162,7 @@ class TreeController:
             self._found = found
         return KeysFound(len(found), False), []
 
-    def _list_target(self, request: TreeTarget, report: Report) -> JobAnswer:
+    def _list_target(self, request: TreeTarget, report: JobReport) -> JobAnswer:
         references = counted(self._refs.count, "reference")
         go_on(report, None, None, f"Sorting {references} by their targets")
         try:
@@ -173,13 +173,13 @@ class TreeController:
             self._found = found
         return KeysFound(len(found), False), []
 
-    def _only(self, request: TreeOnly, report: Report) -> JobAnswer:
+    def _only(self, request: TreeOnly, report: JobReport) -> JobAnswer:
         listing = self._listing(request, report)
         with self._lock:
             self._tree.show(listing)
         return TreeChange(self._tree.total, -1), []
 
-    def _listing(self, request: TreeOnly, report: Report) -> TreeListing:
+    def _listing(self, request: TreeOnly, report: JobReport) -> TreeListing:
         if request.what is None:
             return AllKeys(self._refs)
         if request.what == "trouble":

@@ -14,25 +14,25 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
 from refexplorer.views.wire.messages import Cancel, Done, Event, JobProgress, Request, tag_of
 
-Report = Callable[[int | None, int | None, str], bool]
+JobReport = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""
 JobAnswer = tuple[Struct, Buffers]
 """A reply, and what travels beside it."""
-Watched = Callable[[Report], JobAnswer]
+Watched = Callable[[JobReport], JobAnswer]
 """Answers a request, and reports on the way."""
-Draw = Callable[[Any, Report], JobAnswer]
+Draw = Callable[[Any, JobReport], JobAnswer]
 
 
 STOPPED = "It was stopped."
 
 
 def unheard(done: int | None, of: int | None, label: str) -> bool:
-    """Report to nobody."""
+    """JobReport to nobody."""
     return True
 
 
-def go_on(report: Report, done: int | None, of: int | None, label: str) -> None:
-    """Report the next step of work that cannot be left in the middle of one.
+def go_on(report: JobReport, done: int | None, of: int | None, label: str) -> None:
+    """JobReport the next step of work that cannot be left in the middle of one.
 
     Raises
     ------
@@ -76,7 +76,7 @@ class Jobs:
     def start_in_turn(self, request: Request, work: Watched) -> None:
         """Answer a request later, when those before it are done: they use the same memory."""
 
-        def in_turn(report: Report) -> JobAnswer:
+        def in_turn(report: JobReport) -> JobAnswer:
             while not self._turn.acquire(timeout=POLL):
                 go_on(report, None, None, "Waiting for earlier requests")
             try:

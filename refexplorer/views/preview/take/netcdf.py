@@ -21,7 +21,7 @@ from refexplorer.views.preview.coordinates import sides_of
 from refexplorer.views.preview.libraries import load_xarray
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import Region, names_of
-from refexplorer.views.wire.jobs import Report
+from refexplorer.views.wire.jobs import JobReport
 
 if TYPE_CHECKING:
     import xarray
@@ -39,7 +39,7 @@ _RESERVED = frozenset(
 
 
 def netcdf(
-    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks, report: Report
+    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks, report: JobReport
 ) -> bytes:
     """Return a NetCDF file of a part of an array, with the coordinates of its dimensions.
 
@@ -89,7 +89,7 @@ def netcdf(
         return path.read_bytes()
 
 
-def _all_of(array: ArrayMeta, places: Region, chunks: DecodedChunks, report: Report) -> Reading:
+def _all_of(array: ArrayMeta, places: Region, chunks: DecodedChunks, report: JobReport) -> Reading:
     found = chunks.read(array, places, report)
     lost = found.count(ChunkState.FAILED)
     if found.values is None or lost:

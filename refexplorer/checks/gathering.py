@@ -1,10 +1,11 @@
-"""Counting the results of all parts, and putting together what has the same cause."""
+"""From the results of all parts to the ledger, and to findings that put together what is alike."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -15,25 +16,43 @@ from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_hel
 from refexplorer.checks.compare.file_compared import ZARR
 from refexplorer.checks.compare.held_values import HeldValues
 from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,
     FORBIDDEN,
     HELD,
     NAMED_KEYS,
-    NAMED_LACKING,
     SAME,
-    STATES,
     UNCOMPARED,
+    numbers_of,
+    objects_of,
 )
-from refexplorer.checks.render.verify_finding import NAMED_FILES, VerifyFinding, named, sentence
+from refexplorer.checks.states import (
+    CHUNK_TERMS,
+    FILE_RANKS,
+    FileState,
+    LedgerState,
+    ObjectState,
+    Rank,
+)
+from refexplorer.checks.verify_finding import NAMED_FILES, VerifyFinding, named, sentence
 from refexplorer.spec.core.diagnostics import pointer
 
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
 """Beyond it they are counted together."""
 _ORDER = {code: place for place, code in enumerate(CAUSES)}
-_SAME, _DIFFERS, _UNCOMPARED, _FAILED = range(len(STATES))
+_OF_ANOTHER = "the set has it from another file"
+_UNREAD_CAUSES = {
+    FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
+}  # fmt: skip
+_WORST_LAST = [SAME, UNCOMPARED, DIFFERS, FAILED, FORBIDDEN]
+_OBJECTS_BY_WORTH = [
+    ObjectState.IN_SET, ObjectState.EQUAL, ObjectState.STRUCTURE, ObjectState.UNREAD,
+    ObjectState.LACKING, ObjectState.LEFT_OUT, ObjectState.NOT_TAKEN,
+]  # fmt: skip
+"""Of one object in several parts the first of these holds: a part knows its own references."""
 
 CauseKey = tuple[str, str, str | None, str | None]
 """Code, array, and what the set and the file say."""
@@ -61,17 +80,40 @@ class _Joined:
     axis: FileAxis = field(default_factory=FileAxis)
 
 
-class VerifyTally:
-    """The counts.
+class _OpenFile:
+    """A file whose rows come."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.word = SAME
+        self.state = FileState.READ
+        self.objects: list[tuple[str, ObjectState, str]] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take in a row: the worst state counts, and of each object the best."""
+        self.word = max(self.word, row["state"], key=_WORST_LAST.index)
+        state = FileState(row["file"])
+        if FILE_RANKS[state] < FILE_RANKS[self.state]:
+            self.state = state
+        if any(found["cause"] == "changed" for found in row["findings"] or ()):
+            self.state = FileState.CHANGED
+        if row["objects"]:
+            found = objects_of(row["objects"])
+            if self.objects:
+                pairs = zip(self.objects, found, strict=True)
+                found = [min(each, key=lambda o: _OBJECTS_BY_WORTH.index(o[1])) for each in pairs]
+            self.objects = found
+
+
+class Gathering:
+    """Takes in the results of parts, in order.
 
     Parameters
     ----------
     arrays, held
         Of the set.
-    has
-        Says whether the set has a reference for a key.
-    present
-        How many chunks of an array have a reference; None if that is not known.
+    ledger
+        Knows which chunks have references; takes the states of all.
     urls
         The targets, as results number them.
     base
@@ -82,8 +124,7 @@ class VerifyTally:
         self,
         arrays: Mapping[str, SetArray],
         held: HeldValues,
-        has: Callable[[str], bool],
-        present: Callable[[SetArray], int | None],
+        ledger: Ledger,
         urls: Sequence[str | None],
         base: str,
     ) -> None:
@@ -93,20 +134,21 @@ class VerifyTally:
         self.unchecked: Counter[tuple[str, str]] = Counter()
         self.failures: dict[str, str] = {}
         self.grants: dict[str, None] = {}
-        self.values = self.false_nan = 0
-        self.held_different: dict[str, np.ndarray] = {}
+        self.values = self.false_nan = self.followed = 0
         self.largest: tuple[float, str] | None = None
-        self._arrays, self._held, self._has, self._base = arrays, held, has, base
-        self._present, self._urls = present, urls
-        self._states: dict[str | None, np.ndarray] = {}
+        self._arrays, self._held, self._ledger, self._base = arrays, held, ledger, base
+        self._urls = urls
         self._groups: dict[CauseKey, _Grouped] = {}
         self._joined: dict[str, _Joined] = {path: _Joined() for path in arrays}
         self._covered: dict[str, np.ndarray] = {
             path: np.zeros(h.values.shape, np.int8) for path, h in held.arrays.items()
         }
-        self._whole: dict[str, bool] = {}
-        self._target: tuple[int, str] | None = None
+        self._lacking: list[tuple[str, int, np.ndarray]] = []
+        self._regions: list[tuple[str, list[int], list[int], bool]] = []
+        self._file: _OpenFile | None = None
+        self._lacking_objects: dict[tuple[str, str], list[int]] = {}
         self._incomplete: set[str] = set()
+        self._unlisted: set[str] = set()
 
     def add(self, results: pa.Table) -> None:
         """Take in the results of a part."""
@@ -114,26 +156,35 @@ class VerifyTally:
             for row in batch.to_pylist():
                 self._add(row)
 
-    def states(self) -> dict[str | None, dict[str, int]]:
-        """Return how many references of each array are in each state, None for other keys."""
-        found: dict[str | None, dict[str, int]] = {}
-        paths: list[str | None] = [*self._arrays, None]
-        for path in paths:
-            counts = self._states.get(path)
-            if counts is not None:
-                found[path] = dict(zip(STATES, counts.tolist(), strict=True))
-        return found
+    @property
+    def paths(self) -> list[str]:
+        """The arrays."""
+        return list(self._arrays)
 
     def file_count(self, path: str) -> int:
         """Return how many files an array was compared with."""
         return self._joined[path].files
 
-    def finish(self) -> tuple[VerifyFinding, ...]:
-        """Take in what only all files together show, and return all findings, in order."""
-        if self._target is not None:
-            self.targets[self._target[1]] += 1
-            self._target = None
-        self._finish_held()
+    def finish(self, is_complete: bool) -> tuple[VerifyFinding, ...]:
+        """Take in what only all files together show, and return all findings, in order.
+
+        Parameters
+        ----------
+        is_complete
+            Whether all parts were done; else chunks without a reference stay unknown.
+        """
+        self._end_file()
+        unread = sum(self._ledger.files.counts.values()) - self._ledger.files.counts[FileState.READ]
+        is_read = is_complete and not unread
+        self._finish_held(is_read)
+        self._finish_lacking()
+        for path, start, shape, is_alike in self._regions:
+            self._fill(path, start, shape, is_alike)
+        for path in self._ledger.paths:
+            is_known = is_read and path not in self._unlisted
+            state = LedgerState.HOLE if is_known else LedgerState.FILES_UNREAD
+            self._ledger.mark_untouched(path, state)
+        self._finish_objects()
         self._finish_shapes()
         odd = list(self._odd())
         found = [self._finding(cause, group) for cause, group in self._groups.items()]
@@ -143,14 +194,15 @@ class VerifyTally:
 
     def _add(self, row: dict[str, Any]) -> None:
         path, state = row["array"], row["state"]
-        counts = self._states.setdefault(path, np.zeros(len(STATES), np.int64))
+        chunks = numbers_of(row["chunks"])
+        if path is not None and len(chunks):
+            self._ledger.mark(path, chunks, np.frombuffer(row["states"], np.uint8))
+            self.followed += len(chunks)
         if state == HELD:
             if path not in self._held.arrays:
-                counts[_UNCOMPARED] += row["references"]
                 self._reason(path, self._held.reasons.get(path, "Unknown."), row["references"])
             return
-        counts += [row["same"], row["differs"], row["uncompared"], row["failed"]]
-        self._count_target(row)
+        self._take_file(row)
         if state == FORBIDDEN:
             self._forbid(row)
         elif state == FAILED:
@@ -170,33 +222,56 @@ class VerifyTally:
         self._join(path, row)
         for found in row["findings"] or ():
             self._note(path, row, found)
-        self._lack(path, row)
-        if row["form"] == ZARR and not self._is_whole(path):  # each chunk is a file of its own
-            self.unchecked[path, "whether the store has more chunks"] += 1
+        if row["form"] == ZARR:  # each chunk is a file of its own, and nobody lists the store
+            self._unlisted.add(path)
+        if row["lacking"]:
+            self._lacking.append((path, row["number"], numbers_of(row["lacking"])))
+        if row["is_filled_alike"] is not None and row["start"] is not None and row["form"] != ZARR:
+            region = path, row["start"], row["shape"], row["is_filled_alike"]
+            self._regions.append(region)
         self.values += row["values"]
         self.false_nan += row["false_nan"]
         if row["largest"] is not None and (not self.largest or row["largest"] > self.largest[0]):
             self.largest = row["largest"], row["largest_at"]
 
-    def _count_target(self, row: dict[str, Any]) -> None:
-        """Take each target in the worst state of its rows; one may begin in the part before."""
-        order = [SAME, UNCOMPARED, DIFFERS, FAILED, FORBIDDEN]
-        number, state = row["number"], row["state"]
+    def _take_file(self, row: dict[str, Any]) -> None:
+        """Note the state of a file; its rows follow each other, in several parts perhaps."""
+        number = row["number"]
         if number < 0:
             return
-        if self._target is not None and self._target[0] == number:
-            worst = max(self._target[1], state, key=order.index)
-            self._target = number, worst
+        if self._file is None or self._file.number != number:
+            self._end_file()
+            self._file = _OpenFile(number)
+            if row["form"]:
+                self.forms[row["form"]] += 1
+        self._file.add(row)
+
+    def _end_file(self) -> None:
+        """Put a file of which all rows have come into the ledger."""
+        file, self._file = self._file, None
+        if file is None:
             return
-        if self._target is not None:
-            self.targets[self._target[1]] += 1
-        if row["form"]:
-            self.forms[row["form"]] += 1
-        self._target = number, state
+        self._ledger.files.counts[file.state] += 1
+        self.targets[file.word] += 1
+        self._ledger.objects.declared += len(file.objects)
+        for name, state, why in file.objects:
+            if state is ObjectState.LACKING:
+                self._lacking_objects.setdefault((name, why), []).append(file.number)
+            else:
+                self._ledger.objects.add(name, state, why)
 
     def _fail(self, row: dict[str, Any]) -> None:
+        message = row["message"] or ""
         if row["target"] is not None and len(self.failures) < KEPT_REASONS:
-            self.failures.setdefault(row["target"], row["message"] or "")
+            self.failures.setdefault(row["target"], message)
+        if row["array"] is not None and row["file"] in _UNREAD_CAUSES:
+            meta = self._arrays[row["array"]].meta
+            chunks = numbers_of(row["chunks"])[:NAMED_KEYS].tolist()
+            found: dict[str, Any] = {"cause": _UNREAD_CAUSES[row["file"]]}
+            found |= {"ours": None, "theirs": None, "count": row["references"]}
+            found["message"] = message.rstrip(".")
+            found["keys"] = [meta.chunk_key(meta.index_at(number)) for number in chunks]
+            self._note(row["array"], row, found)
 
     def _forbid(self, row: dict[str, Any]) -> None:
         if row["grant"]:
@@ -239,41 +314,51 @@ class VerifyTally:
         if group.last != row["number"]:
             group.last = row["number"]
             group.file_count += 1
-            if len(group.files) < NAMED_FILES:
+            if len(group.files) < NAMED_FILES and row["target"] is not None:
                 group.files.append(row["target"])
 
-    def _lack(self, path: str, row: dict[str, Any]) -> None:
-        """Note chunks that a file has and no key of the set refers to."""
-        if not row["lacking_count"] or self._is_whole(path):
-            return
-        meta = self._arrays[path].meta
-        keys = [meta.chunk_key(meta.index_at(number)) for number in row["lacking"]]
-        keys = [key for key in keys if not self._has(key)]
-        if keys:
-            of = len(keys) + max(row["lacking_count"] - NAMED_LACKING, 0)
-            self._note(
-                path,
-                row,
-                {
-                    "cause": "no-reference",
-                    "ours": None,
-                    "theirs": None,
-                    "message": f"such as {keys[0]}",
-                    "count": of,
-                    "keys": keys[:NAMED_KEYS],
-                },
+    def _finish_lacking(self) -> None:
+        """Note the chunks that files have and nothing of the set refers to or holds."""
+        for path, number, chunks in self._lacking:
+            free = self._ledger.mark_free(path, chunks, LedgerState.LACKING)
+            if not len(free):
+                continue
+            meta = self._arrays[path].meta
+            keys = [meta.chunk_key(meta.index_at(n)) for n in free[:NAMED_KEYS].tolist()]
+            found: dict[str, Any] = {"cause": "no-reference", "ours": None, "theirs": None}
+            found |= {"count": len(free), "message": f"such as {keys[0]}", "keys": keys}
+            self._note(path, {"number": number, "target": self._urls[number]}, found)
+
+    def _fill(self, path: str, start: list[int], shape: list[int], is_alike: bool) -> None:
+        """Note the chunks that a file never wrote; they read as the fill value of the set."""
+        size = self._arrays[path].meta.chunks
+        first = [-(-at // n) for at, n in zip(start, size, strict=True)]
+        whole = self._arrays[path].meta.shape
+        stop = [
+            -(-end // n) if end >= length else end // n
+            for end, n, length in zip(map(add, start, shape), size, whole, strict=True)
+        ]
+        state = LedgerState.EMPTY if is_alike else LedgerState.OTHER_FILL
+        self._ledger.mark_region(path, first, stop, state)
+
+    def _finish_objects(self) -> None:
+        """Tell what the set lacks from what it has of another file."""
+        for (name, path), numbers in self._lacking_objects.items():
+            states = self._ledger.counts(path) if path in self._arrays else {}
+            is_whole = bool(states) and all(
+                CHUNK_TERMS[state].rank is Rank.GOOD or state is LedgerState.OWN for state in states
             )
-        elif row["lacking_count"] > NAMED_LACKING:
-            text = "whether every chunk of the files has a reference"
-            self.unchecked[path, text] += 1
+            for number in numbers:
+                if is_whole:
+                    self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
+                    continue
+                self._ledger.objects.add(name, ObjectState.LACKING)
+                found: dict[str, Any] = {"cause": "lacking-object", "ours": None, "theirs": None}
+                found |= {"count": 0, "message": None, "keys": []}
+                row = {"number": number, "target": self._urls[number]}
+                self._note(path, row, found)
 
-    def _is_whole(self, path: str) -> bool:
-        if path not in self._whole:
-            ours = self._arrays[path]
-            self._whole[path] = self._present(ours) == ours.meta.chunk_count
-        return self._whole[path]
-
-    def _finish_held(self) -> None:
+    def _finish_held(self, is_read: bool) -> None:
         """Give the chunks that the set holds the state of the values that files compared."""
         for path, held in self._held.arrays.items():
             if held.is_lent:
@@ -286,15 +371,15 @@ class VerifyTally:
                     worst = np.maximum.reduceat(states, starts, axis=axis)
                     least = np.minimum.reduceat(states, starts, axis=axis)
                     states = np.where(worst == 2, 2, least).astype(np.int8)
-            found = states[held.known]
-            counts = self._states.setdefault(path, np.zeros(len(STATES), np.int64))
-            counts[_SAME] += np.count_nonzero(found == 1)
-            counts[_DIFFERS] += np.count_nonzero(found == 2)
-            self.held_different[path] = np.flatnonzero(held.known & (states == 2))
-            if left := int(np.count_nonzero(found == 0)):
-                counts[_UNCOMPARED] += left
-                why = "No file that was compared has these values under this name."
-                self._reason(path, self._held.reasons.get(path, why), left)
+            alone = LedgerState.OWN if is_read else LedgerState.UNCOVERED
+            word = np.array([alone, LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES], np.uint8)
+            known = np.flatnonzero(held.known)
+            found = states.reshape(-1)[known]
+            told = self._held.reasons.get(path)
+            if told is not None and (found == 0).any():
+                self._reason(path, told, int(np.count_nonzero(found == 0)))
+                known, found = known[found != 0], found[found != 0]
+            self._ledger.restate(path, known, word[found])
 
     def _finish_shapes(self) -> None:
         """Compare the end of the last file with the shape, where all files were compared."""

@@ -1,40 +1,41 @@
-"""The result of verifying as HTML: in a notebook, and as a page that needs nothing else."""
+"""A report as HTML: in a notebook, and as a page that needs nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, SAME, UNCOMPARED
-from refexplorer.checks.render.verify_finding import VerifyFinding
+from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
+from refexplorer.checks.states import CHUNK_TERMS
+from refexplorer.checks.verify_finding import VerifyFinding
 from refexplorer.data.report_page import bar, number, report_page, titled
 from refexplorer.markup import code, counted, items, shown
 
 if TYPE_CHECKING:
-    from refexplorer.checks.render.verification import ArrayVerification, Verification
+    from refexplorer.checks.report import CheckedArray, Report
 
 SHOWN = 50
 """Findings, files and reasons that are listed."""
 _CHARS = 200
-_COLOURS = ("", SAME, "", DIFFERS, FAILED, "", UNCOMPARED)
+_COLOURS = ("", "good", "", "bad", "", "alone", "unknown")
 """The state of each colour of a report's page."""
 _ODD = {DIFFERS, FAILED, UNCOMPARED, FORBIDDEN}
 
 
-def verification_page(found: Verification) -> str:
-    """Return a page for whom the files belong to: what differs, and in which of them."""
-    title = f"Verification of {shown(found.source, _CHARS)}"
-    return report_page(title, f"{verification_html(found)}{_files(found)}")
+def report_document(found: Report) -> str:
+    """Return a page for the data owner: what was looked at, what is wrong, and in which files."""
+    title = f"Report on {shown(found.source, _CHARS)}"
+    return report_page(title, f"{report_html(found)}{_files(found)}")
 
 
-def verification_html(found: Verification) -> str:
-    """Return verdict, counts, and tables of arrays, findings and what was not compared."""
-    mark = '<b class="good">✓' if found.good else '<b class="bad">✕'
+def report_html(found: Report) -> str:
+    """Return headline, coverage, and tables of arrays, findings and what was not compared."""
+    mark = {0: '<b class="good">✓', 1: '<b class="bad">✕'}.get(found.status, "<b>?")
     sentences = items(shown(each, 5 * _CHARS) for each in found.summary)
     return (
         f'<div class="refexplorer"><p><b>{shown(found.source, _CHARS)}</b>: '
-        f"{mark} {shown(found.verdict)}</b></p>{sentences}{_findings(found.findings)}"
-        f"{_arrays(found.counts.arrays)}{_not_compared(found)}</div>"
+        f"{mark} {shown(found.headline.text)}</b></p>{sentences}{_findings(found.findings)}"
+        f"{_arrays(found.arrays)}{_not_compared(found)}</div>"
     )
 
 
@@ -69,19 +70,26 @@ def _listed(names: Sequence[str], title: str) -> Iterator[str]:
         yield "…"
 
 
-def _arrays(arrays: Iterable[ArrayVerification]) -> str:
+def _arrays(arrays: Iterable[CheckedArray]) -> str:
     rows = (
         (
             code(array.name, _CHARS),
             number(f"{array.files:,}"),
-            f"{bar(array.states, _COLOURS)}{shown(array.states_text)}",
+            f"{bar(_by_rank(array), _COLOURS)}{shown(array.states_text)}",
         )
         for array in arrays
     )
-    return titled("Arrays", ("Array", number("Files"), "References"), rows)
+    return titled("Arrays", ("Array", number("Files"), "Chunks"), rows)
 
 
-def _not_compared(found: Verification) -> str:
+def _by_rank(array: CheckedArray) -> dict[str, int]:
+    found = dict.fromkeys(filter(None, _COLOURS), 0)
+    for state, count in array.states.items():
+        found[CHUNK_TERMS[state].rank.name.lower()] += count
+    return found
+
+
+def _not_compared(found: Report) -> str:
     counts = found.counts
     rows = [
         (code(path) if path is not None else "", counted(n, "reference"), shown(why, 2 * _CHARS))
@@ -94,7 +102,7 @@ def _not_compared(found: Verification) -> str:
     return titled("Not compared", ("Array", "How many", "What, or why"), rows[:SHOWN], len(rows))
 
 
-def _files(found: Verification) -> str:
+def _files(found: Report) -> str:
     """Return the files that are not the same, with what was found of each array."""
     rows: list[tuple[str, str, str]] = []
     count = 0

@@ -1,4 +1,4 @@
-"""The result of `ReferenceSet.verify`."""
+"""The report of a run: the ledger, the findings, and what both allow to say."""
 
 from __future__ import annotations
 
@@ -11,74 +11,90 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
+from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.plan.record_files import LostFiles
-from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, RESULTS, SAME, UNCOMPARED
-from refexplorer.checks.render.verification_html import verification_html, verification_page
-from refexplorer.checks.render.verify_finding import VerifyFinding, named, short
+from refexplorer.checks.records import RESULTS
 from refexplorer.checks.run.results import ResultStore
+from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT, LedgerState, Rank
+from refexplorer.checks.terms import CheckTerms
+from refexplorer.checks.verify_finding import VerifyFinding, named, short
 from refexplorer.formats.files.atomic import write_blocks, writing
 from refexplorer.markup import counted, escape
 from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.diagnostics import Diagnostic
 
+SCHEMA = 1
+"""Of the JSON document; a change that a reader must know of takes the next number."""
 PARQUET: dict[str, Any] = {"compression": "zstd"}
 _CHARS = 200
 _SHOWN = 50
 _FEW = 5
 _FILE_COLUMNS = [
-    "target", "array", "native", "form", "state", "references", "same", "differs", "uncompared",
-    "failed", "message", "start", "shape", "findings", "values", "largest", "false_nan",
+    "target", "array", "native", "form", "state", "file", "references", "same", "differs",
+    "uncompared", "failed", "message", "start", "shape", "findings", "values", "largest",
+    "false_nan",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayVerification:
+class CheckedArray:
     """One array.
 
     Attributes
     ----------
     path
-        Where it is; None stands for keys outside arrays.
+        Where it is.
+    chunks
+        How many chunks its grid has.
     files
         How many files it was compared with.
     states
-        References by state: ``"same"``, ``"differs"``, ``"not compared"``, ``"failed"``.
+        Chunks by their state in the ledger; states of none are left out.
     """
 
-    path: str | None
+    path: str
+    chunks: int
     files: int
-    states: Mapping[str, int]
+    states: Mapping[LedgerState, int]
 
     @property
     def name(self) -> str:
         """What to call it."""
-        return "(other keys)" if self.path is None else self.path or "(the root array)"
+        return self.path or "(the root array)"
+
+    @property
+    def n_different(self) -> int:
+        """How many chunks differ from what their file has."""
+        return sum(n for state, n in self.states.items() if state in DIFFERENT)
+
+    @property
+    def n_compared(self) -> int:
+        """How many chunks were found to differ, or not to."""
+        good = (n for s, n in self.states.items() if CHUNK_TERMS[s].rank is Rank.GOOD)
+        return self.n_different + sum(good)
 
     @property
     def states_text(self) -> str:
-        """How many references are in each state."""
-        found = ", ".join(f"{n:,} {state}" for state, n in self.states.items() if n)
-        return found or "no references"
+        """How many chunks are in each state."""
+        found = (f"{n:,} {CHUNK_TERMS[state].name}" for state, n in sorted(self.states.items()))
+        return ", ".join(found) or "no chunks"
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What was counted.
+    """What was counted besides the ledger.
 
     Attributes
     ----------
     references
         All of the set.
-    left_out
-        Keys that errors of the set leave out.
-    targets
-        Files by state.
     forms
         Files by format.
-    arrays
-        References by state.
+    files
+        How many files each array was compared with, by path.
     reasons
         Why references were not compared: array, reason, how many.
     unchecked
@@ -99,10 +115,8 @@ class Counts:
     """
 
     references: int
-    left_out: int
-    targets: Mapping[str, int]
     forms: Mapping[str, int]
-    arrays: tuple[ArrayVerification, ...]
+    files: Mapping[str, int]
     reasons: tuple[tuple[str | None, str, int], ...]
     unchecked: tuple[tuple[str, str, int], ...]
     failures: Mapping[str, str]
@@ -115,70 +129,65 @@ class Counts:
     largest_at: str | None
     false_nan: int
 
-    def of(self, state: str) -> int:
-        """Return how many references are in a state."""
-        return sum(array.states.get(state, 0) for array in self.arrays)
 
-
-class Verification:
-    """What verifying a set found: whether it says what its files say.
+class Report:
+    """What a run looked at, what it found, and what that allows to say.
 
     Attributes
     ----------
     source
         The name of the set.
+    terms
+        What was asked for.
+    ledger
+        The state of every chunk, key, object and file.
     findings
         What differs or is odd, grouped by cause, by array and gravity.
+    errors
+        What opening the set found, errors alone.
     counts
-        References, files and values, by state.
+        What the ledger does not have.
+    headline
+        One line, and the exit status.
     folder
-        Where the results are, as parquet files that together are the table; it goes away with this
-        object unless it was named.
+        Where the results of parts are, as parquet files that together are the table; it goes away
+        with this object unless it was named.
     """
 
     def __init__(
         self,
         source: str,
         findings: tuple[VerifyFinding, ...],
+        errors: tuple[Diagnostic, ...],
+        ledger: Ledger,
+        terms: CheckTerms,
         counts: Counts,
         store: ResultStore,
-        held_different: Mapping[str, np.ndarray],
     ) -> None:
         self.source = source
+        self.terms = terms
+        self.ledger = ledger
         self.findings = findings
+        self.errors = errors
         self.counts = counts
+        self.headline: Headline = headline(ledger, (*findings, *errors), terms)
         self.folder = store.folder
         self._store = store
-        self._held_different = held_different
+
+    @property
+    def status(self) -> int:
+        """The exit status: 0, 1 if a finding fails, 2 if something asked for is not known."""
+        return self.headline.status
 
     @property
     def good(self) -> bool:
-        """Whether references were compared, none differs, and all files could be read.
-
-        Warnings, such as gaps in time, are as the files have them. What cannot be compared is
-        neither right nor wrong: see `not_compared`. Files that may not be read yet are not good.
-        A set that refers to no file, since it holds all values itself, is good.
-        """
-        is_compared = bool(self.counts.of(SAME)) or not self._has_files
-        return is_compared and not (self.has_errors or self._is_partial)
-
-    @property
-    def _has_files(self) -> bool:
-        """Whether any reference leads to a file."""
-        return any(self.counts.targets.values())
+        """Whether all that was asked for was looked at, and nothing fails."""
+        return self.status == 0
 
     @property
     def has_errors(self) -> bool:
-        """Whether the set has errors, differs from its files, or some could not be read."""
-        counts = self.counts
-        wrong = counts.of(DIFFERS) + counts.of(FAILED) + counts.left_out + counts.lost.unreadable
-        return bool(wrong or self.error_count)
-
-    @property
-    def _is_partial(self) -> bool:
-        """Whether something was left that could have been compared."""
-        counts = self.counts
-        return bool(counts.unfinished or counts.stopped or counts.targets.get(FORBIDDEN))
+        """Whether a finding fails."""
+        return self.status == 1
 
     @property
     def error_count(self) -> int:
@@ -186,42 +195,37 @@ class Verification:
         return sum(found.severity is Severity.ERROR for found in self.findings)
 
     @property
-    def not_compared(self) -> int:
-        """References that were not compared, with files of formats that cannot be, for example."""
-        return self.counts.of(UNCOMPARED)
+    def coverage(self) -> dict[str, dict[str, int]]:
+        """How much was looked at, of how much: files, chunks and objects of files."""
+        return coverage(self.ledger, self.terms)
 
     @property
-    def verdict(self) -> str:
-        """What was found."""
-        counts = self.counts
-        if self.error_count or counts.of(DIFFERS):
-            return "differs from its files"
-        if counts.of(FAILED):
-            return "not all files could be read"
-        if counts.unfinished or counts.stopped:
-            return "not finished"
-        if not self._has_files and not self.has_errors:
-            return "refers to no file: it holds all of its values itself"
-        if not counts.of(SAME):
-            return "nothing was compared"
-        if counts.targets.get(FORBIDDEN):
-            return "the same as those of its files that may be read"
-        if counts.left_out or counts.lost.unreadable:
-            return "has errors; the rest is as its files"
-        return "the same as its files" + (" where they were compared" if self.not_compared else "")
+    def arrays(self) -> tuple[CheckedArray, ...]:
+        """The arrays, with their chunks by state."""
+        ledger, files = self.ledger, self.counts.files
+        return tuple(
+            CheckedArray(path, ledger.total(path), files.get(path, 0), ledger.counts(path))
+            for path in ledger.paths
+        )
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """The counts as sentences."""
+        """Coverage and counts as sentences."""
         return tuple(self._sentences())
 
+    def chunks(self, array: str) -> np.ndarray:
+        """Return the state of each chunk of an array, numbers of `LedgerState`, uint8.
+
+        Raises
+        ------
+        LimitError
+            If the array has too many chunks to have a state each.
+        """
+        return self.ledger.states(array)
+
     def differing(self, array: str) -> np.ndarray:
-        """Return the numbers of all chunks of an array that differ, ascending, shape ``(n,)``."""
-        found = [self._held_different.get(array, np.empty(0, np.int64))]
-        for part in self._store.tables(["array", "different"]):
-            chosen = part.filter(pc.equal(part["array"], array))["different"]
-            found += [pc.list_flatten(chosen).to_numpy()]
-        return np.unique(np.concatenate(found).astype(np.int64))
+        """Return the numbers of all chunks of an array that differ, ascending, ``(n,)`` int64."""
+        return np.flatnonzero(np.isin(self.ledger.states(array).reshape(-1), list(DIFFERENT)))
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the results a part at a time, a row for each file and array."""
@@ -233,6 +237,21 @@ class Verification:
         empty = RESULTS.empty_table().select(_FILE_COLUMNS)
         found = pa.concat_tables([empty, *parts], promote_options="permissive")
         return found.replace_schema_metadata(None)
+
+    def objects(self) -> pa.Table:
+        """Return a row for each name of an object in the files, state and reason, with its files.
+
+        Columns: ``name``, ``state``, ``files``, ``reason``.
+        """
+        book = self.ledger.objects
+        reasons = dict(book.reasons.keys())
+        rows = [
+            {"name": name, "state": str(state), "files": number, "reason": reasons.get(name)}
+            for name, counts in book.files_by_name.items()
+            for state, number in counts.items()
+        ]
+        kinds = {"name": pa.string(), "state": pa.string(), "files": pa.int64()}
+        return pa.Table.from_pylist(rows, pa.schema(kinds | {"reason": pa.string()}))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the table of files and arrays to one file, which appears when all is written.
@@ -250,20 +269,38 @@ class Verification:
                 writer.write_table(results.replace_schema_metadata(None))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return verdict, counts and findings as what JSON knows."""
-        counts = asdict(self.counts)
-        counts["arrays"] = [
-            {"path": each.path, "files": each.files, "states": dict(each.states)}
-            for each in self.counts.arrays
-        ]
+        """Return headline, coverage, arrays and findings as what JSON knows."""
+        counts = {
+            name: value
+            for name, value in asdict(self.counts).items()
+            if name not in ("files", "stopped")
+        }
         return {
+            "schema": SCHEMA,
             "source": self.source,
-            "good": self.good,
-            "verdict": self.verdict,
-            "not_compared": self.not_compared,
+            "verb": self.terms.verb,
+            "looks": sorted(map(str, self.terms.looks)),
+            "selection": str(self.terms.share or "all"),
+            "headline": self.headline.text,
+            "claim": str(self.headline.kind),
+            "status": self.status,
+            "balanced": not self.ledger.faults(),
+            "coverage": self.coverage,
             "summary": list(self.summary),
-            **counts,
+            "arrays": [
+                {
+                    "path": each.path,
+                    "chunks": each.chunks,
+                    "files": each.files,
+                    "states": {CHUNK_TERMS[state].name: n for state, n in each.states.items()},
+                }
+                for each in self.arrays
+            ],
             "findings": [asdict(found) for found in self.findings],
+            "errors": [asdict(found) for found in self.errors],
+            "objects": self.objects().to_pylist(),
+            "stopped": self.counts.stopped,
+            **counts,
         }
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -277,46 +314,47 @@ class Verification:
         write_blocks(Path(path), [json.dumps(self.to_dict(), indent=1).encode()])
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write a page that needs nothing else: what differs, where, and what was not compared.
+        """Write a page that needs nothing else: what was looked at, what is wrong, and where.
 
         Raises
         ------
         SourceError
             If it cannot be written.
         """
-        write_blocks(Path(path), [verification_page(self).encode()])
+        from refexplorer.checks.render.report_html import report_document
+
+        write_blocks(Path(path), [report_document(self).encode()])
 
     def __repr__(self) -> str:
-        return f"<Verification of {self.source!r}: {self.verdict}>"
+        return f"<Report on {self.source!r}: {self.headline.text}>"
 
     def __str__(self) -> str:
-        lines = [f"{escape(self.source, _CHARS)}: {self.verdict}"]
+        lines = [f"{escape(self.source, _CHARS)}: {self.headline.text}"]
         lines += [f"  {found}" for found in self.findings[:_SHOWN]]
         if (more := len(self.findings) - _SHOWN) > 0:
             lines.append(f"  … {more:,} more findings.")
-        for array in self.counts.arrays:
+        for array in self.arrays:
             files = counted(array.files, "file")
             lines.append(f"  {escape(array.name, 40):<24}  {files:<14}  {array.states_text}")
         lines += [f"  {sentence}" for sentence in self.summary]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return verification_html(self)
+        from refexplorer.checks.render.report_html import report_html
+
+        return report_html(self)
 
     def _sentences(self) -> Iterator[str]:
         counts = self.counts
-        words = {SAME: "the same", UNCOMPARED: "not compared", FORBIDDEN: "not allowed yet"}
-        parts = [f"{n:,} {words.get(state, state)}" for state, n in counts.targets.items() if n]
-        of = counted(sum(counts.targets.values()), "file")
-        forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
-        yield f"{of}{f' ({forms})' if forms else ''}: {', '.join(parts) or 'nothing to read'}."
-        states = {state: counts.of(state) for state in (SAME, DIFFERS, UNCOMPARED, FAILED)}
-        parts = [f"{n:,} {words.get(state, state)}" for state, n in states.items() if n]
-        yield f"{counted(counts.references, 'reference')}: {', '.join(parts) or 'none compared'}."
-        if counts.left_out:
-            yield f"{counted(counts.left_out, 'key')} rejected by errors: diagnostics say which."
+        yield coverage_text(self.ledger, self.terms)
+        if counts.forms:
+            forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
+            yield f"Formats of the files: {forms}."
+        if self.errors:
+            rejected = sum(found.count for found in self.errors)
+            yield f"{counted(rejected, 'key')} rejected by errors: diagnostics say which."
         yield from counts.lost.sentences()
-        if counts.of(SAME) + counts.of(DIFFERS):
+        if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()
         for url, why in list(counts.failures.items())[:_FEW]:
             yield f"{escape(short(url), _CHARS)}: {escape(why, 2 * _CHARS)}"
@@ -326,12 +364,10 @@ class Verification:
         if counts.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in counts.grants)
             yield f"Pass allow=[{names}] to verify the rest."
-        yield self._last_sentence()
+        yield from self._not_compared()
 
     def _values_sentence(self) -> str:
         counts = self.counts
-        if not counts.values:
-            return "Ranges and metadata were compared, and no values of chunks."
         found = f"{counted(counts.values, 'value')} of chunks were compared"
         if counts.largest is not None:
             found += f"; the largest difference is {counts.largest:.6g}, in {counts.largest_at}"
@@ -340,8 +376,8 @@ class Verification:
             found += f"; {counted(counts.false_nan, 'value')} of the files {verb} as missing"
         return found + "."
 
-    def _last_sentence(self) -> str:
-        """Return what was not compared, and why."""
+    def _not_compared(self) -> Iterator[str]:
+        """Yield what was not compared, and why, if there is anything."""
         counts = self.counts
         parts = [
             f"{counted(n, 'reference')}{_of(path)} ({why.rstrip('.')})"
@@ -353,7 +389,8 @@ class Verification:
         for path, aspect, _ in counts.unchecked:
             what.setdefault(aspect, []).append(path)
         parts += [f"{aspect} of {_names(paths)}" for aspect, paths in what.items()]
-        return f"Not compared: {'; '.join(parts)}." if parts else "Not compared: nothing."
+        if parts:
+            yield f"Not compared: {'; '.join(parts)}."
 
 
 def _of(path: str | None) -> str:

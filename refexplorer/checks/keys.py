@@ -1,0 +1,73 @@
+"""What the keys of a set are: chunks of its arrays, metadata, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.plan.references import AuditedBlock, numbers_of_chunks
+from refexplorer.checks.states import KeyState, LedgerState
+from refexplorer.refset.columns.reference_columns import RANGE, URL
+from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.segments.records import Records
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+_METADATA = r"(^|/)(\.z(array|attrs|group|metadata)|zarr\.json)$"
+_CHUNK = r"(^|/)(c(/\d+)*|\d+([./]\d+)*|)$"
+"""The last part of a key that looks like one of a chunk; GRIB sets of kerchunk have "step/"."""
+
+
+def note_references(ledger: Ledger, block: AuditedBlock, arrays: Sequence[ArrayMeta]) -> None:
+    """Note the keys of a block in the ledger, and which chunks they are of."""
+    kinds = block.table.columns.kinds
+    leads_away = (kinds == RANGE) | (kinds == URL)
+    is_chunk = (block.arrays >= 0) & (block.chunks >= 0)
+    for place in np.unique(block.arrays[is_chunk]).tolist():
+        mine = is_chunk & (block.arrays == place)
+        path = arrays[place].path
+        ledger.mark(path, block.chunks[mine & leads_away], LedgerState.REFERENCED)
+        ledger.mark(path, block.chunks[mine & ~leads_away], LedgerState.HELD)
+    counts = ledger.keys.counts
+    counts[KeyState.CHUNK] += int(is_chunk.sum())
+    counts[KeyState.OUTSIDE_GRID] += int(((block.arrays >= 0) & ~is_chunk).sum())
+    counts[KeyState.REJECTED] += block.rejected
+    others = block.table.keys.filter(pa.array(block.arrays < 0))
+    metadata = _count(others, _METADATA)
+    chunks = _count(others, _CHUNK)
+    counts[KeyState.METADATA] += metadata
+    counts[KeyState.OF_NO_ARRAY] += chunks
+    counts[KeyState.OTHER] += len(others) - metadata - chunks
+
+
+def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: int) -> None:
+    """Note the keys that errors reject, and the chunks among them.
+
+    Parameters
+    ----------
+    findings
+        What opening found.
+    later
+        Keys that were found to fail while references were listed.
+    """
+    for path in opened.arrays.paths:
+        array = opened.arrays.get(path)
+        if array is not None and path in ledger.paths and opened.rejected.touches(path):
+            numbers = numbers_of_chunks(array, opened.rejected.indices(array))
+            ledger.mark(path, np.unique(numbers[numbers >= 0]), LedgerState.REJECTED)
+    stores = [part.store for part in opened.parts if isinstance(part, Records)]
+    files = frozenset[str]().union(*(store.files for store in stores))
+    errors = (found for found in findings if found.severity is Severity.ERROR)
+    # what record files reject was counted when they were read once more
+    ledger.keys.counts[KeyState.REJECTED] = later + sum(
+        found.count for found in errors if found.pointer not in files
+    )
+
+
+def _count(keys: pa.Array, pattern: str) -> int:
+    return int(pc.sum(pc.match_substring_regex(keys, pattern)).as_py() or 0)

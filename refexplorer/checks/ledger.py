@@ -120,11 +120,8 @@ class Ledger:
 
     def at(self, path: str, chunks: np.ndarray) -> np.ndarray:
         """Return the states of chunks by their numbers, shape ``(n,)`` uint8."""
-        found: np.ndarray
-        if path in self._dense:
-            found = self._dense[path][chunks]
-        else:
-            found = self._sparse[path].at(chunks)
+        dense = self._dense.get(path)
+        found: np.ndarray = self._sparse[path].at(chunks) if dense is None else dense[chunks]
         return found
 
     def mark_region(

@@ -12,7 +12,7 @@ from refexplorer.cli.program import HAS_ERRORS, AsJson, SourceArgument, app, ope
 from refexplorer.cli.verbs.convert_command import RenameRules, pairs
 from refexplorer.cli.verbs.long_runs import watching
 from refexplorer.cli.verbs.set_commands import Allow, Overwrite
-from refexplorer.cli.verbs.verify_command import UNCOMPARABLE, ValuesCompared
+from refexplorer.cli.verbs.verify_command import ValuesCompared
 from refexplorer.markup import counted
 
 
@@ -87,6 +87,4 @@ def repair(
     if as_json:
         written = str(target) if writable else None
         output.write_object((found.to_dict() | {"output": written}).items())
-    if found.good:
-        return 0
-    return HAS_ERRORS if found.after.has_errors else UNCOMPARABLE
+    return 0 if found.good else found.after.status or HAS_ERRORS

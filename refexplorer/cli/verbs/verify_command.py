@@ -20,8 +20,6 @@ from refexplorer.cli.verbs.long_runs import (
 )
 from refexplorer.cli.verbs.set_commands import Allow
 
-"""Nothing differs, but nothing was compared, or some files may not be read yet."""
-
 
 class ValuesCompared(StrEnum):
     """Chunks of each array whose values are compared."""

@@ -126,7 +126,8 @@ class ConfinedFile:
         if size > self._targets.limit:
             raise NotComparableError(
                 f"The values would take {size_text(size)}, more than the limit of "
-                f"{size_text(self._targets.limit)} (limits: fetch_bytes)."
+                f"{size_text(self._targets.limit)} (limits: fetch_bytes).",
+                "cost",
             )
         if array.name in self._metadata.values:
             self._file.check_unchanged()
@@ -157,19 +158,21 @@ class ConfinedFile:
         except LateError:
             raise NotComparableError(
                 f"Reading the metadata of this {self.form} file took longer than {SECONDS} s and "
-                "was stopped."
+                "was stopped.",
+                "cost",
             ) from None
         except LostError:
             raise NotComparableError(
                 f"Reading the metadata of this {self.form} file took more memory than it may, or "
-                "crashed, and was stopped."
+                "crashed, and was stopped.",
+                "cost",
             ) from None
         if failures:
             raise failures[0]
         if path is not None:
             self._file.check_unchanged()
         if "failed" in said:
-            raise NotComparableError(said["failed"])
+            raise NotComparableError(said["failed"], said["why"])
         return said, data
 
 
@@ -230,10 +233,11 @@ def _work(head: dict[str, Any], data: bytes, answering: Answering) -> None:
     except MemoryError:
         raise
     except NotComparableError as error:
-        answering.answer({"failed": str(error)}, b"")
+        answering.answer({"failed": str(error), "why": error.why}, b"")
     except Exception as error:  # libraries raise what they like
         words = f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(". :")
-        answering.answer({"failed": f"The file cannot be read: {words}."}, b"")
+        said = {"failed": f"The file cannot be read: {words}.", "why": "damaged"}
+        answering.answer(said, b"")
 
 
 def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> NativeFile:

@@ -83,7 +83,7 @@ class TargetFile(io.RawIOBase):
             said = explained(wanted, error)
             raise said from cause_of(said, error)
         if size is None:
-            raise NotComparableError("The server does not tell the size of the file.")
+            raise NotComparableError("The server does not tell the size of the file.", "cost")
         self.size = size
 
     def _begin(self) -> int | None:
@@ -222,15 +222,18 @@ class TargetFile(io.RawIOBase):
             raise NotComparableError(
                 f"The values of one chunk take more than "
                 f"{size_text(self._most + self._targets.limit)} of {shown(self.url)} over the "
-                "network; a copy on this machine can be compared."
+                "network; a copy on this machine can be compared.",
+                "cost",
             )
         if not self._has_ranges:
             raise NotComparableError(
                 "The server does not support byte ranges, so that the whole file of "
                 f"{size_text(self.size)} would have to be read, more than the limit of "
-                f"{size_text(self._most)} for the metadata of one file."
+                f"{size_text(self._most)} for the metadata of one file.",
+                "cost",
             )
         raise NotComparableError(
             f"The metadata of {shown(self.url)} takes more than {size_text(self._most)} over the "
-            "network, the limit for one file; a copy on this machine can be compared."
+            "network, the limit for one file; a copy on this machine can be compared.",
+            "cost",
         )

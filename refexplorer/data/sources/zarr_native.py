@@ -136,14 +136,14 @@ class ZarrChunkFile:
         start = 0 if shard.leads else self._file.size - shard.size
         data = self._file.read_at(max(start, 0), max(start, 0) + shard.size)
         if len(data) != shard.size:
-            raise NotComparableError("The file is too short for the index of a shard.")
+            raise NotComparableError("The file is too short for the index of a shard.", "damaged")
         count = math.prod(shard.counts)
         entries = np.frombuffer(data, f"{shard.order}u8", 2 * count).reshape(-1, 2)
         (there,) = np.nonzero(entries[:, 0] != _ABSENT)
         offsets, lengths = entries[there].T
         size = np.uint64(self._file.size)
         if np.any(offsets > size) or np.any(lengths > size - offsets):
-            raise NotComparableError("The index of the shard leads out of the file.")
+            raise NotComparableError("The index of the shard leads out of the file.", "damaged")
         first = np.array(self._index, np.int64) * shard.counts
         places = np.stack(np.unravel_index(there, shard.counts), axis=1).reshape(len(there), -1)
         return NativeChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
@@ -200,7 +200,7 @@ def find_array(targets: Targets, file: TargetFile) -> ZarrChunkFile | None:
             array = read_array("", metadata, attributes)
         except BadMetadata as error:
             raise NotComparableError(
-                f"The metadata of the Zarr array are broken: {error}"
+                f"The metadata of the Zarr array are broken: {error}", "damaged"
             ) from error
         index = array.chunk_index(key)
         if index is not None and array.contains(index):

@@ -81,6 +81,7 @@ RESULTS = pa.schema(
         "largest_at": pa.string(),
         "false_nan": pa.int64(),
         "grant": pa.string(),
+        "unread": pa.string(),
         "remade": REMADE,
     }
 )
@@ -88,7 +89,8 @@ RESULTS = pa.schema(
 starts in the set's, ``shape`` its shape in the dimensions of the set's; ``lacking`` the first
 chunks that no reference of the part is of; ``unchecked`` what of the metadata was not compared;
 ``values`` those that were compared, with the largest difference and how many are NaN through the
-set only; ``remade`` what a repair takes from the file, if that was asked for."""
+set only; ``unread`` why the file could not be compared at all, as `NotComparableError` has it;
+``remade`` what a repair takes from the file, if that was asked for."""
 
 
 @dataclass
@@ -178,6 +180,7 @@ class Record:
     largest_at: str | None = None
     false_nan: int = 0
     grant: str | None = None
+    unread: str | None = None
     remade: Remade | None = None
 
 

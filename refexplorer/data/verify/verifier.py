@@ -278,7 +278,10 @@ def _unopened(rows: _OfTarget, error: Exception) -> Iterator[Record]:
     if isinstance(error, Stopped):
         raise error
     if isinstance(error, NotComparableError):
-        yield from _uncompared(rows, UNCOMPARED, str(error))
+        state = FAILED if error.why == "damaged" else UNCOMPARED
+        for record in _uncompared(rows, state, str(error)):
+            record.unread = error.why
+            yield record
     elif isinstance(error, AccessError):
         yield from _uncompared(rows, FORBIDDEN, str(error), error.grant)
     else:

@@ -56,7 +56,7 @@ VERIFY_SIZES = PlanSizes(
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start anew, since they hold other columns
-_FORM = 3
+_FORM = 4
 
 
 @dataclass(frozen=True)
@@ -285,6 +285,7 @@ def _counts(tally: VerifyTally, work: Work, count: int, left: int, stopped: bool
         unchecked=tuple((path, what, n) for (path, what), n in tally.unchecked.items()),
         failures=tally.failures,
         grants=tuple(tally.grants),
+        unread=dict(tally.unread),
         unfinished=tuple(work.given_up),
         stopped=stopped,
         lost=work.lost,

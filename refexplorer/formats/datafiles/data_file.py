@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -24,8 +24,23 @@ class BlockSource(Protocol):
         """Close the file."""
 
 
+Why = Literal["damaged", "format", "library", "cost", "expression"]
+
+
 class NotComparableError(Exception):
-    """A file, an array or a chunk cannot be compared; the text is the reason, one sentence."""
+    """A file, an array or a chunk cannot be compared; the text is the reason, one sentence.
+
+    Attributes
+    ----------
+    why
+        ``"damaged"``: the library of the format cannot read it, which is as bad as a difference.
+        Not known is what is in a file of another ``"format"``, without its ``"library"``, or above
+        a limit (``"cost"``). ``"expression"``: no metadata of Zarr can say what is in one array.
+    """
+
+    def __init__(self, text: str, why: Why = "expression") -> None:
+        super().__init__(text)
+        self.why: Why = why
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,12 +61,14 @@ class FitsFile:
         except Exception as error:  # astropy raises what it meets in broken headers
             if isinstance(error, NotComparableError):
                 raise
-            raise NotComparableError(f"astropy cannot open the file: {_said(error)}.") from error
+            said = f"astropy cannot open the file: {_said(error)}."
+            raise NotComparableError(said, "damaged") from error
 
     def _list(self) -> None:
         for number, part in enumerate(self._file):
             if number >= EXTENSIONS:
-                raise NotComparableError(f"The file has more than {EXTENSIONS:,} extensions.")
+                said = f"The file has more than {EXTENSIONS:,} extensions."
+                raise NotComparableError(said, "cost")
             if not part.header.get("NAXIS"):
                 continue
             name = part.name or str(number)
@@ -102,7 +104,7 @@ class FitsFile:
             raise
         except Exception as error:
             raise NotComparableError(
-                f"astropy cannot read {escape(name)}: {_said(error)}."
+                f"astropy cannot read {escape(name)}: {_said(error)}.", "damaged"
             ) from error
         scaled = _is_scaled(part)
         attributes = {
@@ -147,7 +149,7 @@ class FitsFile:
             return np.frombuffer(data, array.dtype)[::step]
         except (OSError, ValueError, TypeError, LookupError) as error:
             raise NotComparableError(
-                f"astropy cannot read the values of {escape(name)}: {_said(error)}."
+                f"astropy cannot read the values of {escape(name)}: {_said(error)}.", "damaged"
             ) from error
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ class GribFile:
         self._file = file
         self._places = list(_messages(file))
         if not self._places:
-            raise NotComparableError("The file has no message of GRIB.")
+            raise NotComparableError("The file has no message of GRIB.", "damaged")
 
     def names(self) -> tuple[str, ...]:
         """Return the numbers of all messages."""
@@ -119,12 +119,14 @@ class GribFile:
         try:
             message = eccodes.codes_new_from_message(self._file.read(length))
         except eccodes.CodesInternalError as error:
-            raise NotComparableError(f"eccodes cannot read message {name}: {error}.") from error
+            said = f"eccodes cannot read message {name}: {error}."
+            raise NotComparableError(said, "damaged") from error
         try:
             yield message
         except eccodes.CodesInternalError as error:
             words = escape(str(error).rstrip("."), 300)
-            raise NotComparableError(f"eccodes cannot read message {name}: {words}.") from error
+            said = f"eccodes cannot read message {name}: {words}."
+            raise NotComparableError(said, "damaged") from error
         finally:
             eccodes.codes_release(message)
 
@@ -141,13 +143,14 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
             continue
         length = int.from_bytes(head[8:16] if head[7] == 2 else head[4:7], "big")
         if head[7] == 1 and length & 0x800000:
-            raise NotComparableError("Messages of GRIB 1 of more than 8 MB are not compared.")
+            said = "Messages of GRIB 1 of more than 8 MB are not compared."
+            raise NotComparableError(said, "format")
         if length < 16 or start + length > end:
-            raise NotComparableError(f"The message at byte {start:,} is not whole.")
+            raise NotComparableError(f"The message at byte {start:,} is not whole.", "damaged")
         yield start, length
         count += 1
         if count > MESSAGES:
-            raise NotComparableError(f"The file has more than {MESSAGES:,} messages.")
+            raise NotComparableError(f"The file has more than {MESSAGES:,} messages.", "cost")
         at = start + length
 
 

@@ -75,7 +75,8 @@ class Hdf5File:
             self._userblock = self._file.get_create_plist().get_userblock()
             self._list()
         except _ERRORS as error:
-            raise NotComparableError(f"HDF5 cannot open the file: {_said(error)}.") from error
+            said = f"HDF5 cannot open the file: {_said(error)}."
+            raise NotComparableError(said, "damaged") from error
 
     def _list(self) -> None:
         """Find all links, and open what they lead to."""
@@ -108,10 +109,11 @@ class Hdf5File:
                 raise
             path = _text(folder[:-1])
             words = f"HDF5 cannot list the group {escape(path)}: {_said(error)}."
-            self._datasets[path] = NotComparableError(words)
+            self._datasets[path] = NotComparableError(words, "damaged")
         self._count += len(links)
         if self._count > OBJECTS:
-            raise NotComparableError(f"The file has more than {OBJECTS:,} groups and datasets.")
+            said = f"The file has more than {OBJECTS:,} groups and datasets."
+            raise NotComparableError(said, "cost")
         groups = []
         for name, kind, address in links:
             path = _text(folder + name)
@@ -141,7 +143,8 @@ class Hdf5File:
         try:
             return h5o.open(group, name)
         except _ERRORS as error:
-            return NotComparableError(f"HDF5 cannot open {escape(path)}: {_said(error)}.")
+            said = f"HDF5 cannot open {escape(path)}: {_said(error)}."
+            return NotComparableError(said, "damaged")
 
     def _dataset(self, name: str) -> tuple[str, h5d.DatasetID]:
         """Return the path in `names` and what is there."""
@@ -173,7 +176,8 @@ class Hdf5File:
         try:
             return self._described(path, dataset)
         except _ERRORS as error:
-            raise NotComparableError(f"HDF5 cannot read {escape(path)}: {_said(error)}.") from error
+            said = f"HDF5 cannot read {escape(path)}: {_said(error)}."
+            raise NotComparableError(said, "damaged") from error
 
     def _described(self, path: str, dataset: h5d.DatasetID) -> NativeArray:
         plist = dataset.get_create_plist()
@@ -282,7 +286,8 @@ class Hdf5File:
             return self._located(path, dataset)
         except _ERRORS as error:
             raise NotComparableError(
-                f"HDF5 cannot read where the chunks of {escape(path)} are: {_said(error)}."
+                f"HDF5 cannot read where the chunks of {escape(path)} are: {_said(error)}.",
+                "damaged",
             ) from error
 
     def _located(self, path: str, dataset: h5d.DatasetID) -> NativeChunks:
@@ -349,7 +354,7 @@ class Hdf5File:
             return np.asarray((opened.asstr("utf-8", "replace") if is_text else opened)[selection])
         except _ERRORS as error:
             raise NotComparableError(
-                f"HDF5 cannot read the values of {escape(path)}: {_said(error)}."
+                f"HDF5 cannot read the values of {escape(path)}: {_said(error)}.", "damaged"
             ) from error
 
     def close(self) -> None:

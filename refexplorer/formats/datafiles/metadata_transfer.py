@@ -103,7 +103,8 @@ def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
     if len(head) > METADATA_BYTES:
         raise NotComparableError(
             f"The file has {size_text(len(head))} of metadata, more than the "
-            f"{size_text(METADATA_BYTES)} that are compared."
+            f"{size_text(METADATA_BYTES)} that are compared.",
+            "cost",
         )
     return b"".join([len(head).to_bytes(8, "little"), head, *tables])
 
@@ -130,7 +131,7 @@ def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
     try:
         chunks = file.chunks(name)
     except NotComparableError as error:
-        return {"error": str(error)}, b""
+        return _error(error), b""
     columns = [chunks.indices, chunks.offsets, chunks.lengths]
     table = b"".join(column.astype("<i8").tobytes() for column in columns)
     if chunks.masks is not None:
@@ -142,7 +143,7 @@ def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
 def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | NotComparableError:
     """Read what `chunk_bytes` wrote."""
     if "error" in said:
-        return NotComparableError(said["error"])
+        return NotComparableError(said["error"], said["why"])
     count, rank = said["count"], said["rank"]
     numbers = np.frombuffer(table, "<i8", count * (rank + 2))
     indices, offsets, lengths = np.split(numbers, [count * rank, count * (rank + 1)])
@@ -174,6 +175,10 @@ def _plain(value: Any) -> Any:
     return value.tolist()
 
 
+def _error(error: NotComparableError) -> PassedHead:
+    return {"error": str(error), "why": error.why}
+
+
 def _array_head(file: NativeFile, name: str) -> PassedHead:
     try:
         array = file.array(name)
@@ -181,9 +186,9 @@ def _array_head(file: NativeFile, name: str) -> PassedHead:
         if array.fill_value is not None:
             fill = np.array(array.fill_value, array.dtype).tobytes().hex()
     except NotComparableError as error:
-        return {"error": str(error)}
+        return _error(error)
     except (ValueError, TypeError, OverflowError) as error:
-        return {"error": f"Its fill value is none of its type: {error}."}
+        return {"error": f"Its fill value is none of its type: {error}.", "why": "damaged"}
     filters = array.filters
     return {
         "shape": array.shape,
@@ -200,7 +205,7 @@ def _array_head(file: NativeFile, name: str) -> PassedHead:
 
 def _array(name: str, said: PassedHead) -> NativeArray | NotComparableError:
     if "error" in said:
-        return NotComparableError(said["error"])
+        return NotComparableError(said["error"], said["why"])
     dtype = _dtype(said["dtype"])
     filters = said["filters"]
     fill = said["fill"]

@@ -68,7 +68,8 @@ class NetCdf3File:
         try:
             self._read(_Header(file))
         except (ValueError, LookupError, OverflowError) as error:
-            raise NotComparableError(f"The NetCDF3 header cannot be read: {error}.") from error
+            said = f"The NetCDF3 header cannot be read: {error}."
+            raise NotComparableError(said, "damaged") from error
 
     def _read(self, header: _Header) -> None:
         records = header.number(_STREAMING[header.width])
@@ -114,7 +115,8 @@ class NetCdf3File:
         if count and end > self._file.size:
             raise NotComparableError(
                 f"The file of {size_text(self._file.size)} ends before the last values of "
-                f"{escape(name)}, which by its header end at {size_text(end)}."
+                f"{escape(name)}, which by its header end at {size_text(end)}.",
+                "damaged",
             )
         indices = np.zeros((count, len(shape)), np.int64)
         if variable.has_records:

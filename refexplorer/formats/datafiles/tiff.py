@@ -70,9 +70,10 @@ class TiffFile:
             self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
             self._levels = dict(_named(self._file.series))
         except Exception as error:  # tifffile raises what it meets in broken tags
-            raise NotComparableError(f"tifffile cannot open the file: {_said(error)}.") from error
+            said = f"tifffile cannot open the file: {_said(error)}."
+            raise NotComparableError(said, "damaged") from error
         if not self._levels:
-            raise NotComparableError("tifffile finds no image in the file.")
+            raise NotComparableError("tifffile finds no image in the file.", "damaged")
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all levels of all series."""
@@ -97,7 +98,8 @@ class TiffFile:
         try:
             return self._described(name, series)
         except _ERRORS as error:
-            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+            said = f"tifffile cannot read {name}: {_said(error)}."
+            raise NotComparableError(said, "damaged") from error
 
     def _described(self, name: str, series: Any) -> NativeArray:
         page = series.keyframe
@@ -143,7 +145,8 @@ class TiffFile:
         try:
             return _located(array, self._levels[array.name])
         except _ERRORS as error:
-            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+            said = f"tifffile cannot read {name}: {_said(error)}."
+            raise NotComparableError(said, "damaged") from error
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `array`."""
@@ -158,7 +161,7 @@ class TiffFile:
                 return np.asarray(opened[selection])
         except Exception as error:  # codecs raise what they like
             raise NotComparableError(
-                f"tifffile cannot read the values of {name}: {_said(error)}."
+                f"tifffile cannot read the values of {name}: {_said(error)}.", "damaged"
             ) from error
 
     def close(self) -> None:
@@ -204,7 +207,8 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
     per_page = math.prod(keyframe.chunked)
     count = math.prod(series.shape) // max(math.prod(keyframe.shape), 1)
     if count > PAGES:
-        raise NotComparableError(f"It has {count:,} pages, and {PAGES:,} are read.")
+        said = f"It has {count:,} pages, and {PAGES:,} are read."
+        raise NotComparableError(said, "cost")
     is_one_block = series.dataoffset is not None
     for number in range(count):
         page = series[0 if is_one_block else number]
@@ -215,7 +219,8 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
         if listed < per_page:
             raise NotComparableError(
                 f"Page {number} lists the places of {listed:,} of {counted(per_page, 'tile')} or "
-                "strips."
+                "strips.",
+                "damaged",
             )
         places = zip(page.dataoffsets[:per_page], page.databytecounts[:per_page], strict=True)
         for at, (offset, length) in enumerate(places, number * per_page):

@@ -12,6 +12,7 @@ from refexplorer.data.verify.compare.cf import is_time, times, unpacked
 from refexplorer.data.verify.compare.file_chunks import NOWHERE
 from refexplorer.data.verify.compare.grouping import (
     DIFFERS,
+    FAILED,
     SAME,
     UNCOMPARED,
     FileReferences,
@@ -152,7 +153,7 @@ class FileComparison:
         untold = self._matched.filed.untold
         if path in untold:
             record.native, record.message = path, untold[path]
-            states[:] = UNCOMPARED
+            states[:] = FAILED if path in self._matched.filed.damaged else UNCOMPARED
             return record
         record.findings += self._of_others(path)
         if groups and self._is_of_another(path, groups[0].native.name):

@@ -93,6 +93,7 @@ class VerifyTally:
         self.unchecked: Counter[tuple[str, str]] = Counter()
         self.failures: dict[str, str] = {}
         self.grants: dict[str, None] = {}
+        self.unread: Counter[str] = Counter()
         self.values = self.false_nan = 0
         self.held_different: dict[str, np.ndarray] = {}
         self.largest: tuple[float, str] | None = None
@@ -192,6 +193,8 @@ class VerifyTally:
             self.targets[self._target[1]] += 1
         if row["form"]:
             self.forms[row["form"]] += 1
+        if row["unread"] and state == UNCOMPARED:
+            self.unread[row["unread"]] += 1
         self._target = number, state
 
     def _fail(self, row: dict[str, Any]) -> None:

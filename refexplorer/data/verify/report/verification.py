@@ -87,6 +87,9 @@ class Counts:
         The first files that could not be read, and why.
     grants
         What `allow` needs for what was not asked.
+    unread
+        Files that could not be compared at all: how many for want of a known ``"format"``, of a
+        ``"library"``, or of what they may ``"cost"``.
     unfinished
         A sentence for each part that was given up.
     stopped
@@ -107,6 +110,7 @@ class Counts:
     unchecked: tuple[tuple[str, str, int], ...]
     failures: Mapping[str, str]
     grants: tuple[str, ...]
+    unread: Mapping[str, int]
     unfinished: tuple[str, ...]
     stopped: bool
     lost: LostFiles
@@ -156,7 +160,8 @@ class Verification:
         """Whether references were compared, none differs, and all files could be read.
 
         Warnings, such as gaps in time, are as the files have them. What cannot be compared is
-        neither right nor wrong: see `not_compared`. Files that may not be read yet are not good.
+        neither right nor wrong: see `not_compared`. With files that may not be read yet, or whose
+        format or library is missing, a set is not good.
         A set that refers to no file, since it holds all values itself, is good.
         """
         is_compared = bool(self.counts.of(SAME)) or not self._has_files
@@ -178,7 +183,8 @@ class Verification:
     def _is_partial(self) -> bool:
         """Whether something was left that could have been compared."""
         counts = self.counts
-        return bool(counts.unfinished or counts.stopped or counts.targets.get(FORBIDDEN))
+        is_unread = counts.targets.get(FORBIDDEN) or counts.unread
+        return bool(counts.unfinished or counts.stopped or is_unread)
 
     @property
     def error_count(self) -> int:
@@ -206,6 +212,10 @@ class Verification:
             return "nothing was compared"
         if counts.targets.get(FORBIDDEN):
             return "the same as those of its files that may be read"
+        if counts.unread:
+            files = counted(sum(counts.unread.values()), "file")
+            verb = "was" if sum(counts.unread.values()) == 1 else "were"
+            return f"the same as its files where they were compared; {files} {verb} not"
         if counts.left_out or counts.lost.unreadable:
             return "has errors; the rest is as its files"
         return "the same as its files" + (" where they were compared" if self.not_compared else "")

@@ -15,6 +15,8 @@ _CONSOLIDATED = ".zmetadata"
 def lint_groups(opened: OpenedSet, base: str, findings: Findings) -> None:
     """Note groups without metadata: xarray opens none of them, or shows an empty dataset."""
     table, below = opened.table, dict[str, list[str]]()
+    if opened.count == len(table.metadata):
+        return  # a set without data, such as a part of one that is being written
     for path in opened.arrays.paths:
         for folder in folders_above(path):
             below.setdefault(folder, []).append(path)

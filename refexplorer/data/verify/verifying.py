@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -32,6 +32,7 @@ from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.sources.opening import installed_packages
 from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
+from refexplorer.data.verify.report.finding import VerifyFinding
 from refexplorer.data.verify.report.tally import VerifyTally
 from refexplorer.data.verify.report.verification import (
     PARQUET,
@@ -44,6 +45,7 @@ from refexplorer.data.verify.verifier import Verifier
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
+from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.diagnostics import Findings
 
@@ -186,10 +188,20 @@ def verify(
                   sorter.urls, terms.base)  # fmt: skip
     for results in store.tables():
         tally.add(results)
-    found = tally.finish()
+    found = (*tally.finish(), *_lost_places(opened, terms.base))
     left = rejected_count(opened, findings) + sorter.rejected
     counts = _counts(tally, work, sorter.count, left, stopped)
     return Verification(source, found, counts, store, tally.held_different)
+
+
+def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
+    """Yield where no array has a reference: no file that could be compared says so."""
+    lost = Findings()
+    lint_lost_places(opened, base, lost)
+    for each in lost:
+        key = each.key or ""
+        path = key.rpartition("/")[0]
+        yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
 
 
 class _Lent:

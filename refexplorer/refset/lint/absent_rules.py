@@ -43,16 +43,37 @@ class _Axis(NamedTuple):
 
 def lint_absent(opened: OpenedSet, base: str, findings: Findings) -> None:
     """Note chunks without a reference, arrays without any, and places that no array has."""
+    missing = _missing(opened)
+    for path, count in missing.items():
+        array = opened.arrays.get(path)
+        assert array is not None
+        if not _is_container(opened, array, count):
+            _lint_array(array, count, base, findings)
+    _lint_places(opened, missing, base, findings)
+
+
+def lint_lost_places(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note places along a dimension that no array has a reference for."""
+    _lint_places(opened, _missing(opened), base, findings)
+
+
+def _missing(opened: OpenedSet) -> dict[str, int | None]:
+    """Return how many chunks of each array have no reference."""
     opened.arrays.count(opened.arrays.below(opened.tree.root))
-    missing: dict[str, int | None] = {}
+    found = {}
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         assert array is not None
-        missing[path] = missing_counts(opened, array).missing
-        if not _is_container(opened, array, missing[path]):
-            _lint_array(array, missing[path], base, findings)
-    for name, axes in _joined(opened).items():
-        _lint_axis(opened, name[1], axes, missing, base, findings)
+        found[path] = missing_counts(opened, array).missing
+    return found
+
+
+def _lint_places(
+    opened: OpenedSet, missing: dict[str, int | None], base: str, findings: Findings
+) -> None:
+    if any(missing.values()):
+        for name, axes in _joined(opened).items():
+            _lint_axis(opened, name[1], axes, missing, base, findings)
 
 
 def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> bool:

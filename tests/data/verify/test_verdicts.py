@@ -84,6 +84,17 @@ def test_a_library_that_is_not_installed_is_never_good(
     assert (ran.status, found["good"], found["unread"]) == (2, False, {"library": 3})
 
 
+def test_a_file_without_any_reference_is_named(files: list[Path], tmp_path: Path) -> None:
+    """A worker failed, and nothing of its file is in the set."""
+    mine = Changed(joined(files))
+    for key in [key for key, value in mine.refs.items() if value[0] == str(files[1])]:
+        del mine.refs[key]
+    (tmp_path / "set.json").write_text(json.dumps(mine.document))
+    ran = run("verify", tmp_path / "set.json", "--values", "all")
+    assert "No array has a reference at elements 6 to 11 along `time`" in ran.out
+    assert run("check", tmp_path / "set.json").out.count("no-references-at") == 1
+
+
 _ARRAY = {
     "zarr_format": 2, "shape": [20], "chunks": [10], "dtype": "<i4", "compressor": None,
     "filters": None, "order": "C", "fill_value": 0,

@@ -89,7 +89,7 @@ RESULTS = pa.schema(
 starts in the set's, ``shape`` its shape in the dimensions of the set's; ``lacking`` the first
 chunks that no reference of the part is of; ``unchecked`` what of the metadata was not compared;
 ``values`` those that were compared, with the largest difference and how many are NaN through the
-set only; ``unread`` why the file could not be compared at all, as `NotComparableError` has it;
+set only; ``unread`` why the file could not be compared at all, as `Unread` has it;
 ``remade`` what a repair takes from the file, if that was asked for."""
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from refexplorer.data.verify.results import WHOLE
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFile,
-    NotComparableError,
+    DataFile,
+    FileArray,
+    FileChunks,
+    Unread,
 )
 
 NOWHERE = -1
@@ -24,7 +24,7 @@ class FoundChunks:
     Attributes
     ----------
     owners
-        The array whose chunk has the start of the range, a place in `FileChunks.arrays`;
+        The array whose chunk has the start of the range, a place in `FileLayout.arrays`;
         `NOWHERE` for none; shape ``(n,)``.
     rows
         The chunk, a row of the array's chunks; shape ``(n,)``.
@@ -37,7 +37,7 @@ class FoundChunks:
     inside: np.ndarray
 
 
-class FileChunks:
+class FileLayout:
     """The arrays of a file and all their chunks.
 
     Parameters
@@ -59,22 +59,22 @@ class FileChunks:
         Of the arrays by their names.
     """
 
-    def __init__(self, file: NativeFile) -> None:
+    def __init__(self, file: DataFile) -> None:
         self.form = file.form
-        self.arrays: list[NativeArray] = []
-        self.chunks: list[NativeChunks | None] = []
+        self.arrays: list[FileArray] = []
+        self.chunks: list[FileChunks | None] = []
         self.untold: dict[str, str] = {}
         self.damaged: set[str] = set()
-        reasons: dict[int, NotComparableError] = {}
+        reasons: dict[int, Unread] = {}
         for name in file.names():
             try:
                 self.arrays.append(file.array(name))
-            except NotComparableError as reason:
+            except Unread as reason:
                 self._note(name, reason)
                 continue
             try:
                 self.chunks.append(file.chunks(name))
-            except NotComparableError as reason:
+            except Unread as reason:
                 reasons[len(self.chunks)] = reason
                 self.chunks.append(None)
         self.places = {array.name: place for place, array in enumerate(self.arrays)}
@@ -95,7 +95,7 @@ class FileChunks:
         self._owners = np.concatenate([none, *owners])[order]
         self._rows = np.concatenate([none, *rows])[order]
 
-    def _note(self, name: str, reason: NotComparableError) -> None:
+    def _note(self, name: str, reason: Unread) -> None:
         self.untold[name] = str(reason)
         if reason.why == "damaged":
             self.damaged.add(name)

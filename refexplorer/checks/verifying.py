@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -33,6 +33,7 @@ from refexplorer.checks.report import PARQUET, Counts, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.terms import CheckTerms
+from refexplorer.checks.verify_finding import VerifyFinding
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
@@ -40,6 +41,7 @@ from refexplorer.data.sources.opening import installed_packages
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
+from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.diagnostics import Findings
@@ -53,7 +55,7 @@ VERIFY_SIZES = PlanSizes(
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start anew, since they hold other columns
-_FORM = 3
+_FORM = 4
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def verify(
     gathering = Gathering(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
-    found = gathering.finish(is_complete)
+    found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base))
     ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
     if is_complete:
         ledger.followed = gathering.followed
@@ -194,6 +196,16 @@ def verify(
     errors = tuple(each for each in findings if each.severity is Severity.ERROR)
     looks = CheckTerms.of_verb("verify" if manner.values == "none" else "verify --values")
     return Report(source, found, errors, ledger, looks, counts, store)
+
+
+def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
+    """Yield where no array has a reference: no file that could be compared says so."""
+    lost = Findings()
+    lint_lost_places(opened, base, lost)
+    for each in lost:
+        key = each.key or ""
+        path = key.rpartition("/")[0]
+        yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
 
 
 class _Lent:

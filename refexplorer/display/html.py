@@ -55,9 +55,10 @@ def notes_html(diagnostics: tuple[Diagnostic, ...]) -> str:
         return ""
     items: list[str] = []
     for group in grouped(diagnostics):
-        lines = [f"<li>{_shown(str(each), 400)}</li>" for each in group.diagnostics]
+        listed = group.diagnostics[:NOTES_SHOWN] if group.is_long else group.diagnostics
+        lines = [f"<li>{_shown(str(each), 400)}</li>" for each in listed]
         if group.is_long:
-            first, left = lines[:NOTES_SHOWN], len(lines) - NOTES_SHOWN
+            first, left = lines, len(group.diagnostics) - NOTES_SHOWN
             more = f"<li>… {left:,} more</li>" if left > 0 else ""
             title = f"<summary>{_shown(group.title, 400)}</summary>"
             lines = [f"<li><details>{title}<ul>{''.join(first)}{more}</ul></details></li>"]

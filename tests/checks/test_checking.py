@@ -132,7 +132,8 @@ def test_a_second_check_asks_again_and_says_what_changed(
     assert [check.url for check in first] == [check.url for check in second]
     changed = [check.state for old, check in zip(first, second, strict=True) if old != check]
     assert changed == [TargetState.GOOD]
-    url = next(check.url for check in second if check.state == "good" and "://" in check.url)
+    urls = (check.url or "" for check in second if check.state == "good")
+    url = next(url for url in urls if "://" in url)
     server.files[url.removeprefix(server.url)] = BODY + b"more"
     third = {check.url: check for check in refs.check_targets(allow=allow, resume=journal)}
     assert third[url].message == "It changed since the earlier check whose answers are kept."

@@ -53,6 +53,8 @@ class FileLayout:
         Of each array; None where there are none to compare.
     untold
         Why, by the name of the array; also of arrays whose metadata cannot be told.
+    damaged
+        Those of them that the library of the format cannot read.
     places
         Of the arrays by their names.
     """
@@ -62,23 +64,26 @@ class FileLayout:
         self.arrays: list[FileArray] = []
         self.chunks: list[FileChunks | None] = []
         self.untold: dict[str, str] = {}
-        reasons: dict[int, str] = {}
+        self.damaged: set[str] = set()
+        reasons: dict[int, Unread] = {}
         for name in file.names():
             try:
                 self.arrays.append(file.array(name))
             except Unread as reason:
-                self.untold[name] = str(reason)
+                self._note(name, reason)
                 continue
             try:
                 self.chunks.append(file.chunks(name))
             except Unread as reason:
-                reasons[len(self.chunks)] = str(reason)
+                reasons[len(self.chunks)] = reason
                 self.chunks.append(None)
         self.places = {array.name: place for place, array in enumerate(self.arrays)}
         for other, name in file.other_names().items():
             if name in self.places:
                 self.places.setdefault(other, self.places[name])
-        self.untold |= {name: reasons[at] for name, at in self.places.items() if at in reasons}
+        for name, at in self.places.items():
+            if at in reasons:
+                self._note(name, reasons[at])
         known = [(place, found) for place, found in enumerate(self.chunks) if found is not None]
         none = np.empty(0, np.int64)
         starts = np.concatenate([none, *(found.offsets for _, found in known)])
@@ -89,6 +94,11 @@ class FileLayout:
         self._starts, self._ends = starts[order], (starts + lengths)[order]
         self._owners = np.concatenate([none, *owners])[order]
         self._rows = np.concatenate([none, *rows])[order]
+
+    def _note(self, name: str, reason: Unread) -> None:
+        self.untold[name] = str(reason)
+        if reason.why == "damaged":
+            self.damaged.add(name)
 
     def find(self, offsets: np.ndarray, lengths: np.ndarray) -> FoundChunks:
         """Return the chunks that have the first bytes of some ranges.

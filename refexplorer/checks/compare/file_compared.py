@@ -190,7 +190,8 @@ class FileComparison:
         untold = self._matched.filed.untold
         if path in untold:
             record.native, record.message = path, untold[path]
-            states[:] = LedgerState.UNREAD_FILE
+            is_damaged = path in self._matched.filed.damaged
+            states[:] = LedgerState.DAMAGED_FILE if is_damaged else LedgerState.UNREAD_FILE
             return record
         record.findings += self._of_others(path)
         if groups and self._is_of_another(path, groups[0].native.name):

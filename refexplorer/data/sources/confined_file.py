@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import lru_cache
 from importlib import import_module
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from refexplorer.data.fetch.target_reader import Targets
     from refexplorer.data.sources.target_file import TargetFile
-    from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileChunks
+    from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileChunks, FileObject
 
 SECONDS = 60
 """Time for one question; waiting for a server does not count."""
@@ -99,6 +99,19 @@ class ConfinedFile:
     def other_names(self) -> Mapping[str, str]:
         """Return other names of arrays, and that which `names` has."""
         return self._metadata.others
+
+    @property
+    def declared(self) -> int | None:
+        """How many objects the file has by its headers."""
+        return self._metadata.declared
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield everything in the file."""
+        yield from self._metadata.objects
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of all groups."""
+        return self._metadata.groups
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of an array; KeyError, or `Unread`, if there are none."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.util import find_spec
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from refexplorer.data.sources.confined_file import ConfinedFile
 from refexplorer.data.sources.target_file import MOST_BYTES, TargetFile
@@ -31,6 +34,15 @@ _STARTS = {
     b"CDF\x02": "NetCDF3",
     b"CDF\x05": "NetCDF3",
 }
+_SUFFIXES = {
+    **dict.fromkeys((".nc4", ".h5", ".hdf5", ".he5"), "HDF5"),
+    ".nc": "HDF5 and NetCDF3",
+    ".nc3": "NetCDF3",
+    **dict.fromkeys((".tif", ".tiff"), "TIFF"),
+    **dict.fromkeys((".grib", ".grib2", ".grb", ".grb2"), "GRIB"),
+    **dict.fromkeys((".fits", ".fit"), "FITS"),
+}
+_PAGE = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile", "FITS": "astropy", "GRIB": "eccodes"}
 _OTHERS = ("FITS", "GRIB")
 """Formats whose packages the extra does not bring."""
@@ -78,11 +90,7 @@ def _opened(targets: Targets, file: TargetFile) -> DataFile:
         chunk = find_array(targets, file)
         if chunk is not None:
             return chunk
-        raise Unread(
-            "format",
-            "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "
-            "FITS, and chunks of Zarr arrays.",
-        )
+        raise _unknown_form(file)
     if form == "NetCDF3":
         return NetCdf3File(file)
     package = _PACKAGES[form]
@@ -105,6 +113,23 @@ def installed_packages() -> list[str]:
 def _is_installed(package: str) -> bool:
     """Look for a package; that takes as long as h5py takes to open a file, so it is done once."""
     return find_spec(package) is not None
+
+
+def _unknown_form(file: TargetFile) -> Unread:
+    """Return why a file cannot be compared; a format that it should have shows damage."""
+    head = file.read_at(0, 512)
+    if _PAGE.match(head):
+        said = "The file is a web page, such as a server sends where it has no such file."
+        return Unread("damaged", said)
+    suffix = PurePosixPath(urlsplit(file.url).path).suffix.lower()
+    if (forms := _SUFFIXES.get(suffix)) is not None:
+        said = f"The file is named {suffix}, and does not begin as {forms} files do."
+        return Unread("damaged", said)
+    return Unread(
+        "format",
+        "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "
+        "FITS, and chunks of Zarr arrays.",
+    )
 
 
 def _form(file: TargetFile) -> str | None:

@@ -26,6 +26,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
     FileFilter,
+    FileObject,
     Unread,
     Why,
     why_of,
@@ -88,6 +89,7 @@ class ZarrChunkFile:
     """
 
     form = "Zarr"
+    declared = None
 
     def __init__(
         self, file: TargetFile, array: ArrayMeta, index: tuple[int, ...], limit: int
@@ -113,6 +115,15 @@ class ZarrChunkFile:
     def other_names(self) -> Mapping[str, str]:
         """Return the root as another name of the array."""
         return {"": next(iter(self._arrays))}
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield the array, and the inner one of a shard."""
+        for name in self.names():
+            yield FileObject(name, "array", self.array(name).shape, self._file.size)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return no group: the file is a chunk."""
+        return {}
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of the array; KeyError if there is none of this name."""

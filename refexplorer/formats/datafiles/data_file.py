@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import IO, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,6 +22,25 @@ class BlockSource(Protocol):
 
     def close(self) -> None:
         """Close the file."""
+
+
+class StreamBlocks:
+    """A seekable stream as a `BlockSource`; closing it leaves the stream open."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.size = stream.seek(0, 2)
+
+    def read_at(self, start: int, end: int) -> bytes:
+        """Return the bytes from ``start`` up to ``end``."""
+        self._stream.seek(start)
+        return self._stream.read(min(end, self.size) - min(start, self.size))
+
+    def begin_values(self) -> None:
+        """Do nothing: the reading of metadata has no limit here."""
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 Why = Literal["damaged", "format", "library", "cost", "expression"]
@@ -142,11 +161,60 @@ class FileArray:
     order: str = "C"
 
 
+class FileObject(NamedTuple):
+    """One object of a file, whether or not references can be made to it.
+
+    Attributes
+    ----------
+    name
+        Its path, in the words of `DataFile.names`; of an array one of those names.
+    kind
+        ``"array"``; ``"dimension"`` without values; ``"group"``, ``"type"``, ``"link"`` of HDF5;
+        ``"header"`` without data of FITS; ``"page"`` of TIFF that is part of no array; ``"gap"``
+        for bytes that belong to nothing.
+    shape
+        Of arrays, None where it cannot be read.
+    stored
+        Bytes that it takes in the file, without its metadata.
+    barrier
+        Why no references can be made to it, as far as its metadata say; None if they can.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...] | None = None
+    stored: int = 0
+    barrier: Unread | None = None
+
+
+def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:
+    """Yield the bytes of a file that belong to none of its parts, which are given by their ends."""
+    at = 0
+    for start, end in [*sorted(parts), (size, size)]:
+        if start > at:
+            yield FileObject(f"bytes {at:,} to {start:,}", "gap", (start - at,), start - at)
+        at = max(at, end)
+
+
 class DataFile(Protocol):
     """A file that is open; it reads through the access policy of the set."""
 
     form: str
     """``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``."""
+
+    @property
+    def declared(self) -> int | None:
+        """How many objects the file has by the counts in its headers, which `objects` does not use.
+
+        None where the format has no such count. GRIB and FITS have none, but what `objects` yields,
+        gaps among them, covers the file from its first to its last byte.
+        """
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield everything in the file, also what has no byte ranges or cannot be read."""
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of all groups by path; the root is ``""``."""
 
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays, those of groups within groups too.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from astropy.io import fits
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
+    FileObject,
     Unread,
+    gaps,
     why_of,
 )
 from refexplorer.formats.making.fits import undefined_value
@@ -45,20 +48,24 @@ class FitsFile:
     """
 
     form = "FITS"
+    declared = None
 
     def __init__(self, file: IO[bytes]) -> None:
         self._bytes = file
         self._parts: dict[str, Any] = {}
         self._numbers: dict[str, str] = {}
+        self._headers: list[str] = []
+        self._ends: list[tuple[int, int]] = []
         try:
-            self._file = fits.open(
-                file,
-                memmap=False,
-                do_not_scale_image_data=True,
-                disable_image_compression=True,
-                lazy_load_hdus=True,
-            )
-            self._list()
+            with warnings.catch_warnings(action="ignore"):  # objects and barriers say it
+                self._file = fits.open(
+                    file,
+                    memmap=False,
+                    do_not_scale_image_data=True,
+                    disable_image_compression=True,
+                    lazy_load_hdus=True,
+                )
+                self._list()
         except Exception as error:  # astropy raises what it meets in broken headers
             if isinstance(error, Unread):
                 raise
@@ -68,7 +75,9 @@ class FitsFile:
         for number, part in enumerate(self._file):
             if number >= EXTENSIONS:
                 raise Unread("cost", f"The file has more than {EXTENSIONS:,} extensions.")
+            self._ends.append(_ends(part))
             if not part.header.get("NAXIS"):
+                self._headers.append(part.name or str(number))
                 continue
             name = part.name or str(number)
             name = str(number) if name in self._parts else name
@@ -83,6 +92,24 @@ class FitsFile:
     def other_names(self) -> Mapping[str, str]:
         """Return the numbers of extensions that have a name."""
         return self._numbers
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all extensions, and the bytes that belong to none."""
+        for name in self._headers:
+            yield FileObject(name, "header")
+        for name, part in self._parts.items():
+            stored, shape, barrier = part.fileinfo()["datSpan"], None, None
+            try:
+                array = self.array(name)
+                shape = array.shape
+            except Unread as error:
+                barrier = error
+            yield FileObject(name, "array", shape, stored, barrier)
+        yield from gaps(self._ends, self._bytes.seek(0, 2))
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the root, without attributes: headers are those of extensions."""
+        return {"": {}}
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of an image or a table of numbers.
@@ -154,6 +181,12 @@ class FitsFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _ends(part: Any) -> tuple[int, int]:
+    """Return where an extension begins and ends, its header among it."""
+    at = part.fileinfo()
+    return at["hdrLoc"], at["datLoc"] + at["datSpan"]
 
 
 def _is_scaled(part: Any) -> bool:

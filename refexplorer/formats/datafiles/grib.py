@@ -19,8 +19,10 @@ from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
     FileFilter,
+    FileObject,
     Unread,
     Why,
+    gaps,
 )
 from refexplorer.markup import escape
 
@@ -61,9 +63,11 @@ class GribFile:
     """
 
     form = "GRIB"
+    declared = None
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
+        self._arrays: dict[str, FileArray] = {}
         self._places = list(_messages(file))
         if not self._places:
             raise Unread("damaged", "The file has no message of GRIB.")
@@ -76,6 +80,22 @@ class GribFile:
         """Return no other names."""
         return {}
 
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all messages, and the bytes that belong to none."""
+        for number, (_, length) in enumerate(self._places):
+            shape, barrier = None, None
+            try:
+                shape = self.array(str(number)).shape
+            except Unread as error:
+                barrier = error
+            yield FileObject(str(number), "array", shape, length, barrier)
+        size = self._file.seek(0, 2)
+        yield from gaps(((start, start + length) for start, length in self._places), size)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the root, without attributes."""
+        return {"": {}}
+
     def array(self, name: str) -> FileArray:
         """Return the metadata of a message.
 
@@ -86,6 +106,8 @@ class GribFile:
         Unread
             If eccodes cannot read it.
         """
+        if name in self._arrays:
+            return self._arrays[name]
         with self._message(name) as message:
             shape = _shape(message)
             found = {key: _get(message, key, kind) for key, kind in _KEYS.items()}
@@ -94,7 +116,9 @@ class GribFile:
             kind = eccodes.codes_get_native_type(message, "values")
             dtype = np.dtype("f8" if kind is float else "i8")
             filters = (FileFilter("grib"),)
-            return FileArray(name, shape, shape, dtype, filters, None, None, attributes)
+            array = FileArray(name, shape, shape, dtype, filters, None, None, attributes)
+        self._arrays[name] = array
+        return array
 
     def chunks(self, name: str) -> FileChunks:
         """Return where a message is; errors as of `array`."""

@@ -20,6 +20,7 @@ from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t, h5z
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
+    FileObject,
     Unread,
     Why,
 )
@@ -44,6 +45,7 @@ _STRUCTURE = frozenset(
 )  # fmt: skip
 """Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
+_ELSEWHERE = Unread("expression", "This link leads to another file, or to nothing.")
 _INT64 = 2**63 - 1
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
 """What h5py raises of a broken file; it has no error of its own."""
@@ -85,14 +87,17 @@ class Hdf5File:
         self._by_address: dict[int, str] = {}
         self._scales: dict[int, str] | None = None
         self._soft: dict[str, str] = {}
-        self._count = 0
+        self._arrays: dict[str, FileArray] = {}
+        self._others: dict[str, FileObject] = {}
+        self._groups: dict[str, h5g.GroupID] = {}
+        self._count = self.declared = 0
         root = h5g.open(self._file, b"/")
         waiting = [(b"", root)]
         self._by_address[h5o.get_info(root).addr] = ""
         while waiting:
             waiting += reversed(self._listed(*waiting.pop()))
-        for name, target in self._soft.items():
-            path = posixpath.normpath(target).strip("/")
+        for name in self._soft:
+            path = self._targets(name)
             if (led := self._same.get(path, path)) in self._datasets:
                 self._same[name] = led
 
@@ -102,7 +107,9 @@ class Hdf5File:
         HDF5 could go through all groups by itself, but would stop at the first that is broken.
         """
         links: list[tuple[bytes, int, int]] = []
+        self._groups[_text(folder[:-1])] = group
         try:
+            self.declared += group.get_num_objs()
             group.links.iterate(partial(self._take, links), info=True)
         except _ERRORS as error:
             if not folder:
@@ -110,6 +117,7 @@ class Hdf5File:
             path = _text(folder[:-1])
             words = f"HDF5 cannot list the group {escape(path)}: {_said(error)}."
             self._datasets[path] = Unread("damaged", words)
+            del self._groups[path]
         self._count += len(links)
         if self._count > OBJECTS:
             raise Unread("cost", f"The file has more than {OBJECTS:,} groups and datasets.")
@@ -120,7 +128,7 @@ class Hdf5File:
                 target = _text(group.links.get_val(name))
                 self._soft[path] = posixpath.join(f"/{_text(folder)}", target)
             elif kind != h5l.TYPE_HARD:
-                continue
+                self._others[path] = FileObject(path, "link", barrier=_ELSEWHERE)
             elif address in self._by_address:
                 self._same[path] = self._by_address[address]
             else:
@@ -130,6 +138,8 @@ class Hdf5File:
                     groups.append((folder + name + b"/", found))
                 elif isinstance(found, h5d.DatasetID | Unread):
                     self._datasets[path] = found
+                else:
+                    self._others[path] = FileObject(path, "type")
         return groups
 
     def _take(self, links: list[tuple[bytes, int, int]], name: bytes, link: Any) -> bool:
@@ -160,6 +170,45 @@ class Hdf5File:
         """Return the paths of further links, and the path in `names` of what they lead to."""
         return {name: led for name, led in self._same.items() if led in self._datasets}
 
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all links but those to the root: what is linked twice is an object and a link."""
+        for path in self._groups:
+            if path:
+                yield FileObject(path, "group")
+        for path, found in self._datasets.items():
+            yield self._as_object(path, found)
+        yield from self._others.values()
+        for path in self._same | self._soft:
+            is_known = path in self._same or self._targets(path) in self._groups
+            yield FileObject(path, "link", barrier=None if is_known else _ELSEWHERE)
+
+    def _targets(self, path: str) -> str:
+        """Return the path that a soft link leads to."""
+        return posixpath.normpath(self._soft[path]).strip("/")
+
+    def _as_object(self, path: str, found: h5d.DatasetID | Unread) -> FileObject:
+        if isinstance(found, Unread):
+            return FileObject(path, "array", barrier=found)
+        shape, stored = None, 0
+        try:
+            _require_own_values(path, found.get_create_plist())
+            shape, stored = found.get_space().shape, found.get_storage_size()
+            array = self.array(path)
+            if array.is_dimension:
+                return FileObject(path, "dimension", shape, stored)
+            if array.dtype.hasobject and not _is_text(found.get_type()):
+                raise _varying(path)
+        except Unread as error:
+            return FileObject(path, "array", shape, stored, error)
+        except _ERRORS as error:
+            words = f"HDF5 cannot read {escape(path)}: {_said(error)}."
+            return FileObject(path, "array", shape, stored, Unread("damaged", words))
+        return FileObject(path, "array", shape, stored)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of all groups."""
+        return {path: self._attributes(group)[1] for path, group in self._groups.items()}
+
     def array(self, name: str) -> FileArray:
         """Return the metadata of a dataset.
 
@@ -172,7 +221,9 @@ class Hdf5File:
         """
         path, dataset = self._dataset(name)
         try:
-            return self._described(path, dataset)
+            if path not in self._arrays:
+                self._arrays[path] = self._described(path, dataset)
+            return self._arrays[path]
         except _ERRORS as error:
             raise Unread("damaged", f"HDF5 cannot read {escape(path)}: {_said(error)}.") from error
 
@@ -291,11 +342,7 @@ class Hdf5File:
         plist = dataset.get_create_plist()
         _require_own_values(path, plist)
         if dataset.get_type().detect_class(h5t.VLEN) or _is_text(dataset.get_type()):
-            raise Unread(
-                "expression",
-                f"The values of {escape(path)} vary in length, so that its chunks have only "
-                "the places where they are.",
-            )
+            raise _varying(path)
         layout = plist.get_layout()
         if layout == h5d.COMPACT:
             raise Unread(
@@ -386,6 +433,11 @@ def _why_undecoded(dataset: h5d.DatasetID) -> Why:
     plist = dataset.get_create_plist()
     codes = (plist.get_filter(number)[0] for number in range(plist.get_nfilters()))
     return "damaged" if all(map(h5z.filter_avail, codes)) else "library"
+
+
+def _varying(path: str) -> Unread:
+    words = f"The values of {escape(path)} vary in length, so its chunks have only their addresses."
+    return Unread("expression", words)
 
 
 def _is_text(kind: h5t.TypeID) -> bool:

@@ -17,6 +17,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
     FileFilter,
+    FileObject,
     Unread,
 )
 from refexplorer.markup import size_text
@@ -45,6 +46,8 @@ class FileMetadata:
     ----------
     arrays, chunks
         By name: the metadata, or why there are none; and of few chunks their places.
+    objects, declared, groups
+        As of `DataFile`.
     others
         Other names of arrays.
     values
@@ -54,6 +57,9 @@ class FileMetadata:
     def __init__(self, data: bytes) -> None:
         size = int.from_bytes(data[:8], "little")
         told = json.loads(data[8 : 8 + size])
+        self.declared: int | None = told["declared"]
+        self.groups: Mapping[str, Mapping[str, Any]] = told["groups"]
+        self.objects = tuple(map(_object, told["objects"]))
         self.others: Mapping[str, str] = told["others"]
         self.arrays = {name: _array(name, each) for name, each in told["arrays"].items()}
         self.chunks: dict[str, FileChunks | Unread] = {}
@@ -98,7 +104,11 @@ def file_bytes(file: DataFile, with_values: bool = False) -> bytes:
             values[name] = said | {"size": len(table)}
             tables.append(table)
     others = dict(file.other_names())
-    told = {"arrays": arrays, "chunks": chunks, "others": others, "values": values}
+    told = {
+        "arrays": arrays, "chunks": chunks, "others": others, "values": values,
+        "objects": [_object_head(each) for each in file.objects()],
+        "declared": file.declared, "groups": dict(file.groups()),
+    }  # fmt: skip
     head = json.dumps(told).encode()
     if len(head) > METADATA_BYTES:
         raise Unread(
@@ -107,6 +117,22 @@ def file_bytes(file: DataFile, with_values: bool = False) -> bytes:
             f"{size_text(METADATA_BYTES)} that are compared.",
         )
     return b"".join([len(head).to_bytes(8, "little"), head, *tables])
+
+
+def _object_head(each: FileObject) -> list[Any]:
+    barrier = None if each.barrier is None else [each.barrier.why, each.barrier.sentence]
+    return [each.name, each.kind, each.shape, each.stored, barrier]
+
+
+def _object(said: list[Any]) -> FileObject:
+    name, kind, shape, stored, barrier = said
+    return FileObject(
+        name,
+        kind,
+        None if shape is None else tuple(shape),
+        stored,
+        None if barrier is None else Unread(*barrier),
+    )
 
 
 def _coordinates(

@@ -8,7 +8,7 @@ is opened, and knows no CDF-5.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
+    FileObject,
     Unread,
 )
 from refexplorer.markup import escape, size_text
@@ -73,8 +74,10 @@ class NetCdf3File:
     def _read(self, header: _Header) -> None:
         records = header.number(_STREAMING[header.width])
         dimensions = [(header.text(), header.number()) for _ in header.listed(_DIMENSIONS)]
-        _attributes(header)
-        found = [_variable(header, dimensions) for _ in header.listed(_VARIABLES)]
+        self._attributes = _attributes(header)
+        variables = header.listed(_VARIABLES)
+        self.declared = len(variables)
+        found = [_variable(header, dimensions) for _ in variables]
         with_records = [each for each in found if each.has_records]
         fill = 1 if len(with_records) == 1 else 4  # the only one is not padded to words
         self._record_size = sum(-(-each.size // fill) * fill for each in with_records)
@@ -90,6 +93,19 @@ class NetCdf3File:
     def other_names(self) -> Mapping[str, str]:
         """Return no further names: there are no links."""
         return {}
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all variables; two of the same name, which no sound file has, are one."""
+        for name, variable in self._variables.items():
+            try:
+                stored, barrier = int(self.chunks(name).lengths.sum()), None
+            except Unread as error:
+                stored, barrier = 0, error
+            yield FileObject(name, "array", variable.array.shape, stored, barrier)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of the file."""
+        return {"": self._attributes}
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of a variable; KeyError if there is none of this name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 import tifffile
@@ -18,6 +18,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
     FileFilter,
+    FileObject,
     Unread,
     why_of,
 )
@@ -45,6 +46,7 @@ _COMPRESSORS = {
     52546: "imagecodecs_jpegxl",
 }
 """As tifffile names them in reference sets; those are left out that need settings of the page."""
+_SUBIFDS = 330
 _DELTA = {2: 1, 34892: 2, 34893: 4}
 _FLOAT = {3: 1, 34894: 2, 34895: 4}
 """Predictors, and the distance of the values that they subtract."""
@@ -67,15 +69,24 @@ class TiffFile:
     form = "TIFF"
 
     def __init__(self, file: IO[bytes]) -> None:
+        self._chunks: dict[str, FileChunks] = {}
         try:
             self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
             self._levels = dict(_named(self._file.series))
+            self._places = set(_directories(file))
         except Exception as error:  # tifffile raises what it meets in broken tags
             raise Unread(
                 why_of(error), f"tifffile cannot open the file: {_said(error)}."
             ) from error
         if not self._levels:
             raise Unread("damaged", "tifffile finds no image in the file.")
+        self._of_levels = {
+            page.offset
+            for level in self._levels.values()
+            for page in level.pages
+            if page is not None
+        }
+        self.declared = len(self._levels) + len(self._places - self._of_levels)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all levels of all series."""
@@ -84,6 +95,24 @@ class TiffFile:
     def other_names(self) -> Mapping[str, str]:
         """Return the root as another name of a single image."""
         return {"": "0"} if self._levels and "1" not in self._levels else {}
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all levels, and pages that are part of none."""
+        for name in self._levels:
+            shape, stored, barrier = None, 0, None
+            try:
+                shape = self.array(name).shape
+                stored = int(self.chunks(name).lengths.sum())
+            except Unread as error:
+                barrier = error
+            yield FileObject(name, "array", shape, stored, barrier)
+        for page in self._file.pages:
+            if page.offset not in self._of_levels:
+                yield FileObject(f"page at byte {page.offset:,}", "page")
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the root, without attributes."""
+        return {"": {}}
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of a level of a series.
@@ -144,7 +173,9 @@ class TiffFile:
         """
         array = self.array(name)
         try:
-            return _located(array, self._levels[array.name])
+            if array.name not in self._chunks:
+                self._chunks[array.name] = _located(array, self._levels[array.name])
+            return self._chunks[array.name]
         except _ERRORS as error:
             raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
 
@@ -174,6 +205,45 @@ def _located(array: FileArray, series: Any) -> FileChunks:
     numbers, offsets, lengths = places[(places[:, 1] > 0) & (places[:, 2] > 0)].T
     indices = np.stack(np.unravel_index(numbers, _grid(array.shape, array.chunks)), axis=1)
     return FileChunks(indices.astype(np.int64), offsets, lengths)
+
+
+def _directories(file: IO[bytes]) -> Iterator[int]:
+    """Yield where the directories of pages are, by the pointers from each to the next."""
+    file.seek(0)
+    head = file.read(16)
+    order: Literal["little", "big"] = "little" if head[:2] == b"II" else "big"
+    is_big = int.from_bytes(head[2:4], order) == 43
+    width, count_width, entry = (8, 8, 20) if is_big else (4, 2, 12)
+    at = int.from_bytes(head[8:16] if is_big else head[4:8], order)
+    waiting, met = [at], set[int]()
+    while waiting:
+        at = waiting.pop()
+        while at and at not in met:
+            met.add(at)
+            yield at
+            file.seek(at)
+            count = int.from_bytes(file.read(count_width), order)
+            size = file.seek(0, 2)
+            if at + count_width + count * entry > size:
+                raise ValueError(f"the page at byte {at:,} lists {count:,} tags, more than fit")
+            file.seek(at + count_width)
+            tags, at = file.read(count * entry), int.from_bytes(file.read(width), order)
+            waiting += _below(file, tags, entry, width, order)
+
+
+def _below(
+    file: IO[bytes], tags: bytes, entry: int, width: int, order: Literal["little", "big"]
+) -> Iterator[int]:
+    """Yield where the pages below a page begin (SubIFDs)."""
+    for start in range(0, len(tags), entry):
+        tag = tags[start : start + entry]
+        if int.from_bytes(tag[:2], order) == _SUBIFDS:
+            count, data = int.from_bytes(tag[4:-width], order), tag[-width:]
+            if count * width > width:
+                file.seek(int.from_bytes(data, order))
+                data = file.read(min(count, PAGES) * width)
+            for at in range(0, len(data), width):
+                yield int.from_bytes(data[at : at + width], order)
 
 
 def _named(series: list[Any]) -> Iterator[tuple[str, Any]]:

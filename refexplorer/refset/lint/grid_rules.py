@@ -1,4 +1,4 @@
-"""Chunks against the grids of their arrays: missing, outside, of the wrong rank, or of none."""
+"""Chunks against the grids of their arrays: outside, of the wrong rank, or of none."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.formats.buffers.arrow import flags_of
-from refexplorer.markup import counted
 from refexplorer.refset.columns.chunk_names import in_blocks
 from refexplorer.refset.columns.table import Table
-from refexplorer.refset.grids.missing_counts import missing_counts
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.tree.folders import Folder
 from refexplorer.spec.core.diagnostics import Findings, pointer
@@ -23,33 +21,11 @@ _CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
 
 def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
     """Note what is odd about the chunks of every array, and chunks without an array."""
-    opened.arrays.count(opened.arrays.below(opened.tree.root))
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         assert array is not None
-        _lint_missing(opened, array, base, findings)
         _lint_chunks(opened, array, base, findings)
     _lint_orphans(opened, base, findings)
-
-
-def _lint_missing(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
-    missing = missing_counts(opened, array).missing
-    if missing:
-        key = array.metadata_key
-        findings.add(
-            "missing-chunks",
-            base + pointer(key),
-            f"{missing:,} of {counted(array.chunk_count, 'chunk')} of `{array.path}` "
-            f"{'has' if missing == 1 else 'have'} no reference; {_read_as(array)}.",
-            key=key,
-        )
-
-
-def _read_as(array: ArrayMeta) -> str:
-    """Say what a chunk without a reference reads as."""
-    if array.fill_value is None:
-        return "as the fill value is null, Zarr reads zeros"
-    return f"Zarr reads the fill value {array.fill_value!r}"
 
 
 def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:

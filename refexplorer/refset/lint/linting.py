@@ -7,9 +7,11 @@ import pyarrow.compute as pc
 
 from refexplorer.formats.buffers.arrow import flags_of, numbers_of, text_column
 from refexplorer.refset.columns.table import Table
+from refexplorer.refset.lint.absent_rules import lint_absent
 from refexplorer.refset.lint.chunk_rules import lint_chunks
 from refexplorer.refset.lint.gen_rules import lint_generated
 from refexplorer.refset.lint.grid_rules import lint_arrays
+from refexplorer.refset.lint.group_rules import lint_groups
 from refexplorer.refset.lint.metadata_rules import lint_metadata
 from refexplorer.refset.lint.neighbour_rules import lint_neighbours
 from refexplorer.refset.lint.range_rules import lint_ranges
@@ -36,6 +38,8 @@ def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None
     lint_metadata(opened, base, findings)
     lint_urls(opened, version, base, findings)
     lint_neighbours(opened, base, findings)
+    lint_groups(opened, base, findings)
+    lint_absent(opened, base, findings)
     lint_arrays(opened, base, findings)
     lint_generated(opened, findings)
     lint_chunks(opened, base, findings)

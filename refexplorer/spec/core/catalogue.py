@@ -423,6 +423,27 @@ ARRAYS = {
         "A link of LINDI leads to nothing, or back to itself, and is not followed.",
         '{"g/.zgroup": {"zarr_format": 2}, "g/.zattrs": {"_SOFT_LINK": {"path": "/h"}}}',
     ),
+    "no-root": _error(
+        "The set has neither a root group nor a root array: xarray and Zarr cannot open it.",
+        _ARRAY % ("<i4", "0", ', "x/0": ["http://h/f", 0, 8]'),
+    ),
+    "no-group": _error(
+        "A group above an array has no metadata: xarray shows an empty dataset.",
+        '{".zgroup": {"zarr_format": 2}, "g/x/.zarray": {"zarr_format": 2, "shape": [2], '
+        '"chunks": [2], "dtype": "<i4", "compressor": null, "filters": null, "order": "C", '
+        '"fill_value": 0}, "g/x/0": ["http://h/f", 0, 8]}',
+    ),
+    "no-references": _warning(
+        "An array of several values has no reference at all; it reads as the fill value.",
+        _ARRAY % ("<i4", "0", ""),
+    ),
+    "no-references-at": _warning(
+        "No array has a reference at one place of a dimension: a whole file may be missing. An "
+        "error where the coordinate has no values there, either.",
+        '{"x/.zarray": {"zarr_format": 2, "shape": [3], "chunks": [1], "dtype": "<i4", '
+        '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, '
+        '"x/0": ["http://h/f", 0, 4], "x/2": ["http://h/g", 0, 4]}',
+    ),
     "missing-chunks": _info(
         "Chunks of an array have no reference; they read as the fill value.",
         '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "<f8", '

@@ -9,7 +9,12 @@ from refexplorer.errors import shorten
 from refexplorer.pickling import PickledError
 from refexplorer.spec.core.catalogue import CATALOGUE, Severity
 
-SHOWN_PER_CODE = 20
+SHOWN_PER_CODE = 1_000
+"""Diagnostics of one code and one array that are kept one by one."""
+HINTS_PER_CODE = 20
+"""Hints of one code that are found out: each compares a name with all others."""
+_KEPT_PER_CODE = 50_000
+"""The same of all arrays: beyond it, those of further arrays are counted together."""
 TOGETHER = 4
 """Diagnostics of one code that people are shown as one group, from this number on."""
 _READABLE_COLUMN = 200
@@ -63,6 +68,8 @@ class Diagnostic:
         How many findings of this code stand behind this one; `pointer` is the first of them.
     key
         The key that it is about, where it is about one.
+    is_spread
+        Whether the others may be about other arrays; if not, `count` is of one folder.
     """
 
     code: str
@@ -74,6 +81,7 @@ class Diagnostic:
     column: int | None = None
     count: int = 1
     key: str | None = None
+    is_spread: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", shorten(self.message))
@@ -171,12 +179,13 @@ def grouped(diagnostics: Iterable[Diagnostic]) -> list[DiagnosticGroup]:
 
 
 class Findings:
-    """Gathers diagnostics: of one code the first are kept one by one, the rest are counted."""
+    """Gathers diagnostics: of a code and an array some are kept one by one, the rest counted."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Diagnostic] = {}
-        self._shown: dict[str, int] = {}
-        self._last: dict[str, tuple[str, str]] = {}
+        self._shown: dict[tuple[str, str], int] = {}
+        self._kept: dict[str, int] = {}
+        self._last: dict[tuple[str, str], tuple[str, str]] = {}
 
     def add(
         self,
@@ -192,23 +201,31 @@ class Findings:
     ) -> None:
         """Note one finding; `code` must be in the catalogue, which gives its severity.
 
-        A hint that must be found out first is asked for only if the finding is kept by itself.
+        A hint that must be found out first is asked for only of the first that are kept.
         Findings of one code at one place are counted; with `together`, those that say the same
         are, wherever they are.
         """
         identity = (code, message if together else pointer)
-        if identity not in self._found and self._shown.get(code, 0) >= SHOWN_PER_CODE:
-            identity = self._last[code]
+        group = (code, "" if together else _folder_of(pointer, key))
+        is_spread = together
+        if identity not in self._found and self._kept.get(code, 0) >= _KEPT_PER_CODE:
+            if group not in self._last:
+                group, is_spread = (code, _OTHERS), True
+            identity = self._last.get(group, identity)
+        elif identity not in self._found and self._shown.get(group, 0) >= SHOWN_PER_CODE:
+            identity = self._last[group]
         if identity in self._found:
             seen = self._found[identity]
             self._found[identity] = replace(seen, count=seen.count + count)
             return
-        self._shown[code] = self._shown.get(code, 0) + 1
-        self._last[code] = identity
-        hint = hint if isinstance(hint, str) else hint()
+        self._kept[code] = self._kept.get(code, 0) + 1
+        self._shown[group] = self._shown.get(group, 0) + 1
+        self._last[group] = identity
+        if not isinstance(hint, str):
+            hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
         severity = Severity.ERROR if is_error else CATALOGUE[code].severity
         self._found[identity] = Diagnostic(
-            code, severity, pointer, message, hint, count=count, key=key
+            code, severity, pointer, message, hint, count=count, key=key, is_spread=is_spread
         )
 
     def extend(self, others: Findings) -> None:
@@ -222,6 +239,7 @@ class Findings:
                 key=found.key,
                 count=found.count,
                 is_error=found.severity is Severity.ERROR,
+                together=found.is_spread,
             )
 
     def __iter__(self) -> Iterator[Diagnostic]:
@@ -234,6 +252,16 @@ class Findings:
         if locate is None:
             return tuple(found)
         return tuple(placed(diagnostic, locate) for diagnostic in found)
+
+
+_OTHERS = "\n"
+"""Stands for the folders beyond those that are kept apart."""
+
+
+def _folder_of(pointer: str, key: str | None) -> str:
+    """Return the folder of what a finding is about: the array, for chunks and its metadata."""
+    place = pointer.replace("~1", "/") if key is None else key
+    return place.rpartition("/")[0]
 
 
 def placed(diagnostic: Diagnostic, locate: Locator) -> Diagnostic:

@@ -529,6 +529,28 @@ ARRAYS = {
         "Look whether the data have it; if so write another one, or null.",
         "xarray shows such values as missing.",
     ),
+    "no-root": _of(
+        "The set is a part of another one, or its maker wrote the arrays only.",
+        "Add `.zgroup` (Zarr v2) or `zarr.json` (v3) at the root, as the message shows.",
+        "xarray and zarr raise an error when they open the set.",
+    ),
+    "no-group": _of(
+        "Arrays were moved below a folder, or sets were put together without their groups.",
+        "Add `.zgroup` (Zarr v2) or `zarr.json` (v3) of the group, as the message shows.",
+        "xarray shows a dataset without the arrays, and raises an error when it opens the group.",
+    ),
+    "no-references": _of(
+        "Its files never wrote the array; or the references to it were lost, or were never made.",
+        "Nothing, if the files have no values; else make the set again from its files.",
+        _FILL,
+        command="`refexplorer verify` compares with the files.",
+    ),
+    "no-references-at": _of(
+        "A file was lost, or the worker that made its references failed.",
+        "Make the references to that file and add them; or make the set without that place.",
+        _FILL,
+        command="`refexplorer verify` compares with the files.",
+    ),
     "missing-chunks": _of(
         "Chunks that hold nothing but the fill value were not written; or a file was lost.",
         "Nothing, if the source has no such chunks; else write the set anew.",

@@ -220,7 +220,7 @@ class ChunkHealth:
     ) -> tuple[tuple[int, ...], tuple[int, ...]] | tuple[None, None]:
         """Count the errors and the warnings that name each array, or a key of it.
 
-        One may stand for many others; of these it names none, so they are not counted.
+        Those of one code that may be about other arrays count as one.
         """
         if (diagnostics := known(self._refs)) is None:
             return None, None
@@ -229,7 +229,8 @@ class ChunkHealth:
             key = diagnostic.key or ""
             paths = (path for path in (key, *folders_above(key)) if path in states.places)
             if (path := next(paths, None)) is not None and diagnostic.key is not None:
-                counts[diagnostic.severity][states.places[path]] += 1
+                count = 1 if diagnostic.is_spread else diagnostic.count
+                counts[diagnostic.severity][states.places[path]] += count
         return tuple(counts[Severity.ERROR]), tuple(counts[Severity.WARNING])
 
     def outcomes(self, array: ArrayMeta) -> Outcomes:

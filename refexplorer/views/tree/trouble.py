@@ -111,9 +111,8 @@ class TroubleKeys:
         paths = [each.path for each in below if self._has_trouble(each)]
         array = self._opened.arrays.get(path)
         numbers = none if array is None else self._bad_chunks(array)
-        own = [key for key in self._loose if self._folder_of(key) == path]
-        keys = [key for key in own if array is None or array.chunk_index(key) is None]
-        return _BadLevel([*keys, *(each for each in paths if each not in keys)], array, numbers)
+        keys = [key for key in self._loose if self._folder_of(key) == path]
+        return _BadLevel([*dict.fromkeys([*keys, *paths])], array, numbers)
 
     def _has_trouble(self, folder: Folder) -> bool:
         sums = self._columns.below(folder.number, folder.end)

@@ -71,7 +71,12 @@ def made(**options: Any) -> bytes:
 
 def told(file: DataFile) -> dict[str, Any]:
     """All that a file says of itself, as text."""
-    found: dict[str, Any] = {"others": dict(file.other_names())}
+    found: dict[str, Any] = {
+        "others": dict(file.other_names()),
+        "objects": [repr(each) for each in file.objects()],
+        "declared": file.declared,
+        "groups": dict(file.groups()),
+    }
     for name in file.names():
         for ask in (file.array, file.chunks):
             try:

@@ -22,7 +22,8 @@ from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyS
 from .checks.verify_finding import VerifyFinding as VerifyFinding
 from .checks.headlines import Claim as Claim, Headline as Headline
 from .checks.ledger import Ledger as Ledger
-from .checks.report import CheckedArray as CheckedArray, Report as Report
+from .checks.counts import CheckedArray as CheckedArray
+from .checks.report import Report as Report
 from .checks.states import (
     FileState as FileState,
     LedgerState as LedgerState,

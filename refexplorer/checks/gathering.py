@@ -105,7 +105,7 @@ class _OpenFile:
             self.objects = found
 
 
-class Gathering:
+class ReportBuilder:
     """Takes in the results of parts, in order.
 
     Parameters

@@ -114,7 +114,7 @@ class Ledger:
 
     def mark_free(self, path: str, chunks: np.ndarray, state: LedgerState) -> np.ndarray:
         """Note the state of those of some chunks that nothing was noted of, and return these."""
-        free = chunks[self.at(path, chunks) == LedgerState.UNTOUCHED]
+        free: np.ndarray = chunks[self.at(path, chunks) == LedgerState.UNTOUCHED]
         self.mark(path, free, state)
         return free
 

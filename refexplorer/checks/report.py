@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
 from refexplorer.checks.ledger import Ledger
-from refexplorer.checks.plan.record_files import LostFiles
 from refexplorer.checks.records import RESULTS
+from refexplorer.checks.render.report_html import ReportHtml
 from refexplorer.checks.run.results import ResultStore
-from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT, LedgerState, Rank
+from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.checks.verify_finding import VerifyFinding, named, short
 from refexplorer.formats.files.atomic import write_blocks, writing
@@ -37,97 +38,6 @@ _FILE_COLUMNS = [
     "uncompared", "failed", "message", "start", "shape", "findings", "values", "largest",
     "false_nan",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedArray:
-    """One array.
-
-    Attributes
-    ----------
-    path
-        Where it is.
-    chunks
-        How many chunks its grid has.
-    files
-        How many files it was compared with.
-    states
-        Chunks by their state in the ledger; states of none are left out.
-    """
-
-    path: str
-    chunks: int
-    files: int
-    states: Mapping[LedgerState, int]
-
-    @property
-    def name(self) -> str:
-        """What to call it."""
-        return self.path or "(the root array)"
-
-    @property
-    def n_different(self) -> int:
-        """How many chunks differ from what their file has."""
-        return sum(n for state, n in self.states.items() if state in DIFFERENT)
-
-    @property
-    def n_compared(self) -> int:
-        """How many chunks were found to differ, or not to."""
-        good = (n for s, n in self.states.items() if CHUNK_TERMS[s].rank is Rank.GOOD)
-        return self.n_different + sum(good)
-
-    @property
-    def states_text(self) -> str:
-        """How many chunks are in each state."""
-        found = (f"{n:,} {CHUNK_TERMS[state].name}" for state, n in sorted(self.states.items()))
-        return ", ".join(found) or "no chunks"
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What was counted besides the ledger.
-
-    Attributes
-    ----------
-    references
-        All of the set.
-    forms
-        Files by format.
-    files
-        How many files each array was compared with, by path.
-    reasons
-        Why references were not compared: array, reason, how many.
-    unchecked
-        What of the metadata was not compared: array, what, in how many files.
-    failures
-        The first files that could not be read, and why.
-    grants
-        What `allow` needs for what was not asked.
-    unfinished
-        A sentence for each part that was given up.
-    stopped
-        Whether it was stopped before the end.
-    lost
-        Record files of a parquet store that are missing or cannot be read.
-    values, largest, largest_at, false_nan
-        Values that were compared, the largest difference and its key, and how many values of the
-        files the set reads as missing.
-    """
-
-    references: int
-    forms: Mapping[str, int]
-    files: Mapping[str, int]
-    reasons: tuple[tuple[str | None, str, int], ...]
-    unchecked: tuple[tuple[str, str, int], ...]
-    failures: Mapping[str, str]
-    grants: tuple[str, ...]
-    unfinished: tuple[str, ...]
-    stopped: bool
-    lost: LostFiles
-    values: int
-    largest: float | None
-    largest_at: str | None
-    false_nan: int
 
 
 class Report:
@@ -321,9 +231,7 @@ class Report:
         SourceError
             If it cannot be written.
         """
-        from refexplorer.checks.render.report_html import report_document
-
-        write_blocks(Path(path), [report_document(self).encode()])
+        write_blocks(Path(path), [self._html.document(self.tables()).encode()])
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"
@@ -340,9 +248,13 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from refexplorer.checks.render.report_html import report_html
+        return self._html.summary()
 
-        return report_html(self)
+    @property
+    def _html(self) -> ReportHtml:
+        return ReportHtml(
+            self.source, self.headline, self.summary, self.findings, self.arrays, self.counts
+        )
 
     def _sentences(self) -> Iterator[str]:
         counts = self.counts

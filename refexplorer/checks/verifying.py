@@ -14,13 +14,14 @@ import numpy as np
 
 from refexplorer.checks.compare.held_values import HELD_ELEMENTS, HeldValues
 from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.checks.counts import Counts
 from refexplorer.checks.engine import (
     AuditWatch,
     Work,
     check_count,
     crew_of,
 )
-from refexplorer.checks.gathering import Gathering
+from refexplorer.checks.gathering import ReportBuilder
 from refexplorer.checks.keys import note_references, note_rejected
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.look.files import Verifier
@@ -29,7 +30,7 @@ from refexplorer.checks.plan.references import AuditedBlock
 from refexplorer.checks.plan.sampling import Sample, wanted_of
 from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.checks.plan.sorting import Sorter
-from refexplorer.checks.report import PARQUET, Counts, Report
+from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.terms import CheckTerms
@@ -185,7 +186,7 @@ def verify(
     finally:
         store.clear()
     note_rejected(ledger, opened, findings, sorter.rejected)
-    gathering = Gathering(arrays, held, ledger, sorter.urls, terms.base)
+    gathering = ReportBuilder(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
     found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base))
@@ -283,7 +284,7 @@ def _fingerprint(
     return digest.hexdigest()
 
 
-def _counts(gathering: Gathering, work: Work, count: int, is_complete: bool) -> Counts:
+def _counts(gathering: ReportBuilder, work: Work, count: int, is_complete: bool) -> Counts:
     reasons = sorted(gathering.reasons.items(), key=lambda item: -item[1])
     return Counts(
         references=count,

@@ -47,8 +47,8 @@ def test_a_file_that_its_library_cannot_open_has_failed(
     files[1].write_bytes(change(files[1].read_bytes()))
     ran = run("verify", tmp_path / "set.json", "--json")
     found = json.loads(ran.out)
-    assert (ran.status, found["good"], found["targets"]["failed"]) == (1, False, 1)
-    assert found["verdict"] == "not all files could be read"
+    assert (ran.status, found["coverage"]["files"]["damaged"]) == (1, 1)
+    assert found["headline"] == "has errors: 1 file cannot be read"
     assert list(found["failures"]) == [str(files[1])]
 
 
@@ -71,7 +71,7 @@ def test_an_array_that_its_library_cannot_read_has_failed(
     found = verified(document, tmp_path)
     assert (found.good, found.has_errors) == (False, True)
     assert [str(files[1])] == list(found.counts.failures)
-    assert found.counts.targets == {"same": 2, "failed": 1}
+    assert found.ledger.files.counts == {"read": 2, "damaged": 1}
 
 
 def test_a_library_that_is_not_installed_is_never_good(
@@ -81,7 +81,7 @@ def test_a_library_that_is_not_installed_is_never_good(
     monkeypatch.setitem(opening._PACKAGES, "HDF5", "no_such_package")
     ran = run("verify", tmp_path / "set.json", "--json")
     found = json.loads(ran.out)
-    assert (ran.status, found["good"], found["unread"]) == (2, False, {"library": 3})
+    assert (ran.status, found["coverage"]["files"]["library_missing"]) == (2, 3)
 
 
 def test_a_file_without_any_reference_is_named(files: list[Path], tmp_path: Path) -> None:
@@ -110,6 +110,5 @@ def test_a_format_that_is_not_known_is_never_good(files: list[Path], tmp_path: P
     (tmp_path / "set.json").write_text(json.dumps(mixed.document))
     ran = run("verify", tmp_path / "set.json", "--json")
     found = json.loads(ran.out)
-    assert (ran.status, found["good"], found["unread"]) == (2, False, {"format": 1})
-    said = "the same as its files where they were compared; 1 file was not"
-    assert found["verdict"] == said
+    assert (ran.status, found["coverage"]["files"]["format_unknown"]) == (2, 1)
+    assert found["headline"] == "not known: 1 file has a format that cannot be compared"

@@ -33,8 +33,8 @@ from refexplorer.checks.compare.origins import Origins
 from refexplorer.checks.compare.placing import aligned, expected, is_cut, set_indices
 from refexplorer.checks.compare.remaking import remade
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.records import Finding, Record, Remade, numbers_bytes
-from refexplorer.checks.states import LedgerState, ObjectState
+from refexplorer.checks.records import FAILED, Finding, Record, Remade, numbers_bytes
+from refexplorer.checks.states import FileState, LedgerState, ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 
 _NONE = np.empty(0, np.uint8)
@@ -190,8 +190,10 @@ class FileComparison:
         untold = self._matched.filed.untold
         if path in untold:
             record.native, record.message = path, untold[path]
-            is_damaged = path in self._matched.filed.damaged
-            states[:] = LedgerState.DAMAGED_FILE if is_damaged else LedgerState.UNREAD_FILE
+            states[:] = LedgerState.UNREAD_FILE
+            if path in self._matched.filed.damaged:
+                states[:] = LedgerState.DAMAGED_FILE
+                record.state, record.file = FAILED, FileState.DAMAGED
             return record
         record.findings += self._of_others(path)
         if groups and self._is_of_another(path, groups[0].native.name):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
+import pyarrow as pa
+
+from refexplorer.checks.counts import CheckedArray, Counts
+from refexplorer.checks.headlines import Headline
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.states import CHUNK_TERMS
 from refexplorer.checks.verify_finding import VerifyFinding
 from refexplorer.data.report_page import bar, number, report_page, titled
 from refexplorer.markup import code, counted, items, shown
-
-if TYPE_CHECKING:
-    from refexplorer.checks.report import CheckedArray, Report
 
 SHOWN = 50
 """Findings, files and reasons that are listed."""
@@ -22,21 +24,31 @@ _COLOURS = ("", "good", "", "bad", "", "alone", "unknown")
 _ODD = {DIFFERS, FAILED, UNCOMPARED, FORBIDDEN}
 
 
-def report_document(found: Report) -> str:
-    """Return a page for the data owner: what was looked at, what is wrong, and in which files."""
-    title = f"Report on {shown(found.source, _CHARS)}"
-    return report_page(title, f"{report_html(found)}{_files(found)}")
+@dataclass(frozen=True)
+class ReportHtml:
+    """What the HTML of a report is made of; fields as `Report` has them."""
 
+    source: str
+    headline: Headline
+    sentences: Sequence[str]
+    findings: Sequence[VerifyFinding]
+    arrays: Sequence[CheckedArray]
+    counts: Counts
 
-def report_html(found: Report) -> str:
-    """Return headline, coverage, and tables of arrays, findings and what was not compared."""
-    mark = {0: '<b class="good">✓', 1: '<b class="bad">✕'}.get(found.status, "<b>?")
-    sentences = items(shown(each, 5 * _CHARS) for each in found.summary)
-    return (
-        f'<div class="refexplorer"><p><b>{shown(found.source, _CHARS)}</b>: '
-        f"{mark} {shown(found.headline.text)}</b></p>{sentences}{_findings(found.findings)}"
-        f"{_arrays(found.arrays)}{_not_compared(found)}</div>"
-    )
+    def document(self, tables: Iterable[pa.Table]) -> str:
+        """Return a page for the data owner: what was looked at, what is wrong, in which files."""
+        title = f"Report on {shown(self.source, _CHARS)}"
+        return report_page(title, f"{self.summary()}{_files(tables)}")
+
+    def summary(self) -> str:
+        """Return headline, coverage, and tables of arrays, findings and what was not compared."""
+        mark = {0: '<b class="good">✓', 1: '<b class="bad">✕'}.get(self.headline.status, "<b>?")
+        sentences = items(shown(each, 5 * _CHARS) for each in self.sentences)
+        return (
+            f'<div class="refexplorer"><p><b>{shown(self.source, _CHARS)}</b>: '
+            f"{mark} {shown(self.headline.text)}</b></p>{sentences}{_findings(self.findings)}"
+            f"{_arrays(self.arrays)}{_not_compared(self.counts)}</div>"
+        )
 
 
 def _findings(findings: Sequence[VerifyFinding]) -> str:
@@ -89,8 +101,7 @@ def _by_rank(array: CheckedArray) -> dict[str, int]:
     return found
 
 
-def _not_compared(found: Report) -> str:
-    counts = found.counts
+def _not_compared(counts: Counts) -> str:
     rows = [
         (code(path) if path is not None else "", counted(n, "reference"), shown(why, 2 * _CHARS))
         for path, why, n in counts.reasons
@@ -102,11 +113,11 @@ def _not_compared(found: Report) -> str:
     return titled("Not compared", ("Array", "How many", "What, or why"), rows[:SHOWN], len(rows))
 
 
-def _files(found: Report) -> str:
+def _files(tables: Iterable[pa.Table]) -> str:
     """Return the files that are not the same, with what was found of each array."""
     rows: list[tuple[str, str, str]] = []
     count = 0
-    for table in found.tables():
+    for table in tables:
         for row in table.to_pylist():
             if row["state"] in _ODD and row["target"] is not None:
                 count += 1

@@ -1,0 +1,100 @@
+"""What a report has beside the ledger: its arrays, and why something was not compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from refexplorer.checks.plan.record_files import LostFiles
+from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT, LedgerState, Rank
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedArray:
+    """One array.
+
+    Attributes
+    ----------
+    path
+        Where it is.
+    chunks
+        How many chunks its grid has.
+    files
+        How many files it was compared with.
+    states
+        Chunks by their state in the ledger; states of none are left out.
+    """
+
+    path: str
+    chunks: int
+    files: int
+    states: Mapping[LedgerState, int]
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return self.path or "(the root array)"
+
+    @property
+    def n_different(self) -> int:
+        """How many chunks differ from what their file has."""
+        return sum(n for state, n in self.states.items() if state in DIFFERENT)
+
+    @property
+    def n_compared(self) -> int:
+        """How many chunks were found to differ, or not to."""
+        good = (n for s, n in self.states.items() if CHUNK_TERMS[s].rank is Rank.GOOD)
+        return self.n_different + sum(good)
+
+    @property
+    def states_text(self) -> str:
+        """How many chunks are in each state."""
+        found = (f"{n:,} {CHUNK_TERMS[state].name}" for state, n in sorted(self.states.items()))
+        return ", ".join(found) or "no chunks"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was counted besides the ledger.
+
+    Attributes
+    ----------
+    references
+        All of the set.
+    forms
+        Files by format.
+    files
+        How many files each array was compared with, by path.
+    reasons
+        Why references were not compared: array, reason, how many.
+    unchecked
+        What of the metadata was not compared: array, what, in how many files.
+    failures
+        The first files that could not be read, and why.
+    grants
+        What `allow` needs for what was not asked.
+    unfinished
+        A sentence for each part that was given up.
+    stopped
+        Whether it was stopped before the end.
+    lost
+        Record files of a parquet store that are missing or cannot be read.
+    values, largest, largest_at, false_nan
+        Values that were compared, the largest difference and its key, and how many values of the
+        files the set reads as missing.
+    """
+
+    references: int
+    forms: Mapping[str, int]
+    files: Mapping[str, int]
+    reasons: tuple[tuple[str | None, str, int], ...]
+    unchecked: tuple[tuple[str, str, int], ...]
+    failures: Mapping[str, str]
+    grants: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    stopped: bool
+    lost: LostFiles
+    values: int
+    largest: float | None
+    largest_at: str | None
+    false_nan: int

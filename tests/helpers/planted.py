@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tests.helpers.commands import Run
 from tests.helpers.planted_sets import FILES, FLOW, name_of, with_fields, write_file
@@ -69,7 +71,7 @@ def unnamed(fault: Fault, text: Run, data: Run) -> list[str]:
 def findings(data: Run) -> list[dict[str, Any]]:
     """Return the findings in the JSON that a verb printed."""
     document = json.loads(data.out)
-    found: list[dict[str, Any]] = document.get("findings", document.get("diagnostics"))
+    found: list[dict[str, Any]] = document.get("findings", document.get("diagnostics", []))
     return found
 
 
@@ -235,7 +237,8 @@ def _bytes(case: Case, key: str) -> bytes:
     if isinstance(ref, str):
         return base64.b64decode(ref[7:]) if ref.startswith("base64:") else ref.encode()
     url, start, size = ref
-    return (case.folder / url).read_bytes()[start : start + size]
+    data: bytes = (case.folder / url).read_bytes()[start : start + size]
+    return data
 
 
 def set_float(at: int, value: float) -> Callable[[bytes], bytes]:
@@ -313,41 +316,31 @@ def times(start: int, stop: int, step: int) -> dict[str, Any]:
     return {"i": {"start": start, "stop": stop, "step": step}}
 
 
-def records(name: str, change: Callable[[Any], None]) -> Plant:
-    """Change the table of a record file."""
+def records(name: str, change: Callable[[list[dict[str, Any]]], None]) -> Plant:
+    """Change the rows of a record file."""
 
     def plant(case: Case) -> None:
-        import pandas as pd
-
-        path = case.source / name
-        table = pd.read_parquet(path)
-        for column in ("path", "raw"):
-            table[column] = table[column].astype(object)
-        change(table)
-        table.to_parquet(path)
+        table = pq.read_table(case.source / name)
+        rows = table.to_pylist()
+        change(rows)
+        pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), case.source / name)
 
     return plant
 
 
-def swap_rows(one: int, other: int) -> Callable[[Any], None]:
-    def change(table: Any) -> None:
-        table.iloc[[one, other]] = table.iloc[[other, one]].to_numpy()
+def swap_rows(rows: list[dict[str, Any]]) -> None:
+    rows[1], rows[2] = rows[2], rows[1]
+
+
+def in_row(**changes: Callable[[Any], Any]) -> Callable[[list[dict[str, Any]]], None]:
+    def change(rows: list[dict[str, Any]]) -> None:
+        rows[1] |= {column: value(rows[1][column]) for column, value in changes.items()}
 
     return change
 
 
-def null_row(row: int) -> Callable[[Any], None]:
-    def change(table: Any) -> None:
-        table.iloc[row] = [None, 0, 0, None]
-
-    return change
-
-
-def in_row(row: int, column: str, value: Callable[[Any], Any]) -> Callable[[Any], None]:
-    def change(table: Any) -> None:
-        table.loc[row, column] = value(table.loc[row, column])
-
-    return change
+def null_row(rows: list[dict[str, Any]]) -> None:
+    rows[1] = {"path": None, "offset": 0, "size": 0, "raw": None}
 
 
 def no_records(name: str) -> Plant:
@@ -629,18 +622,18 @@ FORMS: dict[str, Fault] = {
     "record file of the joined coordinate lost": Fault(
         no_records("time/refs.0.parq"), "time", ("time/0",), "f0.nc", "in parquet"),
     "rows of records swapped": Fault(
-        records("temp/refs.1.parq", swap_rows(1, 2)), "temp", ("temp/2.0.0",), "f1.nc",
+        records("temp/refs.1.parq", swap_rows), "temp", ("temp/2.0.0",), "f1.nc",
         "in parquet"),
     "row of records empty": Fault(
-        records("temp/refs.1.parq", null_row(1)), "temp", ("temp/2.0.0",), "f1.nc", "in parquet"),
+        records("temp/refs.1.parq", null_row), "temp", ("temp/2.0.0",), "f1.nc", "in parquet"),
     "row of another file": Fault(
-        records("temp/refs.1.parq", in_row(1, "path", lambda path: "f3.nc")), "temp",
+        records("temp/refs.1.parq", in_row(path=lambda path: "f3.nc")), "temp",
         ("temp/2.0.0",), "f3.nc", "in parquet"),
     "row of another offset": Fault(
-        records("temp/refs.1.parq", in_row(1, "offset", lambda offset: offset + 1)), "temp",
+        records("temp/refs.1.parq", in_row(offset=lambda offset: offset + 1)), "temp",
         ("temp/2.0.0",), "f1.nc", "in parquet"),
     "row of another length": Fault(
-        records("temp/refs.1.parq", in_row(1, "size", lambda size: size - 1)), "temp",
+        records("temp/refs.1.parq", in_row(size=lambda size: size - 1)), "temp",
         ("temp/2.0.0",), "f1.nc", "in parquet"),
     "records of another number of rows": Fault(
         record_size(8), "temp", ("temp/1.1.1",), "f1.nc", "in parquet"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.helpers import browser as installed_browser
 from tests.helpers import newer_python
 from tests.helpers.guard import Guard
 from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
+from tests.helpers.servers import RangeServer, range_server
 
 pytest_plugins = ["tests.helpers.costs"]
 
@@ -100,6 +102,30 @@ def browser_type_launch_args() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def browser_context_args() -> dict[str, Any]:
     return {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+@pytest.fixture
+def other_server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+@pytest.fixture
+def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail what opens a connection or resolves a name."""
+
+    def blocked(*_: Any, **__: Any) -> None:
+        raise AssertionError("a socket was opened")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, blocked)
+    monkeypatch.setattr(socket, "getaddrinfo", blocked)
 
 
 @pytest.fixture(autouse=True)

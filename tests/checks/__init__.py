@@ -1,0 +1,1 @@
+"""What verbs that judge a set must find, and must not; asked through the command line."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,9 +52,11 @@ from refexplorer.refset.columns.reference_columns import RANGE
 from refexplorer.spec.core.catalogue import Severity
 
 _COUNTED = {Rank.GOOD: SAME, Rank.UNKNOWN: UNCOMPARED, Rank.BAD: DIFFERS}
-_OF_STATE = tuple(
-    FAILED if state is LedgerState.UNDECODABLE else _COUNTED.get(term.rank, SAME)
-    for state, term in CHUNK_TERMS.items()
+_OF_STATE = np.array(
+    [
+        STATES.index(FAILED if state is LedgerState.UNDECODABLE else _COUNTED.get(term.rank, SAME))
+        for state, term in CHUNK_TERMS.items()
+    ]
 )
 """How a reference in a state of the ledger is counted."""
 _FILE_STATES = {
@@ -299,8 +300,8 @@ class _PartRows:
 
 def _count(record: Record, states: np.ndarray) -> None:
     """Count the states of references, and take the worst for the row."""
-    counts = Counter(_OF_STATE[state] for state in states.tolist())
-    record.same, record.differs, record.uncompared, record.failed = (counts[s] for s in STATES)
+    counts = np.bincount(_OF_STATE[states], minlength=len(STATES)).tolist()
+    record.same, record.differs, record.uncompared, record.failed = counts
     if any(CAUSES[each.cause].severity is Severity.ERROR for each in record.findings):
         record.state = DIFFERS
     elif record.failed:

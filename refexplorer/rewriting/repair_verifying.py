@@ -51,6 +51,7 @@ class RepairVerifying:
             self.storage_options,
             base,
             unlisted=self.original.source.unlisted,
+            left_out=self.original.source.left_out,
         )
         inside = internals(refs)
         name = self.original.source.name

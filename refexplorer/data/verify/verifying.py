@@ -32,7 +32,7 @@ from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.sources.opening import installed_packages
 from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.data.verify.report.finding import VerifyFinding
+from refexplorer.data.verify.report.finding import VerifyFinding, named
 from refexplorer.data.verify.report.tally import VerifyTally
 from refexplorer.data.verify.report.verification import (
     PARQUET,
@@ -44,10 +44,12 @@ from refexplorer.data.verify.results import DIFFERS, FAILED, FORBIDDEN, SAME, UN
 from refexplorer.data.verify.verifier import Verifier
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.icechunk.recorded import Recorded
+from refexplorer.formats.source import LeftOut
 from refexplorer.limits import Limits
 from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.core.diagnostics import Findings, pointer
 
 FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""
@@ -101,6 +103,8 @@ class VerifyTerms:
         The versions that targets had when their references were written.
     unlisted
         What the URLs of chunks begin with that may never have been written.
+    left_out
+        The objects of data files that opening could not make references to.
     """
 
     location: str | None
@@ -111,6 +115,7 @@ class VerifyTerms:
     served: bool = False
     recorded: Recorded = field(default_factory=dict)
     unlisted: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def verify(
@@ -188,7 +193,8 @@ def verify(
                   sorter.urls, terms.base)  # fmt: skip
     for results in store.tables():
         tally.add(results)
-    found = (*tally.finish(), *_lost_places(opened, terms.base))
+    lost = _lost_places(opened, terms.base)
+    found = (*tally.finish(), *lost, *_left_out(terms))
     left = rejected_count(opened, findings) + sorter.rejected
     counts = _counts(tally, work, sorter.count, left, stopped)
     return Verification(source, found, counts, store, tally.held_different)
@@ -202,6 +208,14 @@ def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
         key = each.key or ""
         path = key.rpartition("/")[0]
         yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
+
+
+def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:
+    """Yield the objects of the files that opening them left out."""
+    for each in terms.left_out:
+        said = f"The {each.kind} {named(each.name)} of the file is not in the set: {each.reason}"
+        at = terms.base + pointer(each.name)
+        yield VerifyFinding("left-out", Severity.ERROR, each.name, said, each.name, at)
 
 
 class _Lent:

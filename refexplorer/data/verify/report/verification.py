@@ -200,6 +200,9 @@ class Verification:
     def verdict(self) -> str:
         """What was found."""
         counts = self.counts
+        errors = [each for each in self.findings if each.severity is Severity.ERROR]
+        if errors and {each.code for each in errors} == {"left-out"} and not counts.of(DIFFERS):
+            return f"incomplete: its files have {counted(len(errors), 'object')} that it lacks"
         if self.error_count or counts.of(DIFFERS):
             return "differs from its files"
         if counts.of(FAILED):

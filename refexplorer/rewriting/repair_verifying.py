@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.audit.auditing import AuditWatch
+from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.data.repair.law import RepairLaw
 from refexplorer.data.verify.report.verification import Verification
 from refexplorer.data.verify.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.errors import RefexplorerError
@@ -30,6 +33,13 @@ class RepairVerifying:
     values: str
     allow: tuple[str, ...]
     storage_options: Mapping[str, Any]
+
+    def law(self, refs: ReferenceSet) -> RepairLaw:
+        """Return the law of what may become of a set."""
+        policy = AccessPolicy(refs.source.location, self.allow)
+        limits = self.original.limits
+        targets = Targets(policy, self.storage_options, limits)
+        return RepairLaw(internals(refs).opened, targets, limits)
 
     def verified(self, refs: ReferenceSet, watch: AuditWatch) -> Verification:
         """Verify one of them.

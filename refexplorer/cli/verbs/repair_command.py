@@ -89,4 +89,4 @@ def repair(
         output.write_object((found.to_dict() | {"output": written}).items())
     if found.good:
         return 0
-    return HAS_ERRORS if found.after.has_errors else UNCOMPARABLE
+    return HAS_ERRORS if found.after.has_errors or found.refused else UNCOMPARABLE

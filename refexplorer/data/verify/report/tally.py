@@ -146,6 +146,8 @@ class VerifyTally:
         path, state = row["array"], row["state"]
         counts = self._states.setdefault(path, np.zeros(len(STATES), np.int64))
         if state == HELD:
+            if path is not None:
+                self._incomplete.add(path)  # where the set has values no file says where it ends
             if path not in self._held.arrays:
                 counts[_UNCOMPARED] += row["references"]
                 self._reason(path, self._held.reasons.get(path, "Unknown."), row["references"])

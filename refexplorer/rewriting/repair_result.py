@@ -17,7 +17,7 @@ from refexplorer.data.verify.report.verification import Verification
 from refexplorer.data.verify.results import DIFFERS, SAME
 from refexplorer.differing import Difference, diff
 from refexplorer.display.repair import repair_html, repair_lines, repair_text
-from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.errors import HarmError, RefexplorerError, SourceError
 from refexplorer.formats.files.atomic import check_free
 from refexplorer.markup import counted
 from refexplorer.opening import open_references
@@ -179,7 +179,7 @@ class Repair:
         if not new and not is_worse(found, self.after) and found.good >= self.after.good:
             return
         said = new[0].message if new else found.verdict
-        raise RefexplorerError(
+        raise HarmError(
             f"What was written was verified once more, and is not as before: {said}. It was "
             "removed; if files changed meanwhile, repair the set again."
         )

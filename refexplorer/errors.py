@@ -103,6 +103,10 @@ class DecodeError(RefexplorerError):
     """Bytes came, but a codec or the array's metadata refuses them."""
 
 
+class HarmError(RefexplorerError):
+    """A set would lose or change what can be read of it, so nothing was written."""
+
+
 class LeftOutWarning(UserWarning):
     """A reader will take keys of a set for missing: rejected ones, or where it does not look."""
 

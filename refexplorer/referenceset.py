@@ -688,6 +688,7 @@ class ReferenceSet(Mapping[str, Reference]):
             base,
             recorded=recorded,
             unlisted=self.source.unlisted,
+            left_out=self.source.left_out,
         )
         manner = VerifyManner(values, scheduler, workers, results, resume, watch)
         found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)

@@ -64,6 +64,7 @@ CAUSES: dict[str, Cause] = {
     "duplicates": Cause(_WARNING, "repeat values of the coordinate"),
     "not-monotonic": Cause(_WARNING, "are not in the order of the coordinate"),
     "no-references-at": Cause(_WARNING, "may be missing: no array has a reference at one place"),
+    "left-out": Cause(_ERROR, "have objects that opening them left out"),
     "gap": Cause(_WARNING, "leave a gap in the coordinate"),
 }
 """By code; metadata has the name of the field or attribute."""

@@ -199,6 +199,8 @@ class ReportBuilder:
             self._ledger.mark(path, chunks, np.frombuffer(row["states"], np.uint8))
             self.followed += len(chunks)
         if state == HELD:
+            if path is not None:
+                self._incomplete.add(path)  # where the set has values no file says where it ends
             if path not in self._held.arrays:
                 self._reason(path, self._held.reasons.get(path, "Unknown."), row["references"])
             return

@@ -34,18 +34,19 @@ from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.terms import CheckTerms
-from refexplorer.checks.verify_finding import VerifyFinding
+from refexplorer.checks.verify_finding import VerifyFinding, named
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.sources.opening import installed_packages
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.icechunk.recorded import Recorded
+from refexplorer.formats.source import LeftOut
 from refexplorer.limits import Limits
 from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.catalogue import Severity
-from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.core.diagnostics import Findings, pointer
 
 FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""
@@ -99,6 +100,8 @@ class VerifyTerms:
         The versions that targets had when their references were written.
     unlisted
         What the URLs of chunks begin with that may never have been written.
+    left_out
+        The objects of data files that opening could not make references to.
     """
 
     location: str | None
@@ -109,6 +112,7 @@ class VerifyTerms:
     served: bool = False
     recorded: Recorded = field(default_factory=dict)
     unlisted: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def verify(
@@ -189,7 +193,7 @@ def verify(
     gathering = ReportBuilder(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
-    found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base))
+    found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base), *_left_out(terms))
     ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
     if is_complete:
         ledger.followed = gathering.followed
@@ -207,6 +211,14 @@ def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
         key = each.key or ""
         path = key.rpartition("/")[0]
         yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
+
+
+def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:
+    """Yield the objects of the files that opening them left out."""
+    for each in terms.left_out:
+        said = f"The {each.kind} {named(each.name)} of the file is not in the set: {each.reason}"
+        at = terms.base + pointer(each.name)
+        yield VerifyFinding("left-out", Severity.ERROR, each.name, said, each.name, at)
 
 
 class _Lent:

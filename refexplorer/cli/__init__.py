@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from typer.models import CommandInfo
 
 UNREADABLE = 2
+HARMFUL = 1
+"""A set was not written, since it would lose what can be read."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +63,7 @@ def _interruptible(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     from refexplorer import memory
-    from refexplorer.errors import RefexplorerError
+    from refexplorer.errors import HarmError, RefexplorerError
     from refexplorer.formats.making.uncollected import uncollected
 
     with uncollected():  # modules are no garbage: looking through them was a tenth of the start
@@ -74,6 +76,9 @@ def _run(arguments: list[str]) -> int:
         return int(status or 0)
     except usage_errors as error:
         return _refuse(_wrong_call(error))
+    except HarmError as error:
+        _refuse(str(error))
+        return HARMFUL
     except RefexplorerError as error:
         return _refuse(str(error))
     except BrokenPipeError:

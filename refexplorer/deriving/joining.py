@@ -80,6 +80,7 @@ def joined(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = N
         place=pattern,
         joined_along=dimension,
         fetched=fetched[0] if fetched else None,
+        left_out=tuple(dict.fromkeys(row for each in sets for row in each.source.left_out)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from refexplorer.display.shown_sets import name_of
-from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text
+from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text, left_out_text
 from refexplorer.markup import counted, shown, size_text
 from refexplorer.refset.queries.summary import Summary
 from refexplorer.refset.tree.nodes import Node
@@ -27,11 +27,16 @@ def references_html(refs: Pictured) -> str:
     parts = [
         f"<p><b>{_shown(refs.source.name)}</b> ({refs.source.form}): "
         f"{_shown(facts_text(summary), None)}{'' if name is None else button}<br>"
-        f"{kinds_text(summary)}; {health_text(refs.diagnostics)}</p>",
+        f"{kinds_text(summary)}; {health_text(refs.diagnostics)}{_left_out(refs)}</p>",
         notes_html(refs.diagnostics),
         tree_html(refs),
     ]
     return f'<div class="refexplorer">{"".join(parts)}</div>'
+
+
+def _left_out(refs: Pictured) -> str:
+    said = left_out_text(refs.source)
+    return f"; {said}" if said else ""
 
 
 def kinds_text(summary: Summary) -> str:

@@ -40,9 +40,17 @@ def summary_text(refs: Pictured) -> str:
     summary = refs.summary()
     lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
     lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
+    if refs.source.left_out:
+        lines.append(left_out_text(refs.source))
     if refs.diagnostics:
         lines.append(counted(len(refs.diagnostics), "note"))
     return "\n".join(lines)
+
+
+def left_out_text(source: Source) -> str:
+    """Return how many objects of data files opening left out; empty if none."""
+    count = len(source.left_out)
+    return f"{counted(count, 'object')} of the file left out" if count else ""
 
 
 def facts_text(summary: Summary) -> str:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from refexplorer.data.advice.advising import best_record_size
 from refexplorer.deriving.migrating import as_v3, is_older
-from refexplorer.errors import RefexplorerError
+from refexplorer.errors import HarmError, RefexplorerError
 from refexplorer.formats.files.atomic import Check, write_blocks, writing
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.files.local_files import OwnFiles
@@ -44,6 +44,7 @@ from refexplorer.rewriting.conversion import (
     url_changes,
 )
 from refexplorer.rewriting.rechunking import check_values, coordinates_of, values_of
+from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.spec.document.expansion import check_expandable
 
 TableChange = Callable[[Table], Table]
@@ -92,11 +93,23 @@ def convert_checked(
     target, url = Path(text), text if "://" in text else None
     check_expandable(refs.count, refs.limits)
     check_output(refs, target, url, how)
+    before = arrays_of(internals(refs).opened.table)
     if form_of(target, how.form) == "Icechunk" and is_older(refs):
         options = refs.storage_options
         refs = set_of(as_v3(refs), refs.limits, storage_options=options)
     with ExitStack() as opened:
-        return _Converter(refs, target, url, how, check, opened).run()
+        converter = _Converter(refs, target, url, how, check, opened)
+        _check_arrays(before, converter.arrays)
+        return converter.run()
+
+
+def _check_arrays(before: Mapping[str, ArrayMeta], after: Mapping[str, ArrayMeta]) -> None:
+    """Refuse to lose an array, or a part of one; what becomes of its chunks is compared later."""
+    for path, array in before.items():
+        new = after.get(path)
+        if new is None or new.shape != array.shape:
+            what = "be lost" if new is None else f"have the shape {new.shape}, not {array.shape}"
+            raise HarmError(f"{path or 'The root array'} would {what}; nothing was written.")
 
 
 class _Converter:
@@ -125,10 +138,10 @@ class _Converter:
         self._url, self._check = url, check
         self._form = form_of(target, how.form)
         self._columns = internals(refs).opened
-        self._arrays = arrays_of(self._columns.table)
+        self.arrays = arrays_of(self._columns.table)
         self._reshaping = self._reshaped() if how.inline_coordinates or how.subchunk else None
         if self._reshaping is not None:
-            self._arrays = self._reshaping.arrays
+            self.arrays = self._reshaping.arrays
         self._renames = Renames(how.renames)
         self._urls = [self._renames.apply, *url_changes(refs, target, how)]
         self._inlining: Inlining | None = None
@@ -164,7 +177,7 @@ class _Converter:
         if self._form == "parquet":
             write_parquet(
                 self._first("Writing"),
-                self._arrays,
+                self.arrays,
                 target,
                 how.record_size or best_record_size(self._columns),
                 check=self._checked(self._check_store),
@@ -175,7 +188,7 @@ class _Converter:
             self._keys = write_icechunk(
                 wanted,
                 again,
-                self._arrays,
+                self.arrays,
                 self._url or target,
                 how.message,
                 self._refs.limits,
@@ -293,7 +306,7 @@ class _Converter:
             raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
 
     def _check_store(self, written: Path) -> int:
-        return check_store(self._again(), self._arrays, written, self._refs.limits)
+        return check_store(self._again(), self.arrays, written, self._refs.limits)
 
     def _check_v0(self, written: Path) -> int:
         return check_v0(self._again(), written, self._refs.limits, self._open)

@@ -14,7 +14,7 @@ import numpy as np
 
 from refexplorer.data.advice.connections import DEFAULT_PLACE, connection
 from refexplorer.data.advice.opening_reads import groups_of, opening_cost
-from refexplorer.errors import RefexplorerError
+from refexplorer.errors import HarmError, RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -157,7 +157,7 @@ def _read(refs: ReferenceSet, path: str, allow: Collection[str], region: Any = E
     return np.ascontiguousarray(values, kind).tobytes()
 
 
-def _differs(path: str) -> RefexplorerError:
-    return RefexplorerError(
+def _differs(path: str) -> HarmError:
+    return HarmError(
         f"{path} does not have the same values in its new chunks, so nothing was written."
     )

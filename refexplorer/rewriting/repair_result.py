@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -17,7 +17,7 @@ from refexplorer.checks.states import KeyState
 from refexplorer.checks.verify_finding import VerifyFinding, named
 from refexplorer.differing import Difference, diff
 from refexplorer.display.repair import repair_html, repair_lines, repair_text
-from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.errors import HarmError, RefexplorerError, SourceError
 from refexplorer.formats.files.atomic import check_free
 from refexplorer.markup import counted
 from refexplorer.opening import open_references
@@ -63,12 +63,16 @@ class Repair:
         The repaired set.
     reasons
         Why something of an array could not be made anew, with how many files or chunks.
+    refused
+        The arrays that were left as they are, since the change could have harmed what can be read,
+        with the reason.
     """
 
     before: Report
     after: Report
     references: ReferenceSet
     reasons: tuple[tuple[str, str], ...]
+    refused: Mapping[str, str]
     _original: ReferenceSet = field(repr=False)
     _verifying: RepairVerifying = field(repr=False)
 
@@ -84,8 +88,8 @@ class Repair:
 
     @property
     def good(self) -> bool:
-        """Whether the repaired set is the same as its files."""
-        return self.after.good
+        """Whether the repaired set is the same as its files, and no change was refused."""
+        return self.after.good and not self.refused
 
     @property
     def repaired(self) -> tuple[str, ...]:
@@ -117,7 +121,7 @@ class Repair:
     def can_be_written(self) -> bool:
         """Whether something was repaired, or nothing had to be, and all of it was verified."""
         is_known = not self.after.counts.unfinished
-        return is_known and (self.difference.total > 0 or self.after.good)
+        return is_known and (self.difference.total > 0 or self.good)
 
     def write(
         self,
@@ -176,7 +180,7 @@ class Repair:
         if not new and not is_worse(found, self.after) and found.good >= self.after.good:
             return
         said = new[0].message if new else found.headline.text
-        raise RefexplorerError(
+        raise HarmError(
             f"What was written was verified once more, and is not as before: {said}. It was "
             "removed; if files changed meanwhile, repair the set again."
         )
@@ -191,6 +195,7 @@ class Repair:
             "counts": dict(self.difference.counts),
             "repaired": list(self.repaired),
             "left": [{**asdict(each.finding), "remedy": each.remedy} for each in self.left],
+            "refused": dict(self.refused),
             "notes": list(self.notes),
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
@@ -207,6 +212,8 @@ class Repair:
         yield from repair_lines(self)
 
     def _notes(self) -> Iterator[str]:
+        for path, reason in self.refused.items():
+            yield f"{named(path)} is left as it is: {reason}."
         for path, reason in self.reasons:
             yield f"{named(path)}: not everything can be made anew, since {reason}."
         if left_out := self.before.ledger.keys.counts[KeyState.REJECTED]:

@@ -9,9 +9,12 @@ from typing import Any
 from refexplorer.checks.engine import AuditWatch
 from refexplorer.checks.report import Report
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.queries.internals import internals
+from refexplorer.rewriting.repair.law import RepairLaw
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,13 @@ class RepairVerifying:
     values: str
     allow: tuple[str, ...]
     storage_options: Mapping[str, Any]
+
+    def law(self, refs: ReferenceSet) -> RepairLaw:
+        """Return the law of what may become of a set."""
+        policy = AccessPolicy(refs.source.location, self.allow)
+        limits = self.original.limits
+        targets = Targets(policy, self.storage_options, limits)
+        return RepairLaw(internals(refs).opened, targets, limits)
 
     def verified(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them.
@@ -51,6 +61,7 @@ class RepairVerifying:
             self.storage_options,
             base,
             unlisted=self.original.source.unlisted,
+            left_out=self.original.source.left_out,
         )
         inside = internals(refs)
         name = self.original.source.name

@@ -92,27 +92,43 @@ def repair(
 def _repaired(refs: ReferenceSet, verifying: RepairVerifying, watch: AuditWatch) -> Repair:
     before = after = verifying.verified(refs, watch)
     reasons: dict[tuple[str, str], None] = {}
+    refused: dict[str, str] = {}
+    law, keys = verifying.law(refs), dict[str, None]()
     for _ in range(ROUNDS):
-        plan = _plan(refs, after)
+        law.note(after)
+        plan = _plan(refs, after).without(refused)
         table = table_of(internals(refs).opened.parts)
         arrays = {path: refs.array(path) for path in plan.paths}
         made = applied(table, arrays, plan)
-        reasons = dict.fromkeys([*plan.reasons, *made.reasons])
-        if not made.changed:
-            break
         candidate = _set_of(refs, made.table)
+        while made.keys:
+            new = law.refused(internals(candidate).opened, [*keys, *made.keys])
+            if not new:
+                break
+            if new.keys() <= refused.keys():  # what was allowed before no longer is
+                made = replace(made, keys=())
+                break
+            refused |= new
+            plan = plan.without(refused)
+            made = applied(table, arrays, plan)
+            candidate = _set_of(refs, made.table)
+        reasons = dict.fromkeys([*plan.reasons, *made.reasons])
+        if not made.keys:
+            break
+        keys |= dict.fromkeys(made.keys)
         found = verifying.verified(candidate, watch)
         if is_worse(found, after):
             reasons |= dict.fromkeys([("", "what was made anew differed more from the files")])
             break
         refs, after = candidate, found
-    return Repair(before, after, refs, tuple(reasons), verifying.original, verifying)
+    return Repair(before, after, refs, tuple(reasons), refused, verifying.original, verifying)
 
 
 def _plan(refs: ReferenceSet, found: Report) -> RepairPlan:
     opened = internals(refs).opened
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
-    return Planner({each.path: each for each in metas}).plan(found.tables())
+    odd = {each.array for each in found.findings if each.code == "shape"}
+    return Planner({each.path: each for each in metas}, odd).plan(found.tables())
 
 
 def _renamed(refs: ReferenceSet, rules: Sequence[tuple[str, str]]) -> ReferenceSet:

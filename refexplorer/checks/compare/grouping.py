@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -20,7 +20,7 @@ from refexplorer.checks.compare.placing import (
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import NAMED_KEYS, Finding
 from refexplorer.checks.states import LedgerState
-from refexplorer.formats.datafiles.data_file import FileArray
+from refexplorer.formats.datafiles.data_file import FileArray, FileChunks
 from refexplorer.markup import counted
 
 SAME, MOVED, OUTSIDE = LedgerState.PLACED, LedgerState.WRONG_RANGE, LedgerState.UNTOUCHED
@@ -158,6 +158,7 @@ def _group(
     native, known = filed.arrays[place], filed.chunks[place]
     assert known is not None
     chunks, inside = at.rows[rows], at.inside[rows]
+    native = _as_stored(native, known, chunks)
     lie = aligned(ours, native)
     if lie is None:
         nowhere = np.zeros((0, 0), np.int64)
@@ -178,6 +179,18 @@ def _group(
     good = exact if exact.any() else np.ones(len(rows), np.bool_)
     group.origin = origin_of(group.moves[good], lie, ours.meta.shape)
     return group
+
+
+def _as_stored(native: FileArray, known: FileChunks, chunks: np.ndarray) -> FileArray:
+    """Return an array with the filters that all of some chunks were encoded by."""
+    if known.masks is None or native.filters is None:
+        return native
+    masks = np.unique(known.masks[chunks])
+    if len(masks) != 1 or not masks[0]:
+        return native
+    skipped = int(masks[0])
+    kept = (each for at, each in enumerate(native.filters) if not skipped >> at & 1)
+    return replace(native, filters=tuple(kept))
 
 
 def _ranges_compared(
@@ -208,8 +221,9 @@ def _ranges_compared(
         row = int(np.argmax(wrong))
         has = counted(int(given[row]), "byte")
         note("length", wrong, f"{keys(row)} has {has}, the chunk of `{name}` {int(lengths[row]):,}")
-    if known.masks is not None and (skipped := known.masks[chunks] != 0).any():
-        note("filter-mask", skipped)
+    masks = np.zeros(len(chunks)) if known.masks is None else known.masks[chunks]
+    if len(np.unique(masks)) > 1:  # else all are encoded alike, and `native` says how
+        note("filter-mask", masks != 0)
     return states
 
 

@@ -96,7 +96,8 @@ def info(
         "targets": summary.targets,
         "bytes": summary.bytes,
         "missing": summary.missing,
-        "left_out": summary.left_out,
+        "rejected": summary.left_out,
+        "left_out": len(refs.source.left_out),
         "diagnostics": severities(refs),
     }
     repository = None if refs.source.repository is None else repository_facts(refs)

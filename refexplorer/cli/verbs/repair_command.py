@@ -87,4 +87,4 @@ def repair(
     if as_json:
         written = str(target) if writable else None
         output.write_object((found.to_dict() | {"output": written}).items())
-    return 0 if found.good else found.after.status or HAS_ERRORS
+    return 0 if found.good else HAS_ERRORS if found.refused else found.after.status or HAS_ERRORS

@@ -10,9 +10,10 @@ from refexplorer.formats.locating import locator_of
 from refexplorer.formats.reader_notes import COMPARED_KEYS, reader_notes, too_many_to_compare
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
+from refexplorer.markup import escape
 from refexplorer.refset.lint.linting import lint
 from refexplorer.refset.queries.internals import Internals
-from refexplorer.spec.core.diagnostics import Diagnostic, Findings
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
 
 
 def diagnose(
@@ -33,11 +34,22 @@ def diagnose(
     opened.read_all()
     findings = Findings()
     findings.extend(inside.findings)
+    _note_left_out(source, base, findings)
     lint(opened, 1 if source.form == "V1" else 0, base, findings)
     decodable = lint_codecs(opened, base, findings)
     lint_values(opened, limits, decodable, base, findings)
     findings.extend(_reader_notes(source, inside, limits, trusted, tuple(findings)))
     return findings.freeze(locator_of(source))
+
+
+def _note_left_out(source: Source, base: str, findings: Findings) -> None:
+    for each in source.left_out:
+        findings.add(
+            "left-out",
+            base + pointer(each.name),
+            f"The {each.kind} `{escape(each.name)}` of the file is not in the set: "
+            f"{each.reason.rstrip('.')}.",
+        )
 
 
 def _reader_notes(

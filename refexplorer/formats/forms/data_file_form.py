@@ -9,7 +9,7 @@ from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm
 from refexplorer.formats.forms.other_files import PROBE, kind_of
 from refexplorer.formats.making.makers import MAKERS
 from refexplorer.formats.making.streams import RangeStream, WatchedStream
-from refexplorer.formats.source import Source, cause
+from refexplorer.formats.source import LeftOut, Source, cause
 from refexplorer.markup import escape
 
 
@@ -51,7 +51,16 @@ class DataFileForm(SourceForm):
             terms.progress(file.size, file.size)
         refs = {key: _plain(value) for key, value in made.get("refs", made).items()}
         place = url if file.local is None else None
-        return Source(file.name, self.name, file.location, value=refs, place=place, fetched=fetched)
+        left_out = tuple(LeftOut(*each) for each in made.get("left_out", ()) if "refs" in made)
+        return Source(
+            file.name,
+            self.name,
+            file.location,
+            value=refs,
+            place=place,
+            fetched=fetched,
+            left_out=left_out,
+        )
 
 
 def _failed(name: str, error: Exception) -> RefexplorerError:

@@ -10,7 +10,7 @@ from refexplorer.formats.dmrpp.reading import add_dataset, is_dataset
 from refexplorer.formats.dmrpp.xml import read_xml
 from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm
 from refexplorer.formats.forms.other_files import is_dmrpp
-from refexplorer.formats.source import Source
+from refexplorer.formats.source import LeftOut, Source
 from refexplorer.markup import escape
 
 _SHOWN = 5
@@ -40,7 +40,15 @@ class DmrppForm(SourceForm):
         if left_out:
             _warn_of(file.name, left_out)
         place = None if file.local is None else str(file.local.resolve())
-        return Source(file.name, self.name, file.location, entries=builder.finish(), place=place)
+        rows = tuple(LeftOut(path.lstrip("/"), "variable", why) for path, why in left_out.items())
+        return Source(
+            file.name,
+            self.name,
+            file.location,
+            entries=builder.finish(),
+            place=place,
+            left_out=rows,
+        )
 
 
 def _warn_of(name: str, left_out: dict[str, str]) -> None:

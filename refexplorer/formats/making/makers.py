@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from refexplorer.errors import LeftOutWarning, SourceError
@@ -22,6 +23,10 @@ MadeReferences = Mapping[str, Any]
 Maker = Callable[[WatchedStream, str, bool], MadeReferences]
 """Takes an open file, its path or URL, and whether somebody else chose it."""
 _SHOWN = 10
+_QUASHED = "exception was caught and quashed"
+for _name in ("h5-to-zarr", "fits-to-zarr", "grib2-to-zarr", "tifffile", "cfgrib"):
+    # without any handler Python writes what they log to stderr
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
 def _of_hdf5(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
@@ -39,13 +44,48 @@ def _of_hdf5(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
                 f"the values of {names} lie in other files, and no such file is opened for a "
                 "visitor of a page"
             )
-        made: MadeReferences = SingleHdf5ToZarr(file, name, inline_threshold=0).translate()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            made: MadeReferences = SingleHdf5ToZarr(file, name, inline_threshold=0).translate()
+        refs = _renamed(made, name, url)
+        left_out = list(_left_out(file, refs, [str(each.message) for each in caught]))
     if found:
         _warn(
             f"The values of {names} lie in other files than this one, and kerchunk makes no "
             "references to them: they read as fill values."
         )
-    return _renamed(made, name, url)
+    return {"refs": refs, "left_out": left_out}
+
+
+def _left_out(file: Any, refs: MadeReferences, said: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield name, kind and reason of the datasets that kerchunk made no references to."""
+    import h5py
+
+    datasets: dict[str, Any] = {}
+    file.visititems(
+        lambda name, item: datasets.update({name: item}) if isinstance(item, h5py.Dataset) else None
+    )
+    missing = [name for name, item in datasets.items() if f"{name}/.zarray" not in refs]
+    missing = [name for name in missing if not _is_dimension(datasets[name])]
+    # kerchunk (0.2.10) warns of each in turn: a sentence of its own, the error, and its traceback
+    reasons = [each.split("\n")[1] for each in said if _QUASHED in each and "\n" in each]
+    known = dict(zip(missing, reasons, strict=True)) if len(reasons) == len(missing) else {}
+    for name, item in datasets.items():
+        if _is_elsewhere(item):
+            yield name, "dataset", "its values are in other files"
+        elif name in missing:
+            reason = known.get(name) or "kerchunk makes no references to it"
+            yield name, "dataset", reason.strip().partition(". ")[0].rstrip(".")
+
+
+def _is_dimension(dataset: Any) -> bool:
+    """Say whether a dataset stands for a dimension of netCDF without values."""
+    try:
+        said = dataset.attrs.get("NAME", b"")
+    except (OSError, RuntimeError, ValueError, TypeError):  # a damaged attribute
+        return False
+    said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    return said.startswith("This is a netCDF dimension but not a netCDF variable")
 
 
 def _is_elsewhere(item: Any) -> bool:

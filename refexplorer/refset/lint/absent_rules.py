@@ -24,7 +24,7 @@ _CHUNKS = 2_000_000
 """Of an axis, and of the arrays along it, up to which places that no array has are looked for."""
 
 
-class _Axis(NamedTuple):
+class _Along(NamedTuple):
     """One dimension of an array."""
 
     array: ArrayMeta
@@ -115,9 +115,9 @@ def _reads_as(array: ArrayMeta) -> str:
     return f"Zarr reads the fill value {array.fill_value!r}"
 
 
-def _joined(opened: OpenedSet) -> dict[tuple[str, str, int], list[_Axis]]:
+def _joined(opened: OpenedSet) -> dict[tuple[str, str, int], list[_Along]]:
     """Return the dimensions by folder, name and length, with the arrays that have them."""
-    found: dict[tuple[str, str, int], list[_Axis]] = {}
+    found: dict[tuple[str, str, int], list[_Along]] = {}
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         assert array is not None
@@ -126,14 +126,14 @@ def _joined(opened: OpenedSet) -> dict[tuple[str, str, int], list[_Axis]]:
             names = array.dimensions or ()
             name = names[place] if place < len(names) else None
             name = name or f"dimension {place} of {path}"
-            found.setdefault((folder, name, length), []).append(_Axis(array, place))
+            found.setdefault((folder, name, length), []).append(_Along(array, place))
     return found
 
 
 def _lint_axis(
     opened: OpenedSet,
     name: str,
-    axes: list[_Axis],
+    axes: list[_Along],
     missing: dict[str, int | None],
     base: str,
     findings: Findings,
@@ -197,7 +197,9 @@ def _is_store(chunks: ChunkReferences) -> bool:
     return bool(urls) and any(urls[0].endswith(f"/{name}") for name in names)
 
 
-def _values_at(opened: OpenedSet, axis: _Axis, missing: dict[str, int | None]) -> np.ndarray | None:
+def _values_at(
+    opened: OpenedSet, axis: _Along, missing: dict[str, int | None]
+) -> np.ndarray | None:
     """Say at which elements a coordinate has a reference; None if that is not known."""
     count = missing[axis.array.path]
     if count is None:
@@ -221,8 +223,8 @@ def _runs(flags: np.ndarray) -> Iterator[tuple[int, int]]:
 
 def _note_place(
     findings: Findings,
-    data: list[_Axis],
-    coordinate: _Axis | None,
+    data: list[_Along],
+    coordinate: _Along | None,
     name: str,
     place: tuple[int, int],
     lacks: bool,

@@ -33,14 +33,14 @@ class Applied:
     ----------
     table
         All of its references.
-    changed
-        How many keys are others than before, new or gone.
+    keys
+        Those that refer to something else than before, are new or gone.
     reasons
         Why something could not be done, by array.
     """
 
     table: Table
-    changed: int
+    keys: tuple[str, ...]
     reasons: tuple[tuple[str, str], ...]
 
 
@@ -66,7 +66,9 @@ def applied(table: Table, arrays: Mapping[str, ArrayMeta], plan: RepairPlan) -> 
         tables.append(_references(arrays[path], found, plan))
     for path, numbers in plan.absent.items():
         gone += _dropped(table, arrays[path], numbers, plan)
-    return Applied(*_combined(table, concatenated(tables), gone), tuple(reasons))
+    new = concatenated(tables)
+    keys = (*_keys(new), *(table.key_at(row) for row in gone))
+    return Applied(_combined(table, new, gone), keys, tuple(reasons))
 
 
 def _texts(
@@ -138,7 +140,7 @@ def _dropped(
             yield row
 
 
-def _combined(table: Table, new: Table, gone: list[int]) -> tuple[Table, int]:
+def _combined(table: Table, new: Table, gone: list[int]) -> Table:
     """Return a table with other references of some keys, more keys at its end, others gone."""
     at = np.array([-1 if (row := table.find(key)) is None else row for key in _keys(new)], np.int64)
     rows = np.arange(table.count)
@@ -147,8 +149,7 @@ def _combined(table: Table, new: Table, gone: list[int]) -> tuple[Table, int]:
     kept = np.ones(table.count, np.bool_)
     kept[np.array(gone, np.int64)] = False
     rows = np.concatenate([rows[kept], table.count + np.flatnonzero(at < 0)])
-    count = new.count + int(np.count_nonzero(~kept))
-    return (concatenated([table, new]).select(rows) if count else table), count
+    return concatenated([table, new]).select(rows) if new.count or gone else table
 
 
 def _keys(table: Table) -> Iterator[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,20 @@ class RepairPlan:
     fields: Mapping[str, Mapping[str, Any]]
     reasons: Mapping[tuple[str, str], int]
 
+    def without(self, paths: Collection[str]) -> RepairPlan:
+        """Return the plan with some arrays left as they are."""
+
+        def kept(of: Mapping[str, Any]) -> dict[str, Any]:
+            return {path: each for path, each in of.items() if path not in paths}
+
+        return replace(
+            self,
+            claims=kept(self.claims),
+            loose=kept(self.loose),
+            absent=kept(self.absent),
+            fields=kept(self.fields),
+        )
+
     @property
     def paths(self) -> tuple[str, ...]:
         """The arrays that something is to be changed of."""
@@ -92,10 +106,12 @@ class Planner:
     ----------
     arrays
         All arrays of the set, by path.
+    odd_shapes
+        The arrays whose shape a finding says is wrong.
     """
 
-    def __init__(self, arrays: Mapping[str, ArrayMeta]) -> None:
-        self._arrays = arrays
+    def __init__(self, arrays: Mapping[str, ArrayMeta], odd_shapes: Collection[str] = ()) -> None:
+        self._arrays, self._odd_shapes = arrays, odd_shapes
         self._known: dict[str, _OfArray] = {path: _OfArray() for path in arrays}
         self._urls: dict[str, int] = {}
         self._reasons: Counter[tuple[str, str]] = Counter()
@@ -166,7 +182,7 @@ class Planner:
             value, count = values.most_common(1)[0]
             if len(values) == 1 and count >= len(known.files):
                 yield cause, json.loads(value)
-        shape = self._shape(path, known)
+        shape = self._shape(path, known) if path in self._odd_shapes else None
         if shape is not None:
             yield "shape", shape
 

@@ -50,6 +50,7 @@ _REMEDIES = {
         "One array has one coordinate for all files: take out the files with another one"
     ),
     "values": "Ranges and metadata are those of the file: report the codecs and the file",
+    "left-out": "No reference can say where its values are: read it with the library of its format",
     "unreadable": "The chunk itself cannot be decoded: look at its file",
 }
 _ANEW = "Make the references to these files anew, with the tool that made the set"

@@ -423,6 +423,10 @@ ARRAYS = {
         "A link of LINDI leads to nothing, or back to itself, and is not followed.",
         '{"g/.zgroup": {"zarr_format": 2}, "g/.zattrs": {"_SOFT_LINK": {"path": "/h"}}}',
     ),
+    "left-out": _error(
+        "An object of a data file that was opened has no references, so that the set lacks it.",
+        "An HDF5 file with a dataset of compound values of varying length.",
+    ),
     "no-root": _error(
         "The set has neither a root group nor a root array: xarray and Zarr cannot open it.",
         _ARRAY % ("<i4", "0", ', "x/0": ["http://h/f", 0, 8]'),

@@ -529,6 +529,11 @@ ARRAYS = {
         "Look whether the data have it; if so write another one, or null.",
         "xarray shows such values as missing.",
     ),
+    "left-out": _of(
+        "No reference can say where its values are, or nothing here makes references of its kind.",
+        "Read the object with the library of its format, or write it in another form.",
+        "No reader of the set sees the object.",
+    ),
     "no-root": _of(
         "The set is a part of another one, or its maker wrote the arrays only.",
         "Add `.zgroup` (Zarr v2) or `zarr.json` (v3) at the root, as the message shows.",

@@ -1,0 +1,122 @@
+"""A repair harms nothing: what could be read before reads the same after it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import refexplorer as rx
+from tests.helpers.commands import run
+from tests.helpers.verifying import Changed, joined, write_files
+
+VALUES = np.arange(24, dtype="<i4")
+
+
+def inlined(document: dict[str, Any], urls: set[str], name: str) -> dict[str, Any]:
+    """Return a set that holds the chunks of one array and some files itself."""
+    mine = Changed(document)
+    for key, value in mine.refs.items():
+        if key.startswith(f"{name}/") and isinstance(value, list) and value[0] in urls:
+            with Path(value[0]).open("rb") as file:
+                file.seek(value[1])
+                data = file.read(value[2])
+            mine.refs[key] = f"base64:{base64.b64encode(data).decode()}"
+    return mine.document
+
+
+def read(document: Any, place: Path, path: str) -> np.ndarray:
+    """Return all values of an array, as Zarr reads them."""
+    refs = rx.open_references(document)
+    root: Any = refs.to_zarr(allow=[str(place)])
+    return np.asarray(root[path][...])
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("name", ["foo", "bar"])
+def test_an_array_that_is_partly_inline_is_not_cut(count: int, name: str, tmp_path: Path) -> None:
+    files = write_files(tmp_path)
+    whole = joined(files)
+    document = inlined(whole, {str(path) for path in files[-count:]}, name)
+    before = read(document, tmp_path, name)
+    assert np.array_equal(before, read(whole, tmp_path, name), equal_nan=before.dtype.kind == "f")
+    (tmp_path / "set.json").write_text(json.dumps(document))
+    ran = run("repair", tmp_path / "set.json", "-o", tmp_path / "new.json")
+    assert ran.status == 0, ran.out
+    after = read(tmp_path / "new.json", tmp_path, name)
+    assert np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
+
+
+def test_what_is_wrong_of_such_an_array_is_repaired_without_harm(tmp_path: Path) -> None:
+    files = write_files(tmp_path)
+    whole = joined(files)
+    mine = Changed(inlined(whole, {str(files[2])}, "foo"))
+    mine.refs["foo/0.0.0"] = mine.refs["foo/0.0.1"]
+    found = rx.repair(mine.document, allow=[str(tmp_path)])
+    right = read(whole, tmp_path, "foo")
+    root: Any = found.references.to_zarr(allow=[str(tmp_path)])
+    repaired = np.asarray(root["foo"][...])
+    assert np.array_equal(repaired, right)
+
+
+def masked(folder: Path, skipping: set[int]) -> dict[str, Any]:
+    """Write a file with filters that some chunks skip, and a set that decodes by none."""
+    path = folder / "a.h5"
+    with h5py.File(path, "w", libver="latest") as file:
+        data = file.create_dataset(
+            "v", VALUES.shape, VALUES.dtype, chunks=(8,), compression="gzip", shuffle=True
+        )
+        data[:] = VALUES
+        for number in skipping:
+            part = VALUES[8 * number : 8 * number + 8]
+            data.id.write_direct_chunk((8 * number,), part.tobytes(), filter_mask=3)
+        places = [data.id.get_chunk_info_by_coord((8 * number,)) for number in range(3)]
+    array = {
+        "zarr_format": 2, "shape": [24], "chunks": [8], "dtype": "<i4", "compressor": None,
+        "filters": None, "order": "C", "fill_value": 0,
+    }  # fmt: skip
+    document: dict[str, Any] = {".zgroup": {"zarr_format": 2}, "v/.zarray": array}
+    for number, each in enumerate(places):
+        document[f"v/{number}"] = [str(path), each.byte_offset, each.size]
+    return document
+
+
+@pytest.mark.parametrize("skipping", [{0, 1, 2}, {0, 2}, {1}])
+def test_chunks_that_rightly_have_no_filters_get_none(skipping: set[int], tmp_path: Path) -> None:
+    document = masked(tmp_path, skipping)
+    for number in {0, 1, 2} - skipping:
+        part = VALUES[8 * number : 8 * number + 8].tobytes()
+        document[f"v/{number}"] = f"base64:{base64.b64encode(part).decode()}"
+    (tmp_path / "set.json").write_text(json.dumps(document))
+    assert run("verify", tmp_path / "set.json").status == 0
+    assert run("repair", tmp_path / "set.json", "-o", tmp_path / "new.json").status == 0
+    assert read(tmp_path / "new.json", tmp_path, "v").tolist() == VALUES.tolist()
+
+
+def test_what_would_harm_is_not_written_and_the_reason_is_given(tmp_path: Path) -> None:
+    """With filters one chunk could be read that cannot be, and two others no more."""
+    (tmp_path / "set.json").write_text(json.dumps(masked(tmp_path, {0, 2})))
+    ran = run("repair", tmp_path / "set.json", "-o", tmp_path / "new.json")
+    assert ran.status == 1
+    assert "`v` is left as it is: v/0 can be decoded, and could not be any more." in ran.out
+    assert not (tmp_path / "new.json").exists()
+    found = rx.repair(tmp_path / "set.json")
+    assert (found.can_be_written, list(found.refused)) == (False, ["v"])
+    with pytest.raises(rx.RefexplorerError, match="could be repaired, so nothing was written"):
+        found.write(tmp_path / "new.json")
+
+
+def test_a_shape_is_changed_only_as_far_as_the_set_has_data(tmp_path: Path) -> None:
+    files = write_files(tmp_path)
+    mine = Changed(joined(files))
+    mine.metadata("foo/.zarray", shape=[24, 8, 16])
+    found = rx.repair(mine.document, allow=[str(tmp_path)])
+    assert found.references.array("foo").shape == (18, 8, 16)
+    mine.refs["foo/7.0.0"] = "base64:AAAA"
+    kept = rx.repair(mine.document, allow=[str(tmp_path)])
+    assert kept.references.array("foo").shape == (24, 8, 16)

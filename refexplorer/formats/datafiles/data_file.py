@@ -146,6 +146,8 @@ class FileArray:
         Whether it stands for a netCDF dimension without values.
     order
         How the values of a chunk follow each other: ``"C"`` or ``"F"``.
+    unlimited
+        Axes without a greatest length.
     """
 
     name: str
@@ -159,6 +161,7 @@ class FileArray:
     unread: Mapping[str, str] = field(default_factory=dict)
     is_dimension: bool = False
     order: str = "C"
+    unlimited: tuple[int, ...] = ()
 
 
 class FileObject(NamedTuple):

@@ -32,14 +32,14 @@ def test_each_chunk_is_where_hdf5_reads_it(version: str, largest: tuple[int | No
         with h5py.File(buffer, "w", libver=libver) as file:
             made = file.create_dataset("x", SHAPE, "i4", chunks=chunks, maxshape=largest)
             made[part] = np.arange(90, dtype="i4").reshape(SHAPE)[part]
-            file.flush()
-            body, found = buffer.getvalue(), Hdf5File(io.BytesIO(buffer.getvalue())).chunks("x")
-            expected = {}
+        body, expected = buffer.getvalue(), {}
+        found = Hdf5File(io.BytesIO(body)).chunks("x")
+        with h5py.File(buffer) as file:
             for index in np.ndindex(5, 2, 9):
                 if any(at % step for at, step in zip(index, chunks, strict=True)):
                     continue
                 try:
-                    expected[index] = made.id.read_direct_chunk(index)[1]
+                    expected[index] = file["x"].id.read_direct_chunk(index)[1]
                 except (OSError, RuntimeError, ValueError):
                     continue
         places = zip(found.indices, found.offsets, found.lengths, strict=True)

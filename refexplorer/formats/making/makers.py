@@ -9,8 +9,11 @@ import io
 import json
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
+from refexplorer import memory
 from refexplorer.errors import LeftOutWarning, SourceError
 from refexplorer.formats.making.fits import of_fits
 from refexplorer.formats.making.grib import of_grib
@@ -22,6 +25,59 @@ MadeReferences = Mapping[str, Any]
 Maker = Callable[[WatchedStream, str, bool], MadeReferences]
 """Takes an open file, its path or URL, and whether somebody else chose it."""
 _SHOWN = 10
+
+
+class UnmakeableError(Exception):
+    """No references can be made; the text is the reason, a clause."""
+
+
+def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) -> dict[str, Any]:
+    """Return references as V0 has them.
+
+    Raises
+    ------
+    ImportError
+        If a package is not installed.
+    UnmakeableError
+        If they cannot be made.
+    RefexplorerError
+        What a read of the stream raised.
+    """
+    try:
+        made = MAKERS[kind](stream, url, guarded)
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # each library has errors of its own
+        stream.raise_again()
+        raise UnmakeableError(_clause(error)) from None
+    else:
+        stream.raise_again()  # some libraries pass over what a read raises
+    finally:
+        stream.forget()
+    return {key: _plain(value) for key, value in made.get("refs", made).items()}
+
+
+def load(kind: str) -> None:
+    """Load the packages that a kind of file needs, where they are installed."""
+    for name in _PACKAGES[kind]:
+        with suppress(ImportError):
+            import_module(name)
+
+
+def _clause(error: BaseException) -> str:
+    if memory.is_lacking(error):
+        return "there is not enough memory"
+    words = getattr(error, "strerror", None) or str(error)
+    return str(words).strip().partition("\n")[0].rstrip(". ") or type(error).__name__
+
+
+def _plain(value: Any) -> Any:
+    """Return a reference as V0 has it: kerchunk also gives bytes, tuples and numbers of numpy."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, list | tuple):
+        return [each if isinstance(each, str) else int(each) for each in value]
+    return value
 
 
 def _of_hdf5(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
@@ -102,4 +158,11 @@ MAKERS: Mapping[str, Maker] = {
     "fits": of_fits,
     "tiff": _of_tiff,
     "grib": of_grib,
+}
+_PACKAGES = {
+    "hdf5": ("h5py", "kerchunk.hdf"),
+    "netcdf3": ("kerchunk.netCDF3",),
+    "fits": ("astropy.io.fits", "kerchunk.fits"),
+    "tiff": ("tifffile",),
+    "grib": ("eccodes", "cfgrib", "kerchunk.grib2"),
 }

@@ -34,11 +34,19 @@ class DataFileForm(SourceForm):
             guarded = terms.files.guarded
             given = DataFile(file.name, kind, url, path, stream, file.size, guarded)
             try:
-                refs = made_references(given, terms.progress)
+                made = made_references(given, terms.progress)
             except ImportError:
                 return None  # what the file is, and what to install, is told after the last form
             fetched = stream.fetched if isinstance(stream, RangeStream) else None
         if terms.progress is not None:
             terms.progress(file.size, file.size)
         place = url if file.local is None else None
-        return Source(file.name, self.name, file.location, value=refs, place=place, fetched=fetched)
+        return Source(
+            file.name,
+            self.name,
+            file.location,
+            value=made.refs,
+            place=place,
+            fetched=fetched,
+            beyond=tuple(made.beyond),
+        )

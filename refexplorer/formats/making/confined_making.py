@@ -31,7 +31,7 @@ from refexplorer.core.processes import (
 )
 from refexplorer.errors import LeftOutWarning, SourceError
 from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.making.streams import RangeStream, WatchedStream
+from refexplorer.formats.making.streams import PlainReferences, RangeStream, WatchedStream
 
 SECONDS = 60
 """Time for a small file; waiting for a server does not count."""
@@ -73,7 +73,7 @@ class DataFile:
     guarded: bool
 
 
-def made_references(file: DataFile, progress: Progress | None) -> dict[str, Any]:
+def made_references(file: DataFile, progress: Progress | None) -> PlainReferences:
     """Return references as V0 has them; `progress` is called with bytes that were read, and all.
 
     Raises
@@ -93,13 +93,13 @@ def made_references(file: DataFile, progress: Progress | None) -> dict[str, Any]
     if "failed" in said:
         raise _failed(file, said["failed"])
     try:
-        made: dict[str, Any] = _PlainUnpickler(io.BytesIO(data)).load()
+        made = PlainReferences(*_PlainUnpickler(io.BytesIO(data)).load())
     except Exception:  # a damaged process may answer anything
         raise _failed(file, "the process that read its metadata gave no references") from None
     return made
 
 
-def _made_here(file: DataFile, progress: Progress | None) -> dict[str, Any]:
+def _made_here(file: DataFile, progress: Progress | None) -> PlainReferences:
     from refexplorer.formats.making.makers import UnmakeableError, plain_references
 
     watched = WatchedStream(file.stream, file.size, progress)
@@ -187,7 +187,8 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            made = pickle.dumps(_made(head, answering), pickle.HIGHEST_PROTOCOL)
+            found = tuple(_made(head, answering))
+            made = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
         except MemoryError:
             raise
         except ImportError as error:
@@ -198,7 +199,7 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
     answering.answer(said | {"warned": [str(each.message) for each in kept]}, made)
 
 
-def _made(head: Head, answering: Answering) -> dict[str, Any]:
+def _made(head: Head, answering: Answering) -> PlainReferences:
     from refexplorer.formats.making.makers import plain_references
 
     with ExitStack() as stack:

@@ -77,6 +77,9 @@ class Source:
     fetched
         What was read of the servers that have the data files to which references were made; None
         for all else.
+    beyond
+        Of each array of a data file with byte ranges that end after the file: the first key of
+        these, and how many there are.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Source:
     pointed_by: str | None = None
     unlisted: str | None = None
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
+    beyond: tuple[tuple[str, int], ...] = ()
 
     @property
     def is_document(self) -> bool:

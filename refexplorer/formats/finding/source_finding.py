@@ -257,14 +257,24 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
         found.append((f"{one.location}/{one.name}", one))
     folder = common_folder([one.location or "" for _, one in found])
     value: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
+    beyond: list[tuple[str, int]] = []
     for whole, one in found:
         inside = whole[len(folder) :].lstrip("/").replace("://", "/")
         if f"{inside}/.zgroup" in value:
             raise SourceError(f"{_shown(whole)} is given twice.")
         assert one.value is not None
         value |= {f"{inside}/{key}": reference for key, reference in one.value.items()}
+        beyond += ((f"{inside}/{key}", count) for key, count in one.beyond)
     more = fetched if fetched.requests else None
-    return Source(name, DataFileForm.name, folder or None, value=value, place=place, fetched=more)
+    return Source(
+        name,
+        DataFileForm.name,
+        folder or None,
+        value=value,
+        place=place,
+        fetched=more,
+        beyond=tuple(beyond),
+    )
 
 
 def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:

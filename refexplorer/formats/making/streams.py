@@ -6,7 +6,7 @@ import io
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from refexplorer.errors import LimitError, SourceError
 from refexplorer.formats.files.compression import Progress
@@ -43,6 +43,21 @@ class ReadAmount:
         self.requests += other.requests
         self.bytes += other.bytes
         self.size += other.size
+
+
+class PlainReferences(NamedTuple):
+    """References as V0 has them.
+
+    Attributes
+    ----------
+    refs
+        By key.
+    beyond
+        Of each array with byte ranges that end after the file: the first key, and how many.
+    """
+
+    refs: dict[str, Any]
+    beyond: list[tuple[str, int]]
 
 
 class RangeStream(io.RawIOBase):
@@ -153,6 +168,11 @@ class WatchedStream(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: D102
         return self._inner.seek(offset, whence)
+
+    def read(self, size: int = -1) -> bytes | None:
+        """Return bytes; no more memory is taken than the file has."""
+        left = max(self.size - self.tell(), 0)
+        return super().read(left if size < 0 else min(size, left))
 
     def readinto(self, buffer: object) -> int:  # noqa: D102
         view, done = memoryview(buffer).cast("B"), 0  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -253,16 +254,21 @@ def test_a_visitor_is_led_to_no_other_file(tmp_path: Path) -> None:
         open_guarded(str(tmp_path / "b.nc"), policy, rx.Limits())
 
 
-def test_without_kerchunk_the_sentence_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.child
+def test_without_kerchunk_the_sentence_says_what_to_install(tmp_path: Path) -> None:
     path = hdf5(tmp_path / "a.nc")
-    monkeypatch.delitem(sys.modules, "kerchunk.hdf", raising=False)
-    monkeypatch.setitem(sys.modules, "kerchunk", None)
-    with pytest.raises(rx.SpecError) as caught:
-        rx.open_references(path)
-    assert "an HDF5 or NetCDF4 file, not a reference set" in str(caught.value)
-    assert "with `refexplorer[virtual]` installed" in str(caught.value)
+    (tmp_path / "kerchunk.py").write_text("raise ImportError('not installed')")
+    command = [sys.executable, "-m", "refexplorer", "info", str(path)]
+    ran = subprocess.run(
+        command,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert "an HDF5 or NetCDF4 file, not a reference set" in ran.stderr
+    assert "with `refexplorer[virtual]` installed" in ran.stderr
 
 
 def test_a_packed_file_is_no_target(tmp_path: Path) -> None:

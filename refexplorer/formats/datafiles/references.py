@@ -84,11 +84,8 @@ def references_of(file: DataFile) -> FileReferences:
     documents, chunks = dict[str, str](), dict[str, FileChunks]()
     left_out = dict[str, Unread]()
     for path, attributes in file.groups().items():
-        start = f"{path}/" if path else ""
         if _is_nameable(path, left_out):
-            documents[f"{start}.zgroup"] = '{"zarr_format":2}'
-            if attributes:
-                documents[f"{start}.zattrs"] = _json(attributes)
+            documents |= _group(path, attributes)
     arrays = at_full_length(_arrays(file, left_out), file.names())
     for name, dimensions in dimension_names(arrays).items():
         array = arrays[name]
@@ -107,7 +104,15 @@ def references_of(file: DataFile) -> FileReferences:
         documents |= {f"{name}/{key}": text for key, text in made.inline.items()}
         if made.chunks is not None and len(made.chunks.offsets):
             chunks[name] = made.chunks
+    links = (each for each in file.objects() if each.kind == "link")
+    left_out |= {each.name: each.barrier for each in links if each.barrier is not None}
     return FileReferences(documents, chunks, left_out)
+
+
+def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:
+    start = f"{path}/" if path else ""
+    own = {f"{start}.zattrs": _json(attributes)} if attributes else {}
+    return {f"{start}.zgroup": '{"zarr_format":2}'} | own
 
 
 def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]:

@@ -12,6 +12,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +67,7 @@ def _run(arguments: list[str]) -> int:
     from refexplorer.errors import HarmError, RefexplorerError
     from refexplorer.formats.making.uncollected import uncollected
 
+    _start_early(arguments[1:])
     with uncollected():  # modules are no garbage: looking through them was a tenth of the start
         from refexplorer.cli.program import usage_errors
     try:
@@ -85,6 +87,21 @@ def _run(arguments: list[str]) -> int:
         raise
     except Exception as error:
         return _refuse(memory.too_little() if memory.is_lacking(error) else _unforeseen(error))
+
+
+def _start_early(arguments: list[str]) -> None:
+    """Start the process that reads a data file, which loads its modules while this one does."""
+    from refexplorer.formats.forms.other_files import PROBE, kind_of
+    from refexplorer.formats.making import confined_making
+
+    for name in arguments:
+        with suppress(OSError, ValueError):
+            if not name.startswith("-") and Path(name).is_file():
+                with Path(name).open("rb") as file:
+                    kind = kind_of(file.read(PROBE))
+                if kind is not None:
+                    confined_making.start(kind)
+                    return
 
 
 def _unforeseen(error: Exception) -> str:

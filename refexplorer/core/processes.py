@@ -10,12 +10,14 @@ import atexit
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
@@ -28,6 +30,14 @@ STARTING = 60
 """Seconds that a child has to start: on a busy machine its imports take longer than its work."""
 POLL = 0.2
 """Seconds between two looks at a child that works."""
+_NO_MEMORY = 90
+"""Exit status of a child whose memory was not enough."""
+_START = (
+    "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+)
+"""What a child runs: ``-m`` would import modules from the working directory first."""
+_serving = False
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -36,7 +46,24 @@ class LateError(Exception):
 
 
 class LostError(Exception):
-    """The child ended by itself: it took more memory than it may, or crashed."""
+    """The child ended by itself: it took more memory than it may, or crashed.
+
+    Attributes
+    ----------
+    status
+        Its exit status, negative for a signal; None if it is not known.
+    """
+
+    status: int | None = None
+
+    def ending_text(self) -> str:
+        """Say how it ended, as a clause without its subject."""
+        if self.status == _NO_MEMORY:
+            return "took more memory than it may"
+        if self.status is None or self.status >= 0:
+            return "ended without an answer"
+        name = signal.strsignal(-self.status) or f"signal {-self.status}"
+        return f"crashed ({name.lower()})"
 
 
 def _nothing(*_: object) -> None:
@@ -54,6 +81,8 @@ class Child:
     ----------
     module
         Its name.
+    arguments
+        For the module.
 
     Attributes
     ----------
@@ -61,14 +90,14 @@ class Child:
         Whether it said so in its last answer, and is of no more use.
     """
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, *arguments: str) -> None:
         # What it leaves there when it is ended goes with it.
         self.is_spent = False
         self._is_ready = False
         self._folder = TemporaryDirectory(prefix="refexplorer-", ignore_cleanup_errors=True)
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module],
+            [sys.executable, "-P", "-c", _START, json.dumps(_search_path()), module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -163,6 +192,8 @@ class Child:
             yield
         except LostError as error:
             lost = error
+            with suppress(subprocess.TimeoutExpired):
+                lost.status = self._process.wait(1)
         finally:
             done.set()
             watcher.join()
@@ -203,19 +234,22 @@ class Children:
         self._turns = threading.BoundedSemaphore(self._most)
         self._idle: list[Child] = []
 
-    def start(self) -> None:
+    def start(self, *arguments: str) -> None:
         """Have one ready."""
         if not self._idle:
-            self._idle.append(Child(self._module))
+            self._idle.append(Child(self._module, *arguments))
 
     @contextmanager
-    def lend(self) -> Iterator[Child]:
-        """Lend a process that has nothing to do; one that failed is not lent again."""
+    def lend(self, *arguments: str) -> Iterator[Child]:
+        """Lend a process that has nothing to do; one that failed is not lent again.
+
+        A new one is given the arguments.
+        """
         with self._turns:
             try:
                 child = self._idle.pop()
             except IndexError:
-                child = Child(self._module)
+                child = Child(self._module, *arguments)
             try:
                 yield child
             except BaseException:
@@ -254,8 +288,27 @@ class Answering:
         _write(self._answers, said, data)
 
 
+def is_child() -> bool:
+    """Say whether this process is a child itself."""
+    return _serving
+
+
+def has_processes() -> bool:
+    """Say whether this platform can start a child: a browser cannot, nor an embedded Python."""
+    return sys.platform not in ("emscripten", "wasi") and bool(sys.executable)
+
+
+def _search_path() -> list[str]:
+    """Return where a child finds modules: as this process, but not in the working directory."""
+    own = str(Path(__file__).parents[2])
+    found = [each for each in sys.path if each]
+    return found if own in found else [*found, own]
+
+
 def serve(work: Callable[[Head, bytes, Answering], None]) -> None:
     """Do what comes on stdin until it ends; without memory for it, end."""
+    global _serving
+    _serving = True
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     Answering(answers).tell({})  # it has started
@@ -264,7 +317,7 @@ def serve(work: Callable[[Head, bytes, Answering], None]) -> None:
         try:
             work(head, sys.stdin.buffer.read(head["size"]), Answering(answers))
         except MemoryError:
-            os._exit(1)
+            os._exit(_NO_MEMORY)
 
 
 def limit_memory(limit: int) -> None:

@@ -18,7 +18,8 @@ from refexplorer.formats.documents import read_long, read_whole
 from refexplorer.formats.json.block_reader import DocumentEntries
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
-from refexplorer.spec.core.diagnostics import Diagnostic, Findings
+from refexplorer.markup import counted, escape
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
 from refexplorer.spec.dialects import READERS
 from refexplorer.spec.dialects.differences import note_differences, note_forms
 from refexplorer.spec.dialects.survey import EXACT, FORMS, LONGEST_UINT32, SAMPLES, Survey
@@ -152,3 +153,18 @@ def _forms(urls: pa.LargeStringArray) -> np.ndarray:
     starts = pc.replace_substring_regex(urls, _START_AND_REST, r"\1")
     forms = pc.if_else(pc.match_substring_regex(urls, _TEMPLATE_MARKS), urls, starts)
     return numbers_of(forms.dictionary_encode().indices).astype(np.int64)
+
+
+def note_beyond(source: Source, findings: Findings) -> None:
+    """Note the byte ranges of a data file that end after it."""
+    for key, count in source.beyond:
+        name = escape(key.rpartition("/")[0] or "/", 200)
+        findings.add(
+            "range-past-end",
+            pointer(key),
+            f"{counted(count, 'byte range')} of {name} {'ends' if count == 1 else 'end'} after the "
+            "file.",
+            "The file is damaged or was not copied whole: compare its size with the original.",
+            key=key,
+            count=count,
+        )

@@ -96,6 +96,9 @@ class Source:
     fetched
         What was read of the servers that have the data files to which references were made; None
         for all else.
+    beyond
+        Of each array of a data file with byte ranges that end after the file: the first key of
+        these, and how many there are.
     left_out
         The objects of data files that opening could not make references to.
     """
@@ -117,12 +120,17 @@ class Source:
     pointed_by: str | None = None
     unlisted: str | None = None
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
+    beyond: tuple[tuple[str, int], ...] = ()
     left_out: tuple[LeftOut, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def is_document(self) -> bool:
         """Whether it is V0 or V1, and not references that a form gave by key."""
         return self.form in (JSON, *DOCUMENTS)
+
+    def references(self) -> Mapping[str, Any] | None:
+        """Return the references by key as V0 has them, if a form gave them so or in columns."""
+        return self.value if self.entries is None else self.entries.as_v0()
 
     def may_lack(self, url: str | None) -> bool:
         """Say whether a URL is that of a chunk that may never have been written."""

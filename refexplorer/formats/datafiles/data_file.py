@@ -8,6 +8,10 @@ from typing import IO, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from refexplorer.markup import escape
+
+_SHOWN = 5
+
 
 class BlockSource(Protocol):
     """An open file that is read in blocks, wherever it is."""
@@ -67,6 +71,16 @@ class Unread(Exception):
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def left_out_text(left_out: Mapping[str, object]) -> str:
+    """Return the names of what is left out with their reasons, as far as they fit a sentence."""
+    shown = [
+        f"{escape(name, 100)} ({escape(str(each).rstrip('.'), 200)})"
+        for name, each in list(left_out.items())[:_SHOWN]
+    ]
+    more = f" and {len(left_out) - _SHOWN:,} more" if len(left_out) > _SHOWN else ""
+    return ", ".join(shown) + more
 
 
 def why_of(error: BaseException) -> Why:
@@ -146,6 +160,8 @@ class FileArray:
         Whether it stands for a netCDF dimension without values.
     order
         How the values of a chunk follow each other: ``"C"`` or ``"F"``.
+    unlimited
+        Axes without a greatest length.
     """
 
     name: str
@@ -159,6 +175,7 @@ class FileArray:
     unread: Mapping[str, str] = field(default_factory=dict)
     is_dimension: bool = False
     order: str = "C"
+    unlimited: tuple[int, ...] = ()
 
 
 class FileObject(NamedTuple):

@@ -24,11 +24,12 @@ from refexplorer.formats.datafiles.data_file import (
     gaps,
     why_of,
 )
-from refexplorer.formats.making.fits import undefined_value
 from refexplorer.markup import escape
 
 EXTENSIONS = 10_000
 _TYPES = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
+_INTEGERS = (8, 16, 32, 64)
+"""``BITPIX`` of whole numbers."""
 _VARYING = re.compile(r"\d*[PQ]")
 _COMMENTS = frozenset({"COMMENT", "HISTORY", ""})
 
@@ -187,6 +188,18 @@ def _ends(part: Any) -> tuple[int, int]:
     """Return where an extension begins and ends, its header among it."""
     at = part.fileinfo()
     return at["hdrLoc"], at["datLoc"] + at["datSpan"]
+
+
+def undefined_value(header: Mapping[str, Any]) -> int | float | None:
+    """Return the value of an image that stands for none, scaled as its values are."""
+    blank, bits = header.get("BLANK"), header.get("BITPIX", 0)
+    if type(blank) is not int or bits not in _INTEGERS:  # floats have NaN
+        return None
+    if "BSCALE" not in header and "BZERO" not in header:
+        limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
+        return blank if limits.min <= blank <= limits.max else None  # else no value is
+    # as numcodecs computes it, so that it equals the values that are read
+    return float(blank / (1 / float(header.get("BSCALE", 1))) + float(header.get("BZERO", 0)))
 
 
 def _is_scaled(part: Any) -> bool:

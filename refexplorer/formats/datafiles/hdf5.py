@@ -8,7 +8,6 @@ would have HDF5 open files by names that a stranger's file gives.
 from __future__ import annotations
 
 import posixpath
-from array import array
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import IO, Any
@@ -24,6 +23,7 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     Why,
 )
+from refexplorer.formats.datafiles.hdf5_chunks import chunk_table
 from refexplorer.formats.datafiles.hdf5_metadata import (
     attribute_value,
     dtype_of,
@@ -46,12 +46,8 @@ _STRUCTURE = frozenset(
 """Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
 _ELSEWHERE = Unread("expression", "This link leads to another file, or to nothing.")
-_INT64 = 2**63 - 1
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
 """What h5py raises of a broken file; it has no error of its own."""
-_WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
-"""Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
-and those of contiguous data from the start of the file."""
 
 
 class Hdf5File:
@@ -71,6 +67,7 @@ class Hdf5File:
     form = "HDF5"
 
     def __init__(self, file: IO[bytes]) -> None:
+        self._bytes = file
         access = h5p.create(h5p.FILE_ACCESS)
         access.set_fileobj_driver(h5py.h5fd.fileobj_driver, file)
         try:
@@ -234,7 +231,7 @@ class Hdf5File:
         space = dataset.get_space()
         if space.get_simple_extent_type() == h5s.NULL:
             raise Unread("expression", f"{escape(path)} is empty: it has no values.")
-        shape = space.get_simple_extent_dims()
+        shape, most = space.get_simple_extent_dims(), space.get_simple_extent_dims(True)
         structure, attributes, unread = self._attributes(dataset)
         chunked = plist.get_layout() == h5d.CHUNKED
         return FileArray(
@@ -248,6 +245,7 @@ class Hdf5File:
             attributes,
             unread,
             is_dimension=_first(structure.get("NAME")).startswith(_NO_VARIABLE),
+            unlimited=tuple(axis for axis, size in enumerate(most) if size == h5s.UNLIMITED),
         )
 
     def _attributes(
@@ -352,33 +350,16 @@ class Hdf5File:
             )
         rank = dataset.rank
         if layout == h5d.CHUNKED:
-            return self._table(dataset, plist.get_chunk())
+            return chunk_table(dataset, self._bytes, self._userblock)
         offset, size = dataset.get_offset(), dataset.get_storage_size()
         found = [] if offset is None or not size else [(offset, size)]
+        if found and offset + size > self._bytes.seek(0, 2):
+            raise ValueError("they end after the file")
         return FileChunks(
             np.zeros((len(found), rank), np.int64),
             np.array([place for place, _ in found], np.int64),
             np.array([length for _, length in found], np.int64),
             np.zeros(len(found), np.uint32),
-        )
-
-    def _table(self, dataset: h5d.DatasetID, chunk: tuple[int, ...]) -> FileChunks:
-        """Return the table of chunks; numbers by the eight bytes, as there may be millions."""
-        starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
-
-        def take(chunk: Any) -> None:
-            starts.extend(chunk[0])
-            masks.append(chunk[1])
-            offsets.append(chunk[2])
-            lengths.append(chunk[3])
-
-        dataset.chunk_iter(take)
-        before = self._userblock if _WITHOUT_USERBLOCK else 0
-        return FileChunks(
-            _int64(starts).reshape(-1, len(chunk)) // np.array(chunk, np.int64),
-            _int64(offsets) + before,
-            _int64(lengths),
-            np.array(masks, np.uint32),
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
@@ -408,13 +389,6 @@ class Hdf5File:
         """Close the file."""
         self._datasets.clear()
         self._file.close()
-
-
-def _int64(numbers: array[int]) -> np.ndarray:
-    found = np.frombuffer(numbers, np.uint64)
-    if len(found) and found.max() > _INT64:
-        raise ValueError("some are beyond the end of any file")
-    return found.astype(np.int64)
 
 
 def _require_own_values(path: str, plist: h5p.PropDCID) -> None:

@@ -80,7 +80,8 @@ def dtype_of(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
     # NumPy is given a wider or a whole number where the file has, say, 12 bits of two bytes.
     is_same = kind.get_size() == dtype.itemsize or dtype.hasobject
     if kind.get_class() in (h5t.INTEGER, h5t.FLOAT):
-        is_same = is_same and kind.equal(h5t.py_create(dtype))
+        is_byte = dtype.itemsize == 1 and kind.get_precision() == 8  # in either byte order
+        is_same = is_same and (is_byte or kind.equal(h5t.py_create(dtype)))
     if not is_same:
         raise Unread(
             "expression",

@@ -222,6 +222,7 @@ def _array_head(file: DataFile, name: str) -> PassedHead:
         "attributes": array.attributes,
         "unread": array.unread,
         "is_dimension": array.is_dimension,
+        "unlimited": array.unlimited,
     }
 
 
@@ -242,6 +243,7 @@ def _array(name: str, said: PassedHead) -> FileArray | Unread:
         said["attributes"],
         said["unread"],
         said["is_dimension"],
+        unlimited=tuple(said["unlimited"]),
     )
 
 

@@ -232,7 +232,8 @@ def _variable(header: _Header, dimensions: list[tuple[str, int]]) -> _Variable:
     has_records = bool(shape) and not shape[0]  # the length of the dimension of records is 0
     chunks = (1, *shape[1:]) if has_records else shape
     names = tuple(name for name, _ in over)
-    array = FileArray(name, shape, chunks, dtype, (), None, names, attributes)
+    unlimited = (0,) if has_records else ()
+    array = FileArray(name, shape, chunks, dtype, (), None, names, attributes, unlimited=unlimited)
     return _Variable(array, has_records, begin, math.prod(chunks) * dtype.itemsize)
 
 

@@ -36,7 +36,7 @@ from refexplorer.formats.forms.form import (
 from refexplorer.formats.forms.other_files import refuse_zarr
 from refexplorer.formats.forms.registry import first_answer
 from refexplorer.formats.making.streams import ReadAmount
-from refexplorer.formats.source import ZMETADATA, Source, cause
+from refexplorer.formats.source import ZMETADATA, LeftOut, Source, cause
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 
@@ -247,7 +247,7 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
     fetched = ReadAmount()
     for number, path in enumerate(paths):
         one = _of_any(path, terms.of_file(number, len(paths)))
-        if one.form != DataFileForm.name or one.value is None:
+        if one.form != DataFileForm.name or one.references() is None:
             raise SourceError(
                 f"{_shown(str(path))} is no data file, and only those are opened together; open "
                 "it by itself."
@@ -257,14 +257,27 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
         found.append((f"{one.location}/{one.name}", one))
     folder = common_folder([one.location or "" for _, one in found])
     value: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
+    beyond: list[tuple[str, int]] = []
+    left_out: list[LeftOut] = []
     for whole, one in found:
         inside = whole[len(folder) :].lstrip("/").replace("://", "/")
         if f"{inside}/.zgroup" in value:
             raise SourceError(f"{_shown(whole)} is given twice.")
-        assert one.value is not None
-        value |= {f"{inside}/{key}": reference for key, reference in one.value.items()}
+        references = one.references() or {}
+        value |= {f"{inside}/{key}": reference for key, reference in references.items()}
+        beyond += ((f"{inside}/{key}", count) for key, count in one.beyond)
+        left_out += (replace(each, name=f"{inside}/{each.name}") for each in one.left_out)
     more = fetched if fetched.requests else None
-    return Source(name, DataFileForm.name, folder or None, value=value, place=place, fetched=more)
+    return Source(
+        name,
+        DataFileForm.name,
+        folder or None,
+        value=value,
+        place=place,
+        fetched=more,
+        beyond=tuple(beyond),
+        left_out=tuple(left_out),
+    )
 
 
 def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:

@@ -1,16 +1,13 @@
-"""Data files by themselves: kerchunk and tifffile make references to one, where installed."""
+"""Data files opened directly: references are made to what is in one."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm
+from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm, warn_of_left_out
 from refexplorer.formats.forms.other_files import PROBE, kind_of
-from refexplorer.formats.making.makers import MAKERS
-from refexplorer.formats.making.streams import RangeStream, WatchedStream
-from refexplorer.formats.source import LeftOut, Source, cause
-from refexplorer.markup import escape
+from refexplorer.formats.making.confined_making import DataFile, made_references
+from refexplorer.formats.making.streams import RangeStream
+from refexplorer.formats.source import LeftOut, Source
 
 
 class DataFileForm(SourceForm):
@@ -28,52 +25,42 @@ class DataFileForm(SourceForm):
         if url is None:
             return None
         with file.open() as stream:
-            make = MAKERS.get(kind_of(stream.read(PROBE)) or "")
-            if make is None:
+            kind = kind_of(stream.read(PROBE))
+            if kind is None:
                 return None
             stream.seek(0)
-            watched = WatchedStream(stream, file.size, terms.progress)
             if terms.progress is not None:
                 terms.progress(0, file.size)
+            path = None if file.local is None or terms.files.guarded else url
+            guarded = terms.files.guarded
+            given = DataFile(file.name, kind, url, path, stream, file.size, guarded)
             try:
-                made = make(watched, url, terms.files.guarded)
+                made = made_references(given, terms.progress)
             except ImportError:
                 return None  # what the file is, and what to install, is told after the last form
-            except Exception as error:  # each library has errors of its own
-                watched.raise_again()
-                raise _failed(file.name, error) from None
-            else:
-                watched.raise_again()  # some libraries pass over what a read raises
-            finally:
-                watched.forget()
             fetched = stream.fetched if isinstance(stream, RangeStream) else None
         if terms.progress is not None:
             terms.progress(file.size, file.size)
-        refs = {key: _plain(value) for key, value in made.get("refs", made).items()}
         place = url if file.local is None else None
-        left_out = tuple(LeftOut(*each) for each in made.get("left_out", ()) if "refs" in made)
+        if made.left_out:
+            warn_of_left_out(file.name, made.left_out)
         return Source(
             file.name,
             self.name,
             file.location,
-            value=refs,
+            value=made.value,
+            entries=made.entries,
             place=place,
             fetched=fetched,
-            left_out=left_out,
+            beyond=made.beyond,
+            left_out=tuple(_left_out(name, why) for name, why in made.left_out.items()),
         )
 
 
-def _failed(name: str, error: Exception) -> RefexplorerError:
-    return SourceError(
-        f"{escape(name)} is a data file, and no references can be made to it: "
-        f"{escape(cause(error), 300)}."
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Return a reference as V0 has it: kerchunk also gives bytes, tuples and numbers of numpy."""
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, list | tuple):
-        return [each if isinstance(each, str) else int(each) for each in value]
-    return value
+def _left_out(name: str, why: Unread) -> LeftOut:
+    place, _, attribute = name.partition(" (attribute ")
+    if attribute:
+        return LeftOut(f"{place}@{attribute.rstrip(')')}", "attribute", why.sentence)
+    said = why.sentence.rstrip(".")
+    reason = f"i{said[1:]}" if said.startswith(("Its ", "It ")) else said
+    return LeftOut(name, "object", reason)

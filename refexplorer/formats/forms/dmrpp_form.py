@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-
-from refexplorer.errors import LeftOutWarning, SpecError
+from refexplorer.errors import SpecError
 from refexplorer.formats.buffers.entries import EntriesBuilder
 from refexplorer.formats.dmrpp.reading import add_dataset, is_dataset
 from refexplorer.formats.dmrpp.xml import read_xml
-from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm
+from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm, warn_of_left_out
 from refexplorer.formats.forms.other_files import is_dmrpp
 from refexplorer.formats.source import LeftOut, Source
 from refexplorer.markup import escape
-
-_SHOWN = 5
 
 
 class DmrppForm(SourceForm):
@@ -38,7 +34,7 @@ class DmrppForm(SourceForm):
         builder = EntriesBuilder()
         left_out = add_dataset(builder, root)
         if left_out:
-            _warn_of(file.name, left_out)
+            warn_of_left_out(file.name, left_out)
         place = None if file.local is None else str(file.local.resolve())
         rows = tuple(LeftOut(path.lstrip("/"), "variable", why) for path, why in left_out.items())
         return Source(
@@ -49,13 +45,3 @@ class DmrppForm(SourceForm):
             place=place,
             left_out=rows,
         )
-
-
-def _warn_of(name: str, left_out: dict[str, str]) -> None:
-    said = [f"{escape(path, 100)} ({escape(why, 100)})" for path, why in left_out.items()]
-    more = f" and {len(said) - _SHOWN:,} more" if len(said) > _SHOWN else ""
-    warnings.warn(
-        f"{escape(name)} has variables that are left out: {', '.join(said[:_SHOWN])}{more}.",
-        LeftOutWarning,
-        stacklevel=2,
-    )

@@ -20,6 +20,8 @@ _HDF5_PLACES = (0, *(512 * 2**power for power in range(11)))
 _GRIB = re.compile(rb"GRIB.{3}([\x01\x02])", re.DOTALL)
 _GRIB_HEADING = 128
 """Bytes of a heading that bulletins have before the first message."""
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+"""gzip and zstd, which may leave the start of a file readable."""
 _NOTEBOOK = re.compile(rb'\s*\{\s*"cells"\s*:\s*\[\s*\{')
 _PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml|[A-Za-z])")
@@ -146,6 +148,8 @@ def kind_of(head: bytes) -> str | None:
     for kind, starts in _KINDS.items():
         if head.startswith(starts):
             return kind
+    if head.startswith(_PACKED):
+        return None
     found = _GRIB.search(head, 0, _GRIB_HEADING)
     return "grib" if found is not None and found[1] == b"\2" else None
 

@@ -32,6 +32,9 @@ class LentFile(RawIOBase):
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:  # noqa: D102
         return int(self._file.seek(offset, whence))
 
+    def read(self, size: int = -1) -> bytes:  # noqa: D102
+        return bytes(self._file.read(size))
+
     def readinto(self, buffer: object) -> int:  # noqa: D102
         return int(self._file.readinto(buffer))
 

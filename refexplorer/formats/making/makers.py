@@ -1,4 +1,4 @@
-"""References to data files, made by kerchunk and tifffile, where installed.
+"""References to data files: our own of HDF5 and NetCDF3, else made by kerchunk and tifffile.
 
 They are given an open file and no name to open, so that a file cannot lead them to others.
 """
@@ -8,101 +8,120 @@ from __future__ import annotations
 import io
 import json
 import logging
-import warnings
+import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from contextlib import suppress
+from importlib import import_module
+from typing import IO, Any, cast
 
-from refexplorer.errors import LeftOutWarning, SourceError
+from refexplorer import memory
+from refexplorer.formats.datafiles.data_file import (
+    DataFile,
+    FileChunks,
+    StreamBlocks,
+    left_out_text,
+)
+from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 from refexplorer.formats.making.fits import of_fits
 from refexplorer.formats.making.grib import of_grib
-from refexplorer.formats.making.streams import WatchedStream
-from refexplorer.formats.making.uncollected import uncollected
-from refexplorer.markup import escape
+from refexplorer.formats.making.streams import PlainReferences, WatchedStream
+from refexplorer.markup import counted
 
 MadeReferences = Mapping[str, Any]
 Maker = Callable[[WatchedStream, str, bool], MadeReferences]
 """Takes an open file, its path or URL, and whether somebody else chose it."""
-_SHOWN = 10
-_QUASHED = "exception was caught and quashed"
-for _name in ("h5-to-zarr", "fits-to-zarr", "grib2-to-zarr", "tifffile", "cfgrib"):
+for _name in ("fits-to-zarr", "grib2-to-zarr", "tifffile", "cfgrib"):
     # without any handler Python writes what they log to stderr
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
-def _of_hdf5(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
-    import h5py
-    from kerchunk.hdf import SingleHdf5ToZarr
-
-    from refexplorer.formats.making.lent_files import lent  # it opens the name of an open file, too
-
-    with uncollected(), lent(stream) as name, h5py.File(stream, "r") as file:
-        found: list[str] = []
-        file.visititems(lambda name, item: found.append(name) if _is_elsewhere(item) else None)
-        names = ", ".join(sorted(map(escape, found))[:_SHOWN])
-        if found and guarded:  # reading the shape of a virtual dataset can open those files
-            raise SourceError(
-                f"the values of {names} lie in other files, and no such file is opened for a "
-                "visitor of a page"
-            )
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            made: MadeReferences = SingleHdf5ToZarr(file, name, inline_threshold=0).translate()
-        refs = _renamed(made, name, url)
-        left_out = list(_left_out(file, refs, [str(each.message) for each in caught]))
-    if found:
-        _warn(
-            f"The values of {names} lie in other files than this one, and kerchunk makes no "
-            "references to them: they read as fill values."
-        )
-    return {"refs": refs, "left_out": left_out}
+class UnmakeableError(Exception):
+    """No references can be made; the text is the reason, a clause."""
 
 
-def _left_out(file: Any, refs: MadeReferences, said: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield name, kind and reason of the datasets that kerchunk made no references to."""
-    import h5py
+def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) -> PlainReferences:
+    """Return references as V0 has them.
 
-    datasets: dict[str, Any] = {}
-    file.visititems(
-        lambda name, item: datasets.update({name: item}) if isinstance(item, h5py.Dataset) else None
-    )
-    missing = [name for name, item in datasets.items() if f"{name}/.zarray" not in refs]
-    missing = [name for name in missing if not _is_dimension(datasets[name])]
-    # kerchunk (0.2.10) warns of each in turn: a sentence of its own, the error, and its traceback
-    reasons = [each.split("\n")[1] for each in said if _QUASHED in each and "\n" in each]
-    known = dict(zip(missing, reasons, strict=True)) if len(reasons) == len(missing) else {}
-    for name, item in datasets.items():
-        if _is_elsewhere(item):
-            yield name, "dataset", "its values are in other files"
-        elif name in missing:
-            reason = known.get(name) or "kerchunk makes no references to it"
-            yield name, "dataset", reason.strip().partition(". ")[0].rstrip(".")
-
-
-def _is_dimension(dataset: Any) -> bool:
-    """Say whether a dataset stands for a dimension of netCDF without values."""
+    Raises
+    ------
+    ImportError
+        If a package is not installed.
+    UnmakeableError
+        If they cannot be made.
+    RefexplorerError
+        What a read of the stream raised.
+    """
     try:
-        said = dataset.attrs.get("NAME", b"")
-    except (OSError, RuntimeError, ValueError, TypeError):  # a damaged attribute
-        return False
-    said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-    return said.startswith("This is a netCDF dimension but not a netCDF variable")
+        if kind in OWN:
+            return _own(OWN[kind](stream))
+        made = MAKERS[kind](stream, url, guarded)
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # each library has errors of its own
+        stream.raise_again()
+        raise UnmakeableError(_clause(error)) from None
+    else:
+        stream.raise_again()  # some libraries pass over what a read raises
+    finally:
+        stream.forget()
+    refs = {key: _plain(value) for key, value in made.get("refs", made).items()}
+    return PlainReferences(refs, list(_beyond(refs, url, stream.size)))
 
 
-def _is_elsewhere(item: Any) -> bool:
-    """Say whether the values of a dataset are in other files."""
-    import h5py
+def _own(file: DataFile) -> PlainReferences:
+    from refexplorer.formats.datafiles.references import references_of
 
-    return isinstance(item, h5py.Dataset) and bool(item.is_virtual or item.external)
+    try:
+        made = references_of(file)
+    finally:
+        file.close()
+    if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
+        raise UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
+    return PlainReferences(
+        dict(made.documents),
+        [],
+        [(name, *_columns(each)) for name, each in made.chunks.items()],
+        [(name, each.why, each.sentence) for name, each in made.left_out.items()],
+        True,
+    )
 
 
-def _of_netcdf3(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
-    from kerchunk.netCDF3 import NetCDF3ToZarr
+def _columns(chunks: FileChunks) -> tuple[int, bytes, bytes, bytes]:
+    columns = (chunks.indices, chunks.offsets, chunks.lengths)
+    indices, offsets, lengths = (column.astype("<i8").tobytes() for column in columns)
+    return chunks.indices.shape[1], indices, offsets, lengths
 
-    from refexplorer.formats.making.lent_files import lent  # it takes fsspec
 
-    with lent(stream) as name:
-        made: MadeReferences = NetCDF3ToZarr(name, inline_threshold=0).translate()
-    return _renamed(made, name, url)
+def _beyond(refs: Mapping[str, Any], url: str, size: int) -> Iterator[tuple[str, int]]:
+    found: dict[str, list[str]] = {}
+    for key, value in refs.items():
+        is_range = isinstance(value, list) and len(value) > 1 and value[0] == url
+        if is_range and value[1] + value[2] > size:
+            found.setdefault(key.rpartition("/")[0], []).append(key)
+    return ((keys[0], len(keys)) for keys in found.values())
+
+
+def load(kind: str) -> None:
+    """Load the packages that a kind of file needs, where they are installed."""
+    for name in _PACKAGES[kind]:
+        with suppress(ImportError):
+            import_module(name)
+
+
+def _clause(error: BaseException) -> str:
+    if memory.is_lacking(error):
+        return "there is not enough memory"
+    words = getattr(error, "strerror", None) or str(error)
+    return str(words).strip().partition("\n")[0].rstrip(". ") or type(error).__name__
+
+
+def _plain(value: Any) -> Any:
+    """Return a reference as V0 has it: kerchunk also gives bytes, tuples and numbers of numpy."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, list | tuple):
+        return [each if isinstance(each, str) else int(each) for each in value]
+    return value
 
 
 def _of_tiff(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
@@ -116,30 +135,55 @@ def _of_tiff(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
     given: Any = stream
     opened = TiffFile(url) if by_path else TiffFile(given, name=name, _multifile=False)
     with opened as file, file.aszarr() as store:
+        _check_tiff(file, stream.size)
         store.write_fsspec(written, folder, version=0)
     made: MadeReferences = json.loads(written.getvalue())
     return made
 
 
-def _renamed(made: MadeReferences, name: str, url: str) -> MadeReferences:
-    """Return references with the URL of a file for the name that it was lent under."""
-    path = name.partition("://")[2]
-    return {
-        key: [url, *value[1:]]
-        if isinstance(value, list | tuple) and value[0] in (name, path)
-        else value
-        for key, value in made.get("refs", made).items()
-    }
+def _check_tiff(file: Any, size: int) -> None:
+    """Refuse images of more tiles or strips than the file lists: tifffile goes through them all."""
+    for level in (level for series in file.series for level in series.levels):
+        page = level.keyframe
+        wanted, listed = math.prod(page.chunked), len(page.dataoffsets)
+        if wanted > listed:
+            raise UnmakeableError(
+                f"an image of shape {page.shape} has {wanted:,} tiles or strips, and the file "
+                f"lists the places of {listed:,}"
+            )
+        if level.dataoffset is not None and level.dataoffset + level.nbytes > size:
+            raise UnmakeableError(
+                f"the values of shape {level.shape} end at byte "
+                f"{level.dataoffset + level.nbytes:,}, and the file has only {size:,} bytes"
+            )
+        if level.dataoffset is None and level.size > page.size * len(level):
+            raise UnmakeableError(
+                f"{counted(len(level), 'page')} of shape {page.shape} are no array of shape "
+                f"{level.shape}"
+            )
 
 
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, LeftOutWarning, stacklevel=2)
+def _hdf5(stream: WatchedStream) -> DataFile:
+    from refexplorer.formats.datafiles.hdf5 import Hdf5File
+
+    return Hdf5File(cast("IO[bytes]", stream))
 
 
+def _netcdf3(stream: WatchedStream) -> DataFile:
+    return NetCdf3File(StreamBlocks(cast("IO[bytes]", stream)))
+
+
+OWN: Mapping[str, Callable[[WatchedStream], DataFile]] = {"hdf5": _hdf5, "netcdf3": _netcdf3}
+"""What opens files whose references are our own."""
 MAKERS: Mapping[str, Maker] = {
-    "hdf5": _of_hdf5,
-    "netcdf3": _of_netcdf3,
     "fits": of_fits,
     "tiff": _of_tiff,
     "grib": of_grib,
+}
+_PACKAGES = {
+    "hdf5": ("refexplorer.formats.datafiles.hdf5", "refexplorer.formats.datafiles.references"),
+    "netcdf3": ("refexplorer.formats.datafiles.references",),
+    "fits": ("astropy.io.fits", "kerchunk.fits"),
+    "tiff": ("tifffile",),
+    "grib": ("eccodes", "cfgrib", "kerchunk.grib2"),
 }

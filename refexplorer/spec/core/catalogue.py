@@ -146,6 +146,10 @@ REFERENCES = {
         "Two byte ranges of a target overlap without being identical.",
         '{"a": ["http://h/f", 0, 10], "b": ["http://h/f", 5, 10]}',
     ),
+    "range-past-end": _warning(
+        "A byte range ends after the data file that was opened.",
+        "the references to a TIFF of which the second half is missing",
+    ),
     "length-is-end": _warning(
         "Lengths equal the offset of the next range: they look like end offsets.",
         '{"a": ["http://h/f", 10, 20], "b": ["http://h/f", 20, 30], '

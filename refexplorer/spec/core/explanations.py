@@ -224,6 +224,12 @@ REFERENCES = {
         rule="byte-range",
         command="`refexplorer verify` compares them.",
     ),
+    "range-past-end": _of(
+        "The download or copy stopped early, or bytes of the file were changed.",
+        "Compare the size of the file with the original, and copy it again.",
+        "Readers get fewer bytes than the chunk has, and mostly fail.",
+        rule="byte-range",
+    ),
     "length-is-end": _of(
         "The writer took the third number for the end of the range.",
         "Subtract the offset from each: the third number is a length.",

@@ -26,6 +26,7 @@ UNSHOWN = {
     "key-too-long",
     "readers-not-compared",
     "odd-encoding",
+    "range-past-end",
     *PARQUET,
 }
 STORES = [code for code in PARQUET if code != "parquet-too-large"]

@@ -25,8 +25,8 @@ from refexplorer.checks.records import (
     NAMED_KEYS,
     SAME,
     UNCOMPARED,
+    FileObjects,
     numbers_of,
-    objects_of,
 )
 from refexplorer.checks.states import (
     CHUNK_TERMS,
@@ -87,7 +87,7 @@ class _OpenFile:
         self.number = number
         self.word = SAME
         self.state = FileState.READ
-        self.objects: list[tuple[str, ObjectState, str]] = []
+        self.objects = FileObjects(0, [])
 
     def add(self, row: dict[str, Any]) -> None:
         """Take in a row: the worst state counts, and of each object the best."""
@@ -98,10 +98,11 @@ class _OpenFile:
         if any(found["cause"] == "changed" for found in row["findings"] or ()):
             self.state = FileState.CHANGED
         if row["objects"]:
-            found = objects_of(row["objects"])
-            if self.objects:
-                pairs = zip(self.objects, found, strict=True)
-                found = [min(each, key=lambda o: _OBJECTS_BY_WORTH.index(o[1])) for each in pairs]
+            found = FileObjects.parse(row["objects"])
+            if self.objects.rows:
+                pairs = zip(self.objects.rows, found.rows, strict=True)
+                best = [min(each, key=lambda o: _OBJECTS_BY_WORTH.index(o.state)) for each in pairs]
+                found = FileObjects(found.declared, best)
             self.objects = found
 
 
@@ -255,8 +256,8 @@ class ReportBuilder:
             return
         self._ledger.files.counts[file.state] += 1
         self.targets[file.word] += 1
-        self._ledger.objects.declared += len(file.objects)
-        for name, state, why in file.objects:
+        self._ledger.objects.declared += file.objects.declared
+        for name, state, why in file.objects.rows:
             if state is ObjectState.LACKING:
                 self._lacking_objects.setdefault((name, why), []).append(file.number)
             else:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.plan.references import AuditedBlock, numbers_of_chunks
+from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.states import KeyState, LedgerState
 from refexplorer.refset.columns.reference_columns import RANGE, URL
 from refexplorer.refset.opened.opened_set import OpenedSet
@@ -38,11 +39,13 @@ def note_references(ledger: Ledger, block: AuditedBlock, arrays: Sequence[ArrayM
     counts[KeyState.OUTSIDE_GRID] += int(((block.arrays >= 0) & ~is_chunk).sum())
     counts[KeyState.REJECTED] += block.rejected
     others = block.table.keys.filter(pa.array(block.arrays < 0))
-    metadata = _count(others, _METADATA)
-    chunks = _count(others, _CHUNK)
-    counts[KeyState.METADATA] += metadata
-    counts[KeyState.OF_NO_ARRAY] += chunks
-    counts[KeyState.OTHER] += len(others) - metadata - chunks
+    metadata = others.filter(pc.match_substring_regex(others, _METADATA))
+    chunks = others.filter(pc.match_substring_regex(others, _CHUNK))
+    counts[KeyState.METADATA] += len(metadata)
+    counts[KeyState.OF_NO_ARRAY] += len(chunks)
+    counts[KeyState.OTHER] += len(others) - len(metadata) - len(chunks)
+    named = ledger.keys.examples.setdefault(KeyState.OF_NO_ARRAY, [])
+    named += chunks[: NAMED_KEYS - len(named)].to_pylist()
 
 
 def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: int) -> None:
@@ -67,7 +70,3 @@ def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: 
     ledger.keys.counts[KeyState.REJECTED] = later + sum(
         found.count for found in errors if found.pointer not in files
     )
-
-
-def _count(keys: pa.Array, pattern: str) -> int:
-    return int(pc.sum(pc.match_substring_regex(keys, pattern)).as_py() or 0)

@@ -251,11 +251,14 @@ class Book:
         How many there are, obtained in another way than by counting states; None: not known.
     counts
         By state.
+    examples
+        The first things in a state, by their names.
     """
 
     name: str
     total: int | None = None
     counts: Counter[StrEnum] = field(default_factory=Counter)
+    examples: dict[StrEnum, list[str]] = field(default_factory=dict)
 
     def faults(self) -> list[str]:
         """Return a sentence if the states do not add up to the total."""

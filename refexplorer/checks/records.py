@@ -94,7 +94,7 @@ the ledger, a byte each; ``file`` is that of the file; ``start`` is where the fi
 in the set's, ``shape`` its shape in the dimensions of the set's; ``lacking`` are the chunks of the
 file, int64 as bytes, that no reference of the part is of; ``is_filled_alike`` tells whether both
 fill chunks that were never written with one value; ``objects`` is what the file holds, as
-`objects_text` has it, in its first row; ``unchecked`` what of the metadata was not compared;
+`FileObjects` has it, in its first row; ``unchecked`` what of the metadata was not compared;
 ``values`` those that were compared, with the largest difference and how many are NaN through the
 set only; ``remade`` what a repair takes from the file, if that was asked for."""
 
@@ -202,14 +202,29 @@ def numbers_of(data: bytes | None) -> np.ndarray:
     return np.frombuffer(data or b"", "<i8").astype(np.int64, copy=False)
 
 
-def objects_text(objects: Sequence[tuple[str, ObjectState, str]]) -> str:
-    """Return name, state and reason of the objects of a file as text."""
-    return json.dumps([[name, str(state), why] for name, state, why in objects])
+class ObjectRow(NamedTuple):
+    """An object of a file: its name, what the set has of it, and why, or the array for LACKING."""
+
+    name: str
+    state: ObjectState
+    note: str = ""
 
 
-def objects_of(text: str) -> list[tuple[str, ObjectState, str]]:
-    """Return what `objects_text` was given."""
-    return [(name, ObjectState(state), why) for name, state, why in json.loads(text)]
+class FileObjects(NamedTuple):
+    """How many objects the headers of a file declare, and those that were found."""
+
+    declared: int
+    rows: list[ObjectRow]
+
+    def text(self) -> str:
+        """Return it as a table keeps it; files that are alike have one text."""
+        return json.dumps(self)
+
+    @classmethod
+    def parse(cls, text: str) -> FileObjects:
+        """Return what `text` was made of."""
+        declared, rows = json.loads(text)
+        return cls(declared, [ObjectRow(n, ObjectState(state), note) for n, state, note in rows])
 
 
 def table(records: Sequence[Record]) -> pa.Table:

@@ -33,6 +33,7 @@ from refexplorer.checks.plan.sorting import Sorter
 from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
+from refexplorer.checks.states import KeyState
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.checks.verify_finding import VerifyFinding, named
 from refexplorer.data.access.policy import AccessPolicy
@@ -43,6 +44,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.formats.source import LeftOut
 from refexplorer.limits import Limits
+from refexplorer.markup import counted, escape
 from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.catalogue import Severity
@@ -193,7 +195,8 @@ def verify(
     gathering = ReportBuilder(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
-    found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base), *_left_out(terms))
+    found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base), *_left_out(terms),
+             *_of_no_array(ledger, terms.base))  # fmt: skip
     ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
     if is_complete:
         ledger.followed = gathering.followed
@@ -219,6 +222,20 @@ def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:
         said = f"The {each.kind} {named(each.name)} of the file is not in the set: {each.reason}"
         at = terms.base + pointer(each.name)
         yield VerifyFinding("left-out", Severity.ERROR, each.name, said, each.name, at)
+
+
+def _of_no_array(ledger: Ledger, base: str) -> Iterator[VerifyFinding]:
+    """Yield that keys look like chunks and no array has them: their maker meant data."""
+    count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
+    if count:
+        keys = ledger.keys.examples[KeyState.OF_NO_ARRAY]
+        names = ", ".join(escape(key, 100) for key in keys[:3]) + (", …" if count > 3 else "")
+        verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
+        message = f"{counted(count, 'key')} {verb} to no array: {names}"
+        yield VerifyFinding(
+            "orphan-chunk", Severity.ERROR, keys[0].rpartition("/")[0], message, keys[0],
+            base + pointer(keys[0]), tuple(keys), count,
+        )  # fmt: skip
 
 
 class _Lent:

@@ -47,6 +47,10 @@ class FileLayout:
 
     Attributes
     ----------
+    objects
+        Everything in the file.
+    declared
+        How many objects there are by the headers of the file.
     arrays
         In the order of the file.
     chunks
@@ -61,6 +65,8 @@ class FileLayout:
 
     def __init__(self, file: DataFile) -> None:
         self.form = file.form
+        self.objects = tuple(file.objects())
+        self.declared = len(self.objects) if file.declared is None else file.declared
         self.arrays: list[FileArray] = []
         self.chunks: list[FileChunks | None] = []
         self.untold: dict[str, str] = {}

@@ -33,9 +33,17 @@ from refexplorer.checks.compare.origins import Origins
 from refexplorer.checks.compare.placing import aligned, expected, is_cut, set_indices
 from refexplorer.checks.compare.remaking import remade
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.records import FAILED, Finding, Record, Remade, numbers_bytes
+from refexplorer.checks.records import (
+    FAILED,
+    FileObjects,
+    Finding,
+    ObjectRow,
+    Record,
+    Remade,
+    numbers_bytes,
+)
 from refexplorer.checks.states import FileState, LedgerState, ObjectState
-from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
+from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileObject, Unread
 
 _NONE = np.empty(0, np.uint8)
 ZARR = "Zarr"
@@ -111,39 +119,37 @@ class FileComparison:
             if other is not None:
                 yield other, _NONE
 
-    def objects(self, rows: Sequence[Record]) -> list[tuple[str, ObjectState, str]]:
-        """Return what the set has of each array of the file, whose rows were made."""
-        layout = self._matched.filed
+    def objects(self, rows: Sequence[Record]) -> FileObjects:
+        """Return what the set has of each object of the file, whose rows were made."""
+        layout, held = self._matched.filed, self._matched.held.arrays
         states: dict[str, ObjectState] = {}
         for row in rows:
             if row.native is not None:
-                is_held = row.array in self._matched.held.arrays and not row.references
+                is_held = row.array in held and not row.references
                 known = ObjectState.EQUAL if is_held else ObjectState.IN_SET
                 states.setdefault(row.native, known)
         found = []
-        for array in layout.arrays:
-            state = states.get(array.name, ObjectState.NOT_TAKEN)
-            why = layout.untold.get(array.name, "")
-            if state is ObjectState.NOT_TAKEN:
-                if array.is_dimension:
-                    state = ObjectState.STRUCTURE
-                else:
-                    state, why = self._lacking(array)
-            found.append((array.name, state, why))
-        names = {array.name for array in layout.arrays}
-        for name, why in layout.untold.items():
-            if name not in names and name not in layout.places:
-                state = ObjectState.UNREAD if name in self._references else ObjectState.LEFT_OUT
-                found.append((name, state, why))
-        return found
+        for each in layout.objects:
+            if each.name in states:
+                found.append(ObjectRow(each.name, states[each.name]))
+            elif each.kind == "array":
+                found.append(self._without_references(each))
+            else:
+                found.append(ObjectRow(each.name, ObjectState.STRUCTURE))
+        return FileObjects(layout.declared, found)
 
-    def _lacking(self, array: FileArray) -> tuple[ObjectState, str]:
-        """Return the state of an array without references, and the array of the set, if any."""
-        for path in self._matched.arrays:
+    def _without_references(self, each: FileObject) -> ObjectRow:
+        """Return the row of an array to which no reference of the part leads."""
+        why = self._matched.filed.untold.get(each.name) or (each.barrier and str(each.barrier))
+        place = self._matched.filed.places.get(each.name)
+        array = None if place is None else self._matched.filed.arrays[place]
+        for path in self._matched.arrays if array is not None else ():
             if self._matched.native(path) is array:
-                return ObjectState.LACKING, path
-        why = self._matched.filed.untold.get(array.name, "")
-        return (ObjectState.LEFT_OUT, why) if why else (ObjectState.NOT_TAKEN, "")
+                return ObjectRow(each.name, ObjectState.LACKING, path)
+        if why:
+            state = ObjectState.UNREAD if each.name in self._references else ObjectState.LEFT_OUT
+            return ObjectRow(each.name, state, why)
+        return ObjectRow(each.name, ObjectState.NOT_TAKEN)
 
     def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
         """Return the array of the file, and the part of it that a chunk of the set has."""

@@ -39,7 +39,9 @@ from refexplorer.checks.compare.placing import set_indices
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import (
     WHOLE,
+    FileObjects,
     Finding,
+    ObjectRow,
     Record,
     Remade,
     Said,
@@ -90,7 +92,7 @@ class MessageComparison:
         for records in self._seen.values():
             yield from ((each, np.empty(0, np.uint8)) for each in records)
 
-    def objects(self, rows: Sequence[Record]) -> list[tuple[str, ObjectState, str]]:
+    def objects(self, rows: Sequence[Record]) -> FileObjects:
         """Return what the set has of each message, and the array of one that is lacking."""
         del rows  # which messages are in the set, their ranges tell
         taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
@@ -100,13 +102,19 @@ class MessageComparison:
             name = str(native.attributes.get("shortName") or native.name)
             mine = [paths[each] for each in names_of(native) - {None} if each in paths]
             if place in taken:
-                found.append((name, ObjectState.IN_SET, ""))
+                found.append(ObjectRow(name, ObjectState.IN_SET))
             elif mine:
-                found.append((name, ObjectState.LACKING, mine[0]))
+                found.append(ObjectRow(name, ObjectState.LACKING, mine[0]))
             else:
-                found.append((name, ObjectState.NOT_TAKEN, ""))
-        found += [(name, ObjectState.UNREAD, why) for name, why in self._filed.untold.items()]
-        return found
+                found.append(ObjectRow(name, ObjectState.NOT_TAKEN))
+        known = {native.name for native in self._filed.arrays}
+        for each in self._filed.objects:
+            if each.kind != "array":
+                found.append(ObjectRow(each.name, ObjectState.STRUCTURE))
+            elif each.name not in known:
+                why = self._filed.untold.get(each.name, str(each.barrier or ""))
+                found.append(ObjectRow(each.name, ObjectState.UNREAD, why))
+        return FileObjects(self._filed.declared, found)
 
     def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
         """Return the message, and all of it, for a chunk of the set."""

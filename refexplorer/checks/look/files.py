@@ -34,7 +34,6 @@ from refexplorer.checks.records import (
     Finding,
     Record,
     numbers_bytes,
-    objects_text,
     table,
 )
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
@@ -244,7 +243,7 @@ class Verifier:
                 record.states = states[numbers >= 0].tobytes()
             found.append(record)
         if found:
-            found[0].objects = objects_text(comparison.objects(found))
+            found[0].objects = comparison.objects(found).text()
         text = "These keys are chunks of no array."
         others = _uncompared(rows, UNCOMPARED, text, LedgerState.UNTOUCHED)
         found += (each for each in others if each.array is None)

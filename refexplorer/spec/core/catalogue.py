@@ -365,7 +365,7 @@ ARRAYS = {
         '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, '
         '"x/0.0": "12345678"}',
     ),
-    "orphan-chunk": _warning(
+    "orphan-chunk": _error(
         "A key looks like a chunk, but there is no array metadata for it.",
         '{"x/0.0": ["http://h/f"]}',
     ),

@@ -62,7 +62,7 @@ def write_repository(folder: Path, checksums: Sequence[datetime | str]) -> Path:
 def test_files_that_changed_since(tmp_path: Path) -> None:
     path = write_repository(tmp_path, [moment(1), moment(1)])
     found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
-    assert found.headline.text == "not known: 1 file has a format that cannot be compared"
+    assert found.good, str(found)
     assert found.findings == ()
     changed = moment(2)
     for name in ("f1.h5", "y.bin"):

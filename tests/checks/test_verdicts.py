@@ -101,6 +101,22 @@ _ARRAY = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("length", [None, 80])
+def test_a_file_that_is_one_chunk_has_nothing_to_compare(
+    length: int | None, files: list[Path], tmp_path: Path
+) -> None:
+    (tmp_path / "raw.bin").write_bytes(bytes(80))
+    mixed = Changed(joined(files))
+    mixed.refs["x/.zarray"] = json.dumps(_ARRAY | {"chunks": [20]})
+    reference = [str(tmp_path / "raw.bin")]
+    mixed.refs["x/0"] = reference if length is None else [*reference, 0, length]
+    found = verified(mixed.document, tmp_path)
+    assert found.good, str(found)
+    assert "no metadata to compare" in found.summary[-1]
+    (tmp_path / "raw.bin").write_bytes(bytes(79))
+    assert not verified(mixed.document, tmp_path).good
+
+
 def test_a_format_that_is_not_known_is_never_good(files: list[Path], tmp_path: Path) -> None:
     """The other files are the same, and yet nobody compared this one."""
     (tmp_path / "raw.bin").write_bytes(bytes(80))

@@ -50,6 +50,7 @@ from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import RANGE
 from refexplorer.spec.core.catalogue import Severity
 
+RAW = "The file is one chunk of plain values, and has no metadata to compare."
 _COUNTED = {Rank.GOOD: SAME, Rank.UNKNOWN: UNCOMPARED, Rank.BAD: DIFFERS}
 _OF_STATE = np.array(
     [
@@ -203,7 +204,11 @@ class Verifier:
                 )
                 return
             except Exception as error:  # the libraries of the formats raise what they like
-                yield from _unopened(rows, error)
+                is_raw = isinstance(error, Unread) and error.why == "format"
+                if is_raw and self._is_one_chunk(targets, rows):
+                    yield from _uncompared(rows, UNCOMPARED, RAW, LedgerState.PLACED)
+                else:
+                    yield from _unopened(rows, error)
                 return
             try:
                 yield from self._of_file(targets, file, rows, Record(number, url, None))
@@ -211,6 +216,17 @@ class Verifier:
                 yield from _unopened(rows, error)
             finally:
                 file.close()
+
+    def _is_one_chunk(self, targets: Targets, rows: _OfTarget) -> bool:
+        """Say whether a file is as long as the one chunk, without codecs, that it is used for."""
+        ((path, places), *others) = rows.arrays
+        if others or path is None or len(places) != 1:
+            return False
+        answer = wait_for(ask(targets, rows.url))
+        size = None if answer.facts is None else answer.facts.size
+        found = rows.references(places)
+        whole = int(found.lengths[0]) in (WHOLE, size) and int(found.offsets[0]) == 0
+        return whole and size is not None and size == self.arrays[path].meta.encoded_size
 
     def _of_file(
         self, targets: Targets, file: DataFile, rows: _OfTarget, base: Record

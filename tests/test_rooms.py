@@ -47,8 +47,8 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "formats": (
         {"buffers", "files"},
         {"json"},
-        {"dmrpp", "icechunk", "making"},
-        {"datafiles"},
+        {"datafiles", "dmrpp", "icechunk"},
+        {"making"},
         {"source"},
         {"locating", "parquet"},
         {"documents", "forms", "reader_runs"},

@@ -59,7 +59,7 @@ def _of_references(
     findings: Findings,
 ) -> Document:
     """Return a document of what is none: its references are written as in V0, by their keys."""
-    refs = source.value if source.entries is None else source.entries.as_v0()
+    refs = source.references()
     assert refs is not None
     return replace(read_document({}, templates, limits, findings), refs=refs)
 

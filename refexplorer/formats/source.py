@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer import memory
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.entries import Entries
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.files.compression import PlainStream, plain_bytes
 from refexplorer.formats.icechunk.facts import RepositoryFacts
 from refexplorer.formats.icechunk.recorded import Recorded
@@ -80,6 +81,8 @@ class Source:
     beyond
         Of each array of a data file with byte ranges that end after the file: the first key of
         these, and how many there are.
+    left_out
+        Why parts of a data file have no references, by the name of an array or attribute.
     """
 
     name: str
@@ -100,11 +103,16 @@ class Source:
     unlisted: str | None = None
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
     beyond: tuple[tuple[str, int], ...] = ()
+    left_out: Mapping[str, Unread] = field(default_factory=dict, repr=False)
 
     @property
     def is_document(self) -> bool:
         """Whether it is V0 or V1, and not references that a form gave by key."""
         return self.form in (JSON, *DOCUMENTS)
+
+    def references(self) -> Mapping[str, Any] | None:
+        """Return the references by key as V0 has them, if a form gave them so or in columns."""
+        return self.value if self.entries is None else self.entries.as_v0()
 
     def may_lack(self, url: str | None) -> bool:
         """Say whether a URL is that of a chunk that may never have been written."""

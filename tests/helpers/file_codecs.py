@@ -7,7 +7,7 @@ from typing import Any
 import imagecodecs.numcodecs
 import numcodecs
 
-from refexplorer.formats.datafiles.data_file import NativeFilter
+from refexplorer.formats.datafiles.data_file import FileFilter
 
 _OTHERS: dict[str, Any] = {
     getattr(kind, "codec_id", None) or "": kind
@@ -16,7 +16,7 @@ _OTHERS: dict[str, Any] = {
 }
 
 
-def decoded(used: NativeFilter, data: Any) -> Any:
+def decoded(used: FileFilter, data: Any) -> Any:
     """Undo a filter by the codec of its name and settings."""
     if used.name in _OTHERS:
         return _OTHERS[used.name](**used.settings).decode(data)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import lru_cache
 from importlib import import_module
@@ -32,7 +32,7 @@ from refexplorer.core.processes import (
 from refexplorer.data.fetch.local import open_resolved
 from refexplorer.data.sources.target_file import BLOCK
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread, why_of
 from refexplorer.formats.datafiles.metadata_transfer import (
     FileMetadata,
     chunk_bytes,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from refexplorer.data.fetch.target_reader import Targets
     from refexplorer.data.sources.target_file import TargetFile
-    from refexplorer.formats.datafiles.data_file import NativeArray, NativeChunks, NativeFile
+    from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileChunks, FileObject
 
 SECONDS = 60
 """Time for one question; waiting for a server does not count."""
@@ -81,7 +81,7 @@ class ConfinedFile:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If the library cannot read it, or takes too much time or memory.
     FetchError
         If its bytes cannot be read; also later.
@@ -100,20 +100,33 @@ class ConfinedFile:
         """Return other names of arrays, and that which `names` has."""
         return self._metadata.others
 
-    def array(self, name: str) -> NativeArray:
-        """Return the metadata of an array; KeyError, or `NotComparableError`, if there are none."""
+    @property
+    def declared(self) -> int | None:
+        """How many objects the file has by its headers."""
+        return self._metadata.declared
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield everything in the file."""
+        yield from self._metadata.objects
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of all groups."""
+        return self._metadata.groups
+
+    def array(self, name: str) -> FileArray:
+        """Return the metadata of an array; KeyError, or `Unread`, if there are none."""
         found = self._metadata.arrays[self._metadata.others.get(name, name)]
-        if isinstance(found, NotComparableError):
+        if isinstance(found, Unread):
             raise found
         return found
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the stored chunks of an array; errors as of `array`."""
         name = self.array(name).name
         found = self._metadata.chunks.get(name)
         if found is None:
             found = chunks_of(*self._ask({"do": "chunks", "name": name}))
-        if isinstance(found, NotComparableError):
+        if isinstance(found, Unread):
             raise found
         return found
 
@@ -124,9 +137,10 @@ class ConfinedFile:
         asked = name if self.form == "GRIB" else array.name
         size = math.prod(len(range(*each)) for each in slices) * array.dtype.itemsize
         if size > self._targets.limit:
-            raise NotComparableError(
+            raise Unread(
+                "cost",
                 f"The values would take {size_text(size)}, more than the limit of "
-                f"{size_text(self._targets.limit)} (limits: fetch_bytes)."
+                f"{size_text(self._targets.limit)} (limits: fetch_bytes).",
             )
         if array.name in self._metadata.values:
             self._file.check_unchanged()
@@ -144,7 +158,7 @@ class ConfinedFile:
         def hear(said: dict[str, Any]) -> bytes:
             try:
                 return self._file.read_at(*said["read"])
-            except (RefexplorerError, NotComparableError) as error:
+            except (RefexplorerError, Unread) as error:
                 failures.append(error)
                 return b""  # the child is told so by what is missing
 
@@ -155,21 +169,23 @@ class ConfinedFile:
             with _children.lend() as child:
                 said, data = child.ask(head | limits | {"form": self.form}, b"", SECONDS, hear)
         except LateError:
-            raise NotComparableError(
+            raise Unread(
+                "cost",
                 f"Reading the metadata of this {self.form} file took longer than {SECONDS} s and "
-                "was stopped."
+                "was stopped.",
             ) from None
         except LostError:
-            raise NotComparableError(
+            raise Unread(
+                "cost",
                 f"Reading the metadata of this {self.form} file took more memory than it may, or "
-                "crashed, and was stopped."
+                "crashed, and was stopped.",
             ) from None
         if failures:
             raise failures[0]
         if path is not None:
             self._file.check_unchanged()
         if "failed" in said:
-            raise NotComparableError(said["failed"])
+            raise Unread(said["why"], said["failed"])
         return said, data
 
 
@@ -229,14 +245,15 @@ def _work(head: dict[str, Any], data: bytes, answering: Answering) -> None:
             answering.answer(*_answer(head, _opened(head, answering, stack)))
     except MemoryError:
         raise
-    except NotComparableError as error:
-        answering.answer({"failed": str(error)}, b"")
+    except Unread as error:
+        answering.answer({"failed": error.sentence, "why": error.why}, b"")
     except Exception as error:  # libraries raise what they like
         words = f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(". :")
-        answering.answer({"failed": f"The file cannot be read: {words}."}, b"")
+        failed = f"The file cannot be read: {words}."
+        answering.answer({"failed": failed, "why": why_of(error)}, b"")
 
 
-def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> NativeFile:
+def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> DataFile:
     file: IO[bytes]
     if head["path"] is not None:
         file = stack.enter_context(open_resolved(head["path"]))
@@ -247,12 +264,12 @@ def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> Nat
 
         file = cast("IO[bytes]", stack.enter_context(_AskedFile(ask, head["bytes"])))
     module, name = READERS[head["form"]]
-    native: NativeFile = getattr(import_module(f"{_READERS_ROOM}.{module}"), name)(file)
+    native: DataFile = getattr(import_module(f"{_READERS_ROOM}.{module}"), name)(file)
     stack.callback(native.close)
     return native
 
 
-def _answer(head: dict[str, Any], file: NativeFile) -> tuple[dict[str, Any], bytes]:
+def _answer(head: dict[str, Any], file: DataFile) -> tuple[dict[str, Any], bytes]:
     if head["do"] == "describe":
         # of a file elsewhere what nobody asks for would take requests
         return {}, file_bytes(file, with_values=head["path"] is not None)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from refexplorer.data.sources.confined_file import ConfinedFile
 from refexplorer.data.sources.target_file import MOST_BYTES, TargetFile
 from refexplorer.data.sources.zarr_native import find_array
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 
 if TYPE_CHECKING:
     from refexplorer.data.fetch.target_reader import Targets
-    from refexplorer.formats.datafiles.data_file import NativeFile
+    from refexplorer.formats.datafiles.data_file import DataFile
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _USERBLOCKS = 7
@@ -36,7 +36,7 @@ _OTHERS = ("FITS", "GRIB")
 """Formats whose packages the extra does not bring."""
 
 
-def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> NativeFile:
+def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> DataFile:
     """Open a target to ask what it says of itself.
 
     What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
@@ -60,7 +60,7 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Na
         If it may not be read.
     FetchError
         If it cannot be read.
-    NotComparableError
+    Unread
         If it is of a format that is not compared, or that its library cannot read within the
         limits, or if that is not installed.
     """
@@ -72,23 +72,26 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Na
         raise
 
 
-def _opened(targets: Targets, file: TargetFile) -> NativeFile:
+def _opened(targets: Targets, file: TargetFile) -> DataFile:
     form = _form(file)
     if form is None:
         chunk = find_array(targets, file)
         if chunk is not None:
             return chunk
-        raise NotComparableError(
+        raise Unread(
+            "format",
             "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "
-            "FITS, and chunks of Zarr arrays."
+            "FITS, and chunks of Zarr arrays.",
         )
     if form == "NetCDF3":
         return NetCdf3File(file)
     package = _PACKAGES[form]
     if not _is_installed(package):
         wanted = package if form in _OTHERS else '"refexplorer[verify]"'
-        raise NotComparableError(
-            f"{form} files are read with {package}, which is not installed: `pip install {wanted}`."
+        raise Unread(
+            "library",
+            f"{form} files are read with {package}, which is not installed: "
+            f"`pip install {wanted}`.",
         )
     return ConfinedFile(form, targets, file)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.access.urls import shown
 from refexplorer.data.fetch.target_reader import Targets, explained
 from refexplorer.errors import cause_of
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Range, Url
 
@@ -56,7 +56,7 @@ class TargetFile(io.RawIOBase):
         If the target may not be read; also when a redirect turns out to lead elsewhere.
     FetchError
         If it cannot be read; also later.
-    NotComparableError
+    Unread
         If the server does not tell the size, or more than `most` bytes would be read; also later.
     """
 
@@ -83,7 +83,7 @@ class TargetFile(io.RawIOBase):
             said = explained(wanted, error)
             raise said from cause_of(said, error)
         if size is None:
-            raise NotComparableError("The server does not tell the size of the file.")
+            raise Unread("cost", "The server does not tell the size of the file.")
         self.size = size
 
     def _begin(self) -> int | None:
@@ -219,18 +219,21 @@ class TargetFile(io.RawIOBase):
         if self._metadata is not None:
             if self._spent + count <= self._most + self._targets.limit:
                 return
-            raise NotComparableError(
+            raise Unread(
+                "cost",
                 f"The values of one chunk take more than "
                 f"{size_text(self._most + self._targets.limit)} of {shown(self.url)} over the "
-                "network; a copy on this machine can be compared."
+                "network; a copy on this machine can be compared.",
             )
         if not self._has_ranges:
-            raise NotComparableError(
+            raise Unread(
+                "cost",
                 "The server does not support byte ranges, so that the whole file of "
                 f"{size_text(self.size)} would have to be read, more than the limit of "
-                f"{size_text(self._most)} for the metadata of one file."
+                f"{size_text(self._most)} for the metadata of one file.",
             )
-        raise NotComparableError(
+        raise Unread(
+            "cost",
             f"The metadata of {shown(self.url)} takes more than {size_text(self._most)} over the "
-            "network, the limit for one file; a copy on this machine can be compared."
+            "network, the limit for one file; a copy on this machine can be compared.",
         )

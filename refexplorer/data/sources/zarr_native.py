@@ -17,16 +17,19 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from refexplorer.data.decode.chunk_arithmetic import region
-from refexplorer.data.decode.codecs import refuse_unsafe
+from refexplorer.data.decode.codecs import is_installed, refuse_unsafe
 from refexplorer.data.decode.decoding import steps
 from refexplorer.data.fetch.failures import Passing
 from refexplorer.data.sources.target_file import TargetFile
-from refexplorer.errors import AccessError, DecodeError, FetchError
+from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFilter,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    FileFilter,
+    FileObject,
+    Unread,
+    Why,
+    why_of,
 )
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
@@ -81,11 +84,12 @@ class ZarrChunkFile:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If Zarr cannot read the metadata.
     """
 
     form = "Zarr"
+    declared = None
 
     def __init__(
         self, file: TargetFile, array: ArrayMeta, index: tuple[int, ...], limit: int
@@ -112,41 +116,50 @@ class ZarrChunkFile:
         """Return the root as another name of the array."""
         return {"": next(iter(self._arrays))}
 
-    def array(self, name: str) -> NativeArray:
+    def objects(self) -> Iterator[FileObject]:
+        """Yield the array, and the inner one of a shard."""
+        for name in self.names():
+            yield FileObject(name, "array", self.array(name).shape, self._file.size)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return no group: the file is a chunk."""
+        return {}
+
+    def array(self, name: str) -> FileArray:
         """Return the metadata of the array; KeyError if there is none of this name."""
         return self._arrays[self.other_names().get(name, name)]
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the chunks of the array that this file has.
 
         Raises
         ------
         KeyError
             If there is no array of this name.
-        NotComparableError
+        Unread
             If the index of a shard leads out of the file.
         """
         name = self.array(name).name
         if self._shard is None or name != self._shard.inner.path:
             indices = np.array([self._index], np.int64).reshape(1, -1)
-            return NativeChunks(indices, np.zeros(1, np.int64), np.array([self._file.size]))
+            return FileChunks(indices, np.zeros(1, np.int64), np.array([self._file.size]))
         return self._parts(self._shard)
 
-    def _parts(self, shard: _ShardLayout) -> NativeChunks:
+    def _parts(self, shard: _ShardLayout) -> FileChunks:
         start = 0 if shard.leads else self._file.size - shard.size
         data = self._file.read_at(max(start, 0), max(start, 0) + shard.size)
         if len(data) != shard.size:
-            raise NotComparableError("The file is too short for the index of a shard.")
+            raise Unread("damaged", "The file is too short for the index of a shard.")
         count = math.prod(shard.counts)
         entries = np.frombuffer(data, f"{shard.order}u8", 2 * count).reshape(-1, 2)
         (there,) = np.nonzero(entries[:, 0] != _ABSENT)
         offsets, lengths = entries[there].T
         size = np.uint64(self._file.size)
         if np.any(offsets > size) or np.any(lengths > size - offsets):
-            raise NotComparableError("The index of the shard leads out of the file.")
+            raise Unread("damaged", "The index of the shard leads out of the file.")
         first = np.array(self._index, np.int64) * shard.counts
         places = np.stack(np.unravel_index(there, shard.counts), axis=1).reshape(len(there), -1)
-        return NativeChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
+        return FileChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Decode values of one chunk that is in this file; errors as of `chunks`."""
@@ -158,14 +171,15 @@ class ZarrChunkFile:
         places = region(meta, index)
         inside = all(span.stop <= place.stop for span, place in zip(spans, places, strict=True))
         if not len(found) or not inside:
-            raise NotComparableError("The file has one chunk, and these values are of others.")
+            raise Unread("expression", "The file has one chunk, and these values are of others.")
         offset, length = int(chunks.offsets[found[0]]), int(chunks.lengths[found[0]])
         data: Any = self._file.read_at(offset, offset + length)
         try:
             for step in steps(meta, self._limits):
                 data = step.run(data)
         except Exception as error:  # codecs raise what they like
-            raise NotComparableError(f"The chunk cannot be decoded: {_said(error)}.") from error
+            why = _why_undecoded(meta, error)
+            raise Unread(why, f"The chunk cannot be decoded: {_said(error)}.") from error
         cut = (
             slice(span.start - place.start, span.stop - place.start)
             for span, place in zip(spans, places, strict=True)
@@ -182,7 +196,7 @@ def find_array(targets: Targets, file: TargetFile) -> ZarrChunkFile | None:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If there is one that Zarr cannot read.
     FetchError
         If a server does not answer.
@@ -199,8 +213,8 @@ def find_array(targets: Targets, file: TargetFile) -> ZarrChunkFile | None:
         try:
             array = read_array("", metadata, attributes)
         except BadMetadata as error:
-            raise NotComparableError(
-                f"The metadata of the Zarr array are broken: {error}"
+            raise Unread(
+                "damaged", f"The metadata of the Zarr array are broken: {error}"
             ) from error
         index = array.chunk_index(key)
         if index is not None and array.contains(index):
@@ -243,13 +257,13 @@ def _document(targets: Targets, url: str) -> Metadata | None:
             raise
         return None
     except DecodeError as error:
-        raise NotComparableError(str(error)) from error
-    except (AccessError, NotComparableError, ValueError, RecursionError):
+        raise Unread("format", str(error)) from error
+    except (AccessError, Unread, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _native(array: ArrayMeta) -> NativeArray:
+def _native(array: ArrayMeta) -> FileArray:
     from zarr.core.dtype import get_data_type_from_json
 
     written: Any = array.metadata
@@ -265,16 +279,14 @@ def _native(array: ArrayMeta) -> NativeArray:
             fill = None if given is None else kind.from_json_scalar(given, zarr_format=2)
         dtype = kind.to_native_dtype()
     except Exception as error:  # Zarr's data types raise what they like
-        raise NotComparableError(
-            f"Zarr cannot read the data type {escape(array.dtype)}: {_said(error)}."
+        raise Unread(
+            "library", f"Zarr cannot read the data type {escape(array.dtype)}: {_said(error)}."
         ) from error
     codecs = list(_codecs(written))
     if any(name == "bytes" and each.get("endian") == "big" for name, each in codecs):
         dtype = dtype.newbyteorder(">")
-    filters = (
-        NativeFilter(name, _settings(name, each)) for name, each in codecs if name != "bytes"
-    )
-    return NativeArray(
+    filters = (FileFilter(name, _settings(name, each)) for name, each in codecs if name != "bytes")
+    return FileArray(
         array.path,
         array.shape,
         array.chunks,
@@ -285,6 +297,15 @@ def _native(array: ArrayMeta) -> NativeArray:
         dict(array.attributes),
         order=str(written.get("order", "C")),
     )
+
+
+def _why_undecoded(array: ArrayMeta, error: Exception) -> Why:
+    """Say whether a chunk is too large, or of a codec that is not installed; else it is damaged."""
+    if isinstance(error, LimitError):
+        return "cost"
+    names = (name for name, _ in _codecs(dict(array.metadata)) if name != "bytes")
+    has_all = all(is_installed(name, array.zarr_format) for name in names)
+    return why_of(error) if has_all else "library"
 
 
 def _object_codec(written: Metadata) -> str | None:

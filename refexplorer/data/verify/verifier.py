@@ -40,7 +40,7 @@ from refexplorer.data.verify.results import (
     table,
 )
 from refexplorer.errors import AccessError, RefexplorerError
-from refexplorer.formats.datafiles.data_file import NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import DataFile, Unread
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import RANGE
@@ -168,7 +168,7 @@ class Verifier:
                 file.close()
 
     def _of_file(
-        self, targets: Targets, file: NativeFile, rows: _OfTarget, base: Record
+        self, targets: Targets, file: DataFile, rows: _OfTarget, base: Record
     ) -> list[Record]:
         """Return the rows of a file that is open; all or none."""
         of_array = {path: places for path, places in rows.arrays if path is not None}
@@ -263,7 +263,7 @@ def _unopened(rows: _OfTarget, error: Exception) -> Iterator[Record]:
     """Yield rows for a file that could not be read."""
     if isinstance(error, Stopped):
         raise error
-    if isinstance(error, NotComparableError):
+    if isinstance(error, Unread):
         yield from _uncompared(rows, UNCOMPARED, str(error))
     elif isinstance(error, AccessError):
         yield from _uncompared(rows, FORBIDDEN, str(error), error.grant)

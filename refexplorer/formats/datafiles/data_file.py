@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import IO, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+
+from refexplorer.markup import escape
+
+_SHOWN = 5
 
 
 class BlockSource(Protocol):
@@ -24,12 +28,74 @@ class BlockSource(Protocol):
         """Close the file."""
 
 
-class NotComparableError(Exception):
-    """A file, an array or a chunk cannot be compared; the text is the reason, one sentence."""
+class StreamBlocks:
+    """A seekable stream as a `BlockSource`; closing it leaves the stream open."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.size = stream.seek(0, 2)
+
+    def read_at(self, start: int, end: int) -> bytes:
+        """Return the bytes from ``start`` up to ``end``."""
+        self._stream.seek(start)
+        return self._stream.read(min(end, self.size) - min(start, self.size))
+
+    def begin_values(self) -> None:
+        """Do nothing: the reading of metadata has no limit here."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+Why = Literal["damaged", "format", "library", "cost", "expression"]
+"""Why something is not read: it is broken; nothing here reads its format; the library that would is
+missing or lacks a feature; it takes more time, memory or bytes than allowed; or it is sound, but
+references, or the comparison, have no way to express it."""
+
+
+class Unread(Exception):
+    """A file, an array or a chunk that is not read.
+
+    Attributes
+    ----------
+    why
+        The kind of reason, one of `Why`.
+    sentence
+        The reason for a person, one sentence; also what `str` returns.
+    """
+
+    def __init__(self, why: Why, sentence: str) -> None:
+        super().__init__(why, sentence)
+        self.why: Why = why
+        self.sentence = sentence
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def left_out_text(left_out: Mapping[str, object]) -> str:
+    """Return the names of what is left out with their reasons, as far as they fit a sentence."""
+    shown = [
+        f"{escape(name, 100)} ({escape(str(each).rstrip('.'), 200)})"
+        for name, each in list(left_out.items())[:_SHOWN]
+    ]
+    more = f" and {len(left_out) - _SHOWN:,} more" if len(left_out) > _SHOWN else ""
+    return ", ".join(shown) + more
+
+
+def why_of(error: BaseException) -> Why:
+    """Return why a library did not read what it was given, by the error that it raised."""
+    if isinstance(error, Unread):
+        return error.why
+    if isinstance(error, MemoryError):
+        return "cost"
+    # tifffile raises ValueError where a codec of imagecodecs is missing
+    is_missing = isinstance(error, ImportError) or "requires the 'imagecodecs'" in str(error)
+    return "library" if is_missing else "damaged"
 
 
 @dataclass(frozen=True, slots=True)
-class NativeFilter:
+class FileFilter:
     """One filter of a file's pipeline, in the order of encoding.
 
     Attributes
@@ -48,7 +114,7 @@ class NativeFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeChunks:
+class FileChunks:
     """The stored chunks of an array, n of them.
 
     Attributes
@@ -69,7 +135,7 @@ class NativeChunks:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeArray:
+class FileArray:
     """One array of a file.
 
     Attributes
@@ -94,26 +160,78 @@ class NativeArray:
         Whether it stands for a netCDF dimension without values.
     order
         How the values of a chunk follow each other: ``"C"`` or ``"F"``.
+    unlimited
+        Axes without a greatest length.
     """
 
     name: str
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
     dtype: np.dtype[Any]
-    filters: tuple[NativeFilter, ...] | None
+    filters: tuple[FileFilter, ...] | None
     fill_value: Any
     dimensions: tuple[str, ...] | None
     attributes: Mapping[str, Any]
     unread: Mapping[str, str] = field(default_factory=dict)
     is_dimension: bool = False
     order: str = "C"
+    unlimited: tuple[int, ...] = ()
 
 
-class NativeFile(Protocol):
+class FileObject(NamedTuple):
+    """One object of a file, whether or not references can be made to it.
+
+    Attributes
+    ----------
+    name
+        Its path, in the words of `DataFile.names`; of an array one of those names.
+    kind
+        ``"array"``; ``"dimension"`` without values; ``"group"``, ``"type"``, ``"link"`` of HDF5;
+        ``"header"`` without data of FITS; ``"page"`` of TIFF that is part of no array; ``"gap"``
+        for bytes that belong to nothing.
+    shape
+        Of arrays, None where it cannot be read.
+    stored
+        Bytes that it takes in the file, without its metadata.
+    barrier
+        Why no references can be made to it, as far as its metadata say; None if they can.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...] | None = None
+    stored: int = 0
+    barrier: Unread | None = None
+
+
+def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:
+    """Yield the bytes of a file that belong to none of its parts, which are given by their ends."""
+    at = 0
+    for start, end in [*sorted(parts), (size, size)]:
+        if start > at:
+            yield FileObject(f"bytes {at:,} to {start:,}", "gap", (start - at,), start - at)
+        at = max(at, end)
+
+
+class DataFile(Protocol):
     """A file that is open; it reads through the access policy of the set."""
 
     form: str
     """``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``."""
+
+    @property
+    def declared(self) -> int | None:
+        """How many objects the file has by the counts in its headers, which `objects` does not use.
+
+        None where the format has no such count. GRIB and FITS have none, but what `objects` yields,
+        gaps among them, covers the file from its first to its last byte.
+        """
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield everything in the file, also what has no byte ranges or cannot be read."""
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of all groups by path; the root is ``""``."""
 
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays, those of groups within groups too.
@@ -125,23 +243,23 @@ class NativeFile(Protocol):
     def other_names(self) -> Mapping[str, str]:
         """Return further names of arrays, such as links, and the name in `names` of each."""
 
-    def array(self, name: str) -> NativeArray:
+    def array(self, name: str) -> FileArray:
         """Return the metadata of an array, by any of its names.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If it cannot be told, such as of a virtual dataset.
         """
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the stored chunks of an array.
 
         Raises
         ------
-        NotComparableError
+        Unread
             If they have no byte ranges of their own, such as HDF5's compact data.
         """
 

@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
 from astropy.io import fits
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    FileObject,
+    Unread,
+    gaps,
+    why_of,
 )
-from refexplorer.formats.making.fits import undefined_value
 from refexplorer.markup import escape
 
 EXTENSIONS = 10_000
 _TYPES = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
+_INTEGERS = (8, 16, 32, 64)
+"""``BITPIX`` of whole numbers."""
 _VARYING = re.compile(r"\d*[PQ]")
 _COMMENTS = frozenset({"COMMENT", "HISTORY", ""})
 
@@ -39,35 +44,41 @@ class FitsFile:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If astropy cannot read it.
     """
 
     form = "FITS"
+    declared = None
 
     def __init__(self, file: IO[bytes]) -> None:
         self._bytes = file
         self._parts: dict[str, Any] = {}
         self._numbers: dict[str, str] = {}
+        self._headers: list[str] = []
+        self._ends: list[tuple[int, int]] = []
         try:
-            self._file = fits.open(
-                file,
-                memmap=False,
-                do_not_scale_image_data=True,
-                disable_image_compression=True,
-                lazy_load_hdus=True,
-            )
-            self._list()
+            with warnings.catch_warnings(action="ignore"):  # objects and barriers say it
+                self._file = fits.open(
+                    file,
+                    memmap=False,
+                    do_not_scale_image_data=True,
+                    disable_image_compression=True,
+                    lazy_load_hdus=True,
+                )
+                self._list()
         except Exception as error:  # astropy raises what it meets in broken headers
-            if isinstance(error, NotComparableError):
+            if isinstance(error, Unread):
                 raise
-            raise NotComparableError(f"astropy cannot open the file: {_said(error)}.") from error
+            raise Unread(why_of(error), f"astropy cannot open the file: {_said(error)}.") from error
 
     def _list(self) -> None:
         for number, part in enumerate(self._file):
             if number >= EXTENSIONS:
-                raise NotComparableError(f"The file has more than {EXTENSIONS:,} extensions.")
+                raise Unread("cost", f"The file has more than {EXTENSIONS:,} extensions.")
+            self._ends.append(_ends(part))
             if not part.header.get("NAXIS"):
+                self._headers.append(part.name or str(number))
                 continue
             name = part.name or str(number)
             name = str(number) if name in self._parts else name
@@ -83,14 +94,32 @@ class FitsFile:
         """Return the numbers of extensions that have a name."""
         return self._numbers
 
-    def array(self, name: str) -> NativeArray:
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all extensions, and the bytes that belong to none."""
+        for name in self._headers:
+            yield FileObject(name, "header")
+        for name, part in self._parts.items():
+            stored, shape, barrier = part.fileinfo()["datSpan"], None, None
+            try:
+                array = self.array(name)
+                shape = array.shape
+            except Unread as error:
+                barrier = error
+            yield FileObject(name, "array", shape, stored, barrier)
+        yield from gaps(self._ends, self._bytes.seek(0, 2))
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the root, without attributes: headers are those of extensions."""
+        return {"": {}}
+
+    def array(self, name: str) -> FileArray:
         """Return the metadata of an image or a table of numbers.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If it is something else, or its columns vary in length.
         """
         name = self._numbers.get(name, name)
@@ -98,11 +127,11 @@ class FitsFile:
         try:
             dtype, shape = _values(name, part)
             header = {key: part.header[key] for key in part.header if key not in _COMMENTS}
-        except NotComparableError:
+        except Unread:
             raise
         except Exception as error:
-            raise NotComparableError(
-                f"astropy cannot read {escape(name)}: {_said(error)}."
+            raise Unread(
+                why_of(error), f"astropy cannot read {escape(name)}: {_said(error)}."
             ) from error
         scaled = _is_scaled(part)
         attributes = {
@@ -115,16 +144,16 @@ class FitsFile:
         if scaled:
             dtype = np.dtype("<f8")
         filters = None if scaled else ()
-        return NativeArray(name, shape, shape, dtype, filters, None, None, attributes)
+        return FileArray(name, shape, shape, dtype, filters, None, None, attributes)
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the one block of an image or a table; errors as of `array`."""
         array = self.array(name)
         offset = self._parts[array.name].fileinfo()["datLoc"]
         part = self._parts[array.name]
         size = math.prod(array.shape) * _values(array.name, part)[0].itemsize
         count = 1 if size else 0
-        return NativeChunks(
+        return FileChunks(
             np.zeros((count, len(array.shape)), np.int64),
             np.full(count, offset, np.int64),
             np.full(count, size, np.int64),
@@ -146,13 +175,31 @@ class FitsFile:
             data = self._bytes.read(max(stop - start, 0) * array.dtype.itemsize)
             return np.frombuffer(data, array.dtype)[::step]
         except (OSError, ValueError, TypeError, LookupError) as error:
-            raise NotComparableError(
-                f"astropy cannot read the values of {escape(name)}: {_said(error)}."
+            raise Unread(
+                "damaged", f"astropy cannot read the values of {escape(name)}: {_said(error)}."
             ) from error
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _ends(part: Any) -> tuple[int, int]:
+    """Return where an extension begins and ends, its header among it."""
+    at = part.fileinfo()
+    return at["hdrLoc"], at["datLoc"] + at["datSpan"]
+
+
+def undefined_value(header: Mapping[str, Any]) -> int | float | None:
+    """Return the value of an image that stands for none, scaled as its values are."""
+    blank, bits = header.get("BLANK"), header.get("BITPIX", 0)
+    if type(blank) is not int or bits not in _INTEGERS:  # floats have NaN
+        return None
+    if "BSCALE" not in header and "BZERO" not in header:
+        limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
+        return blank if limits.min <= blank <= limits.max else None  # else no value is
+    # as numcodecs computes it, so that it equals the values that are read
+    return float(blank / (1 / float(header.get("BSCALE", 1))) + float(header.get("BZERO", 0)))
 
 
 def _is_scaled(part: Any) -> bool:
@@ -169,12 +216,12 @@ def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
         shape = tuple(int(header[f"NAXIS{axis}"]) for axis in range(rank, 0, -1))
         return np.dtype(_TYPES[header["BITPIX"]]), shape
     if not isinstance(part, fits.BinTableHDU):
-        raise NotComparableError(f"{escape(name)} is neither an image nor a binary table.")
+        raise Unread("expression", f"{escape(name)} is neither an image nor a binary table.")
     if any(_VARYING.match(column.format) for column in part.columns):
-        raise NotComparableError(f"{escape(name)} has columns of varying length.")
+        raise Unread("expression", f"{escape(name)} has columns of varying length.")
     dtype = np.dtype(part.columns.dtype).newbyteorder(">")
     if dtype.itemsize != header["NAXIS1"]:
-        raise NotComparableError(f"The rows of {escape(name)} have a type that NumPy has not.")
+        raise Unread("expression", f"The rows of {escape(name)} have a type that NumPy has not.")
     return dtype, (int(header["NAXIS2"]),)
 
 

@@ -16,10 +16,13 @@ import eccodes
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFilter,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    FileFilter,
+    FileObject,
+    Unread,
+    Why,
+    gaps,
 )
 from refexplorer.markup import escape
 
@@ -32,6 +35,18 @@ _KEYS: dict[str, type] = {
     "level": float, "number": int, "dataType": str, "stepType": str,
 }  # fmt: skip
 
+_WHY: Mapping[tuple[type[Exception], ...], Why] = {
+    (
+        eccodes.FunctionNotImplementedError,
+        eccodes.FunctionalityNotEnabledError,
+        eccodes.NoDefinitionsError,
+        eccodes.CodeNotFoundInTableError,
+    ): "library",
+    (eccodes.UnsupportedEditionError,): "format",
+    (eccodes.MemoryAllocationError, eccodes.MessageTooLargeError): "cost",
+}
+"""Why eccodes does not read a message; otherwise it is damaged."""
+
 
 class GribFile:
     """A GRIB file.
@@ -43,17 +58,19 @@ class GribFile:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If it has no message, or too many, or the last one is not whole.
     """
 
     form = "GRIB"
+    declared = None
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
+        self._arrays: dict[str, FileArray] = {}
         self._places = list(_messages(file))
         if not self._places:
-            raise NotComparableError("The file has no message of GRIB.")
+            raise Unread("damaged", "The file has no message of GRIB.")
 
     def names(self) -> tuple[str, ...]:
         """Return the numbers of all messages."""
@@ -63,16 +80,34 @@ class GribFile:
         """Return no other names."""
         return {}
 
-    def array(self, name: str) -> NativeArray:
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all messages, and the bytes that belong to none."""
+        for number, (_, length) in enumerate(self._places):
+            shape, barrier = None, None
+            try:
+                shape = self.array(str(number)).shape
+            except Unread as error:
+                barrier = error
+            yield FileObject(str(number), "array", shape, length, barrier)
+        size = self._file.seek(0, 2)
+        yield from gaps(((start, start + length) for start, length in self._places), size)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the root, without attributes."""
+        return {"": {}}
+
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a message.
 
         Raises
         ------
         KeyError
             If there is none of this number.
-        NotComparableError
+        Unread
             If eccodes cannot read it.
         """
+        if name in self._arrays:
+            return self._arrays[name]
         with self._message(name) as message:
             shape = _shape(message)
             found = {key: _get(message, key, kind) for key, kind in _KEYS.items()}
@@ -80,14 +115,16 @@ class GribFile:
             attributes |= _times(message)
             kind = eccodes.codes_get_native_type(message, "values")
             dtype = np.dtype("f8" if kind is float else "i8")
-            filters = (NativeFilter("grib"),)
-            return NativeArray(name, shape, shape, dtype, filters, None, None, attributes)
+            filters = (FileFilter("grib"),)
+            array = FileArray(name, shape, shape, dtype, filters, None, None, attributes)
+        self._arrays[name] = array
+        return array
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return where a message is; errors as of `array`."""
         offset, length = self._place(name)
         rank = len(self.array(name).shape)
-        return NativeChunks(
+        return FileChunks(
             np.zeros((1, rank), np.int64), np.array([offset]), np.array([length]), None
         )
 
@@ -119,14 +156,19 @@ class GribFile:
         try:
             message = eccodes.codes_new_from_message(self._file.read(length))
         except eccodes.CodesInternalError as error:
-            raise NotComparableError(f"eccodes cannot read message {name}: {error}.") from error
+            raise _unread(name, error) from error
         try:
             yield message
         except eccodes.CodesInternalError as error:
-            words = escape(str(error).rstrip("."), 300)
-            raise NotComparableError(f"eccodes cannot read message {name}: {words}.") from error
+            raise _unread(name, error) from error
         finally:
             eccodes.codes_release(message)
+
+
+def _unread(name: str, error: eccodes.CodesInternalError) -> Unread:
+    why: Why = next((why for kinds, why in _WHY.items() if isinstance(error, kinds)), "damaged")
+    words = escape(str(error).rstrip("."), 300)
+    return Unread(why, f"eccodes cannot read message {name}: {words}.")
 
 
 def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
@@ -141,13 +183,13 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
             continue
         length = int.from_bytes(head[8:16] if head[7] == 2 else head[4:7], "big")
         if head[7] == 1 and length & 0x800000:
-            raise NotComparableError("Messages of GRIB 1 of more than 8 MB are not compared.")
+            raise Unread("format", "Messages of GRIB 1 of more than 8 MB are not compared.")
         if length < 16 or start + length > end:
-            raise NotComparableError(f"The message at byte {start:,} is not whole.")
+            raise Unread("damaged", f"The message at byte {start:,} is not whole.")
         yield start, length
         count += 1
         if count > MESSAGES:
-            raise NotComparableError(f"The file has more than {MESSAGES:,} messages.")
+            raise Unread("cost", f"The file has more than {MESSAGES:,} messages.")
         at = start + length
 
 

@@ -8,20 +8,22 @@ would have HDF5 open files by names that a stranger's file gives.
 from __future__ import annotations
 
 import posixpath
-from array import array
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import IO, Any
 
 import h5py
 import numpy as np
-from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t
+from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t, h5z
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    FileObject,
+    Unread,
+    Why,
 )
+from refexplorer.formats.datafiles.hdf5_chunks import chunk_table
 from refexplorer.formats.datafiles.hdf5_metadata import (
     attribute_value,
     dtype_of,
@@ -43,12 +45,9 @@ _STRUCTURE = frozenset(
 )  # fmt: skip
 """Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
-_INT64 = 2**63 - 1
+_ELSEWHERE = Unread("expression", "This link leads to another file, or to nothing.")
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
 """What h5py raises of a broken file; it has no error of its own."""
-_WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
-"""Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
-and those of contiguous data from the start of the file."""
 
 
 class Hdf5File:
@@ -61,13 +60,14 @@ class Hdf5File:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If it is none, or has too many objects.
     """
 
     form = "HDF5"
 
     def __init__(self, file: IO[bytes]) -> None:
+        self._bytes = file
         access = h5p.create(h5p.FILE_ACCESS)
         access.set_fileobj_driver(h5py.h5fd.fileobj_driver, file)
         try:
@@ -75,23 +75,26 @@ class Hdf5File:
             self._userblock = self._file.get_create_plist().get_userblock()
             self._list()
         except _ERRORS as error:
-            raise NotComparableError(f"HDF5 cannot open the file: {_said(error)}.") from error
+            raise Unread("damaged", f"HDF5 cannot open the file: {_said(error)}.") from error
 
     def _list(self) -> None:
         """Find all links, and open what they lead to."""
-        self._datasets: dict[str, h5d.DatasetID | NotComparableError] = {}
+        self._datasets: dict[str, h5d.DatasetID | Unread] = {}
         self._same: dict[str, str] = {}
         self._by_address: dict[int, str] = {}
         self._scales: dict[int, str] | None = None
         self._soft: dict[str, str] = {}
-        self._count = 0
+        self._arrays: dict[str, FileArray] = {}
+        self._others: dict[str, FileObject] = {}
+        self._groups: dict[str, h5g.GroupID] = {}
+        self._count = self.declared = 0
         root = h5g.open(self._file, b"/")
         waiting = [(b"", root)]
         self._by_address[h5o.get_info(root).addr] = ""
         while waiting:
             waiting += reversed(self._listed(*waiting.pop()))
-        for name, target in self._soft.items():
-            path = posixpath.normpath(target).strip("/")
+        for name in self._soft:
+            path = self._targets(name)
             if (led := self._same.get(path, path)) in self._datasets:
                 self._same[name] = led
 
@@ -101,17 +104,20 @@ class Hdf5File:
         HDF5 could go through all groups by itself, but would stop at the first that is broken.
         """
         links: list[tuple[bytes, int, int]] = []
+        self._groups[_text(folder[:-1])] = group
         try:
+            self.declared += group.get_num_objs()
             group.links.iterate(partial(self._take, links), info=True)
         except _ERRORS as error:
             if not folder:
                 raise
             path = _text(folder[:-1])
             words = f"HDF5 cannot list the group {escape(path)}: {_said(error)}."
-            self._datasets[path] = NotComparableError(words)
+            self._datasets[path] = Unread("damaged", words)
+            del self._groups[path]
         self._count += len(links)
         if self._count > OBJECTS:
-            raise NotComparableError(f"The file has more than {OBJECTS:,} groups and datasets.")
+            raise Unread("cost", f"The file has more than {OBJECTS:,} groups and datasets.")
         groups = []
         for name, kind, address in links:
             path = _text(folder + name)
@@ -119,7 +125,7 @@ class Hdf5File:
                 target = _text(group.links.get_val(name))
                 self._soft[path] = posixpath.join(f"/{_text(folder)}", target)
             elif kind != h5l.TYPE_HARD:
-                continue
+                self._others[path] = FileObject(path, "link", barrier=_ELSEWHERE)
             elif address in self._by_address:
                 self._same[path] = self._by_address[address]
             else:
@@ -127,8 +133,10 @@ class Hdf5File:
                 found = self._object(group, name, path)
                 if isinstance(found, h5g.GroupID):
                     groups.append((folder + name + b"/", found))
-                elif isinstance(found, h5d.DatasetID | NotComparableError):
+                elif isinstance(found, h5d.DatasetID | Unread):
                     self._datasets[path] = found
+                else:
+                    self._others[path] = FileObject(path, "type")
         return groups
 
     def _take(self, links: list[tuple[bytes, int, int]], name: bytes, link: Any) -> bool:
@@ -141,13 +149,13 @@ class Hdf5File:
         try:
             return h5o.open(group, name)
         except _ERRORS as error:
-            return NotComparableError(f"HDF5 cannot open {escape(path)}: {_said(error)}.")
+            return Unread("damaged", f"HDF5 cannot open {escape(path)}: {_said(error)}.")
 
     def _dataset(self, name: str) -> tuple[str, h5d.DatasetID]:
         """Return the path in `names` and what is there."""
         path = self._same.get(name, name)
         found = self._datasets[path]
-        if isinstance(found, NotComparableError):
+        if isinstance(found, Unread):
             raise found
         return path, found
 
@@ -159,33 +167,74 @@ class Hdf5File:
         """Return the paths of further links, and the path in `names` of what they lead to."""
         return {name: led for name, led in self._same.items() if led in self._datasets}
 
-    def array(self, name: str) -> NativeArray:
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all links but those to the root: what is linked twice is an object and a link."""
+        for path in self._groups:
+            if path:
+                yield FileObject(path, "group")
+        for path, found in self._datasets.items():
+            yield self._as_object(path, found)
+        yield from self._others.values()
+        for path in self._same | self._soft:
+            is_known = path in self._same or self._targets(path) in self._groups
+            yield FileObject(path, "link", barrier=None if is_known else _ELSEWHERE)
+
+    def _targets(self, path: str) -> str:
+        """Return the path that a soft link leads to."""
+        return posixpath.normpath(self._soft[path]).strip("/")
+
+    def _as_object(self, path: str, found: h5d.DatasetID | Unread) -> FileObject:
+        if isinstance(found, Unread):
+            return FileObject(path, "array", barrier=found)
+        shape, stored = None, 0
+        try:
+            _require_own_values(path, found.get_create_plist())
+            shape, stored = found.get_space().shape, found.get_storage_size()
+            array = self.array(path)
+            if array.is_dimension:
+                return FileObject(path, "dimension", shape, stored)
+            if array.dtype.hasobject and not _is_text(found.get_type()):
+                raise _varying(path)
+        except Unread as error:
+            return FileObject(path, "array", shape, stored, error)
+        except _ERRORS as error:
+            words = f"HDF5 cannot read {escape(path)}: {_said(error)}."
+            return FileObject(path, "array", shape, stored, Unread("damaged", words))
+        return FileObject(path, "array", shape, stored)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of all groups."""
+        return {path: self._attributes(group)[1] for path, group in self._groups.items()}
+
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a dataset.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If it has no values of its own, or they are of a type that NumPy has not.
         """
         path, dataset = self._dataset(name)
         try:
-            return self._described(path, dataset)
+            if path not in self._arrays:
+                self._arrays[path] = self._described(path, dataset)
+            return self._arrays[path]
         except _ERRORS as error:
-            raise NotComparableError(f"HDF5 cannot read {escape(path)}: {_said(error)}.") from error
+            raise Unread("damaged", f"HDF5 cannot read {escape(path)}: {_said(error)}.") from error
 
-    def _described(self, path: str, dataset: h5d.DatasetID) -> NativeArray:
+    def _described(self, path: str, dataset: h5d.DatasetID) -> FileArray:
         plist = dataset.get_create_plist()
         _require_own_values(path, plist)
         dtype = dtype_of(path, dataset.get_type())
         space = dataset.get_space()
         if space.get_simple_extent_type() == h5s.NULL:
-            raise NotComparableError(f"{escape(path)} is empty: it has no values.")
-        shape = space.get_simple_extent_dims()
+            raise Unread("expression", f"{escape(path)} is empty: it has no values.")
+        shape, most = space.get_simple_extent_dims(), space.get_simple_extent_dims(True)
         structure, attributes, unread = self._attributes(dataset)
         chunked = plist.get_layout() == h5d.CHUNKED
-        return NativeArray(
+        return FileArray(
             path,
             shape,
             plist.get_chunk() if chunked else shape,
@@ -196,6 +245,7 @@ class Hdf5File:
             attributes,
             unread,
             is_dimension=_first(structure.get("NAME")).startswith(_NO_VARIABLE),
+            unlimited=tuple(axis for axis, size in enumerate(most) if size == h5s.UNLIMITED),
         )
 
     def _attributes(
@@ -216,7 +266,7 @@ class Hdf5File:
                     attributes[name] = plain(attribute_value(attribute))
             except _ERRORS as error:
                 unread[name] = f"HDF5 cannot read it: {_said(error)}."
-            except NotComparableError as error:
+            except Unread as error:
                 unread[name] = str(error)
         if count > ATTRIBUTES:
             unread["…"] = f"It has {count:,} attributes, and {ATTRIBUTES:,} are read."
@@ -267,67 +317,49 @@ class Hdf5File:
         path = self._by_address.get(h5o.get_info(found).addr)
         return None if path is None else posixpath.basename(path)
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the stored chunks of a dataset: none of what was never written.
 
         Raises
         ------
         KeyError
             If there is no dataset of this name.
-        NotComparableError
+        Unread
             If its values have no byte ranges of their own.
         """
         path, dataset = self._dataset(name)
         try:
             return self._located(path, dataset)
         except _ERRORS as error:
-            raise NotComparableError(
-                f"HDF5 cannot read where the chunks of {escape(path)} are: {_said(error)}."
+            raise Unread(
+                "damaged",
+                f"HDF5 cannot read where the chunks of {escape(path)} are: {_said(error)}.",
             ) from error
 
-    def _located(self, path: str, dataset: h5d.DatasetID) -> NativeChunks:
+    def _located(self, path: str, dataset: h5d.DatasetID) -> FileChunks:
         plist = dataset.get_create_plist()
         _require_own_values(path, plist)
         if dataset.get_type().detect_class(h5t.VLEN) or _is_text(dataset.get_type()):
-            raise NotComparableError(
-                f"The values of {escape(path)} vary in length, so that its chunks have only "
-                "the places where they are."
-            )
+            raise _varying(path)
         layout = plist.get_layout()
         if layout == h5d.COMPACT:
-            raise NotComparableError(
+            raise Unread(
+                "expression",
                 f"The values of {escape(path)} are part of its metadata (compact), without a "
-                "byte range of their own."
+                "byte range of their own.",
             )
         rank = dataset.rank
         if layout == h5d.CHUNKED:
-            return self._table(dataset, plist.get_chunk())
+            return chunk_table(dataset, self._bytes, self._userblock)
         offset, size = dataset.get_offset(), dataset.get_storage_size()
         found = [] if offset is None or not size else [(offset, size)]
-        return NativeChunks(
+        if found and offset + size > self._bytes.seek(0, 2):
+            raise ValueError("they end after the file")
+        return FileChunks(
             np.zeros((len(found), rank), np.int64),
             np.array([place for place, _ in found], np.int64),
             np.array([length for _, length in found], np.int64),
             np.zeros(len(found), np.uint32),
-        )
-
-    def _table(self, dataset: h5d.DatasetID, chunk: tuple[int, ...]) -> NativeChunks:
-        """Return the table of chunks; numbers by the eight bytes, as there may be millions."""
-        starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
-
-        def take(chunk: Any) -> None:
-            starts.extend(chunk[0])
-            masks.append(chunk[1])
-            offsets.append(chunk[2])
-            lengths.append(chunk[3])
-
-        dataset.chunk_iter(take)
-        before = self._userblock if _WITHOUT_USERBLOCK else 0
-        return NativeChunks(
-            _int64(starts).reshape(-1, len(chunk)) // np.array(chunk, np.int64),
-            _int64(offsets) + before,
-            _int64(lengths),
-            np.array(masks, np.uint32),
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
@@ -337,7 +369,7 @@ class Hdf5File:
         ------
         KeyError
             If there is no dataset of this name.
-        NotComparableError
+        Unread
             If HDF5 cannot read them.
         """
         path, dataset = self._dataset(name)
@@ -348,8 +380,9 @@ class Hdf5File:
             is_text = strings is not None and strings.length is None
             return np.asarray((opened.asstr("utf-8", "replace") if is_text else opened)[selection])
         except _ERRORS as error:
-            raise NotComparableError(
-                f"HDF5 cannot read the values of {escape(path)}: {_said(error)}."
+            raise Unread(
+                _why_undecoded(dataset),
+                f"HDF5 cannot read the values of {escape(path)}: {_said(error)}.",
             ) from error
 
     def close(self) -> None:
@@ -358,21 +391,27 @@ class Hdf5File:
         self._file.close()
 
 
-def _int64(numbers: array[int]) -> np.ndarray:
-    found = np.frombuffer(numbers, np.uint64)
-    if len(found) and found.max() > _INT64:
-        raise ValueError("some are beyond the end of any file")
-    return found.astype(np.int64)
-
-
 def _require_own_values(path: str, plist: h5p.PropDCID) -> None:
     """Refuse what would open other files as soon as its shape or its values are asked for."""
     if plist.get_layout() == h5d.VIRTUAL:
-        raise NotComparableError(
-            f"{escape(path)} is a virtual dataset: its values are in other datasets or files."
+        raise Unread(
+            "expression",
+            f"{escape(path)} is a virtual dataset: its values are in other datasets or files.",
         )
     if plist.get_external_count():
-        raise NotComparableError(f"The values of {escape(path)} are in other files.")
+        raise Unread("expression", f"The values of {escape(path)} are in other files.")
+
+
+def _why_undecoded(dataset: h5d.DatasetID) -> Why:
+    """Say whether values are not read because a filter is not installed."""
+    plist = dataset.get_create_plist()
+    codes = (plist.get_filter(number)[0] for number in range(plist.get_nfilters()))
+    return "damaged" if all(map(h5z.filter_avail, codes)) else "library"
+
+
+def _varying(path: str) -> Unread:
+    words = f"The values of {escape(path)} vary in length, so its chunks have only their addresses."
+    return Unread("expression", words)
 
 
 def _is_text(kind: h5t.TypeID) -> bool:

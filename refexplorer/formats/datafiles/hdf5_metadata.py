@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
-from refexplorer.formats.datafiles.data_file import NativeFilter, NotComparableError
+from refexplorer.formats.datafiles.data_file import FileFilter, Unread
 from refexplorer.markup import counted, escape, size_text
 
 ATTRIBUTE_BYTES = 2**20
@@ -46,7 +46,7 @@ def plain(value: Any) -> Any:
         return [value.real, value.imag]
     if isinstance(value, str | bool | int | float):
         return value
-    raise NotComparableError(f"It is of a type without a plain form, {type(value).__name__}.")
+    raise Unread("expression", f"It is of a type without a plain form, {type(value).__name__}.")
 
 
 def attribute_value(attribute: h5a.AttrID) -> Any:
@@ -55,8 +55,9 @@ def attribute_value(attribute: h5a.AttrID) -> Any:
     if space.get_simple_extent_type() == h5s.NULL:
         return ""
     if (size := attribute.get_storage_size()) > ATTRIBUTE_BYTES:
-        raise NotComparableError(
-            f"It has {size_text(size)}, more than the {size_text(ATTRIBUTE_BYTES)} that are read."
+        raise Unread(
+            "cost",
+            f"It has {size_text(size)}, more than the {size_text(ATTRIBUTE_BYTES)} that are read.",
         )
     dtype = attribute.dtype
     if dtype.subdtype is not None:
@@ -79,16 +80,18 @@ def dtype_of(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
     # NumPy is given a wider or a whole number where the file has, say, 12 bits of two bytes.
     is_same = kind.get_size() == dtype.itemsize or dtype.hasobject
     if kind.get_class() in (h5t.INTEGER, h5t.FLOAT):
-        is_same = is_same and kind.equal(h5t.py_create(dtype))
+        is_byte = dtype.itemsize == 1 and kind.get_precision() == 8  # in either byte order
+        is_same = is_same and (is_byte or kind.equal(h5t.py_create(dtype)))
     if not is_same:
-        raise NotComparableError(
+        raise Unread(
+            "expression",
             f"The values of {escape(path)} are of {counted(kind.get_size(), 'byte')} that NumPy "
-            "has no type for."
+            "has no type for.",
         )
     return np.lib.format.drop_metadata(dtype)
 
 
-def filters_of(plist: h5p.PropDCID) -> Iterator[NativeFilter]:
+def filters_of(plist: h5p.PropDCID) -> Iterator[FileFilter]:
     """Yield the filters of a dataset under the names that codecs of Zarr have."""
     for number in range(plist.get_nfilters()):
         code, _, numbers, _ = plist.get_filter(number)
@@ -102,7 +105,7 @@ def filters_of(plist: h5p.PropDCID) -> Iterator[NativeFilter]:
             settings = {"header": False}
         elif name in ("scaleoffset", "nbit", "bitshuffle") or name.startswith("hdf5-"):
             settings = {"parameters": list(numbers)}
-        yield NativeFilter(name, settings)
+        yield FileFilter(name, settings)
 
 
 def fill_value_of(plist: h5p.PropDCID, dtype: np.dtype[Any]) -> Any:

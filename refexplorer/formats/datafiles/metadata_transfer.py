@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFile,
-    NativeFilter,
-    NotComparableError,
+    DataFile,
+    FileArray,
+    FileChunks,
+    FileFilter,
+    FileObject,
+    Unread,
 )
 from refexplorer.markup import size_text
 
@@ -45,6 +46,8 @@ class FileMetadata:
     ----------
     arrays, chunks
         By name: the metadata, or why there are none; and of few chunks their places.
+    objects, declared, groups
+        As of `DataFile`.
     others
         Other names of arrays.
     values
@@ -54,9 +57,12 @@ class FileMetadata:
     def __init__(self, data: bytes) -> None:
         size = int.from_bytes(data[:8], "little")
         told = json.loads(data[8 : 8 + size])
+        self.declared: int | None = told["declared"]
+        self.groups: Mapping[str, Mapping[str, Any]] = told["groups"]
+        self.objects = tuple(map(_object, told["objects"]))
         self.others: Mapping[str, str] = told["others"]
         self.arrays = {name: _array(name, each) for name, each in told["arrays"].items()}
-        self.chunks: dict[str, NativeChunks | NotComparableError] = {}
+        self.chunks: dict[str, FileChunks | Unread] = {}
         at = 8 + size
         for name, said in told["chunks"].items():
             self.chunks[name] = chunks_of(said, data[at : at + said.get("size", 0)])
@@ -67,7 +73,7 @@ class FileMetadata:
             at += said["size"]
 
 
-def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
+def file_bytes(file: DataFile, with_values: bool = False) -> bytes:
     """Write all that a file says of itself.
 
     Parameters
@@ -79,7 +85,7 @@ def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If it is too much.
     """
     arrays, chunks, tables = dict[str, PassedHead](), dict[str, PassedHead](), list[bytes]()
@@ -98,18 +104,39 @@ def file_bytes(file: NativeFile, with_values: bool = False) -> bytes:
             values[name] = said | {"size": len(table)}
             tables.append(table)
     others = dict(file.other_names())
-    told = {"arrays": arrays, "chunks": chunks, "others": others, "values": values}
+    told = {
+        "arrays": arrays, "chunks": chunks, "others": others, "values": values,
+        "objects": [_object_head(each) for each in file.objects()],
+        "declared": file.declared, "groups": dict(file.groups()),
+    }  # fmt: skip
     head = json.dumps(told).encode()
     if len(head) > METADATA_BYTES:
-        raise NotComparableError(
+        raise Unread(
+            "cost",
             f"The file has {size_text(len(head))} of metadata, more than the "
-            f"{size_text(METADATA_BYTES)} that are compared."
+            f"{size_text(METADATA_BYTES)} that are compared.",
         )
     return b"".join([len(head).to_bytes(8, "little"), head, *tables])
 
 
+def _object_head(each: FileObject) -> list[Any]:
+    barrier = None if each.barrier is None else [each.barrier.why, each.barrier.sentence]
+    return [each.name, each.kind, each.shape, each.stored, barrier]
+
+
+def _object(said: list[Any]) -> FileObject:
+    name, kind, shape, stored, barrier = said
+    return FileObject(
+        name,
+        kind,
+        None if shape is None else tuple(shape),
+        stored,
+        None if barrier is None else Unread(*barrier),
+    )
+
+
 def _coordinates(
-    file: NativeFile, arrays: Mapping[str, PassedHead]
+    file: DataFile, arrays: Mapping[str, PassedHead]
 ) -> Iterator[tuple[str, tuple[PassedHead, bytes]]]:
     """Yield the values of coordinates that are numbers; of what cannot be read it is said later."""
     left = COORDINATES
@@ -121,16 +148,16 @@ def _coordinates(
         is_plain = _PLAIN_FILTERS.issuperset(each for each, _ in said["filters"])
         if is_plain and size <= left and not dtype.hasobject:
             left -= size
-            with suppress(NotComparableError):
+            with suppress(Unread):
                 yield name, value_bytes(file.values(name, (slice(None),)))
 
 
-def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
+def chunk_bytes(file: DataFile, name: str) -> tuple[PassedHead, bytes]:
     """Write where the chunks of an array are, or why that cannot be told."""
     try:
         chunks = file.chunks(name)
-    except NotComparableError as error:
-        return {"error": str(error)}, b""
+    except Unread as error:
+        return {"error": error.sentence, "why": error.why}, b""
     columns = [chunks.indices, chunks.offsets, chunks.lengths]
     table = b"".join(column.astype("<i8").tobytes() for column in columns)
     if chunks.masks is not None:
@@ -139,15 +166,15 @@ def chunk_bytes(file: NativeFile, name: str) -> tuple[PassedHead, bytes]:
     return {"count": shape[0], "rank": shape[1], "masked": masked, "size": len(table)}, table
 
 
-def chunks_of(said: PassedHead, table: bytes) -> NativeChunks | NotComparableError:
+def chunks_of(said: PassedHead, table: bytes) -> FileChunks | Unread:
     """Read what `chunk_bytes` wrote."""
     if "error" in said:
-        return NotComparableError(said["error"])
+        return Unread(said["why"], said["error"])
     count, rank = said["count"], said["rank"]
     numbers = np.frombuffer(table, "<i8", count * (rank + 2))
     indices, offsets, lengths = np.split(numbers, [count * rank, count * (rank + 1)])
     masks = np.frombuffer(table, "<u4", offset=numbers.nbytes) if said["masked"] else None
-    return NativeChunks(indices.reshape(count, rank), offsets, lengths, masks)
+    return FileChunks(indices.reshape(count, rank), offsets, lengths, masks)
 
 
 def value_bytes(values: np.ndarray) -> tuple[PassedHead, bytes]:
@@ -174,16 +201,16 @@ def _plain(value: Any) -> Any:
     return value.tolist()
 
 
-def _array_head(file: NativeFile, name: str) -> PassedHead:
+def _array_head(file: DataFile, name: str) -> PassedHead:
     try:
         array = file.array(name)
         fill = None
         if array.fill_value is not None:
             fill = np.array(array.fill_value, array.dtype).tobytes().hex()
-    except NotComparableError as error:
-        return {"error": str(error)}
+    except Unread as error:
+        return {"error": error.sentence, "why": error.why}
     except (ValueError, TypeError, OverflowError) as error:
-        return {"error": f"Its fill value is none of its type: {error}."}
+        return {"error": f"Its fill value is none of its type: {error}.", "why": "damaged"}
     filters = array.filters
     return {
         "shape": array.shape,
@@ -195,26 +222,28 @@ def _array_head(file: NativeFile, name: str) -> PassedHead:
         "attributes": array.attributes,
         "unread": array.unread,
         "is_dimension": array.is_dimension,
+        "unlimited": array.unlimited,
     }
 
 
-def _array(name: str, said: PassedHead) -> NativeArray | NotComparableError:
+def _array(name: str, said: PassedHead) -> FileArray | Unread:
     if "error" in said:
-        return NotComparableError(said["error"])
+        return Unread(said["why"], said["error"])
     dtype = _dtype(said["dtype"])
     filters = said["filters"]
     fill = said["fill"]
-    return NativeArray(
+    return FileArray(
         name,
         tuple(said["shape"]),
         tuple(said["chunks"]),
         dtype,
-        None if filters is None else tuple(NativeFilter(*each) for each in filters),
+        None if filters is None else tuple(FileFilter(*each) for each in filters),
         None if fill is None else np.frombuffer(bytes.fromhex(fill), dtype)[0].item(),
         None if said["dimensions"] is None else tuple(said["dimensions"]),
         said["attributes"],
         said["unread"],
         said["is_dimension"],
+        unlimited=tuple(said["unlimited"]),
     )
 
 

@@ -8,16 +8,17 @@ is opened, and knows no CDF-5.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    FileObject,
+    Unread,
 )
 from refexplorer.markup import escape, size_text
 
@@ -39,7 +40,7 @@ _STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}
 class _Variable:
     """A variable as its header has it; `size` is that of a record if it has records."""
 
-    array: NativeArray
+    array: FileArray
     has_records: bool
     begin: int
     size: int
@@ -55,7 +56,7 @@ class NetCdf3File:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If the header cannot be read.
     FetchError
         If its bytes cannot be read; also later.
@@ -68,13 +69,15 @@ class NetCdf3File:
         try:
             self._read(_Header(file))
         except (ValueError, LookupError, OverflowError) as error:
-            raise NotComparableError(f"The NetCDF3 header cannot be read: {error}.") from error
+            raise Unread("damaged", f"The NetCDF3 header cannot be read: {error}.") from error
 
     def _read(self, header: _Header) -> None:
         records = header.number(_STREAMING[header.width])
         dimensions = [(header.text(), header.number()) for _ in header.listed(_DIMENSIONS)]
-        _attributes(header)
-        found = [_variable(header, dimensions) for _ in header.listed(_VARIABLES)]
+        self._attributes = _attributes(header)
+        variables = header.listed(_VARIABLES)
+        self.declared = len(variables)
+        found = [_variable(header, dimensions) for _ in variables]
         with_records = [each for each in found if each.has_records]
         fill = 1 if len(with_records) == 1 else 4  # the only one is not padded to words
         self._record_size = sum(-(-each.size // fill) * fill for each in with_records)
@@ -91,18 +94,31 @@ class NetCdf3File:
         """Return no further names: there are no links."""
         return {}
 
-    def array(self, name: str) -> NativeArray:
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all variables; two of the same name, which no sound file has, are one."""
+        for name, variable in self._variables.items():
+            try:
+                stored, barrier = int(self.chunks(name).lengths.sum()), None
+            except Unread as error:
+                stored, barrier = 0, error
+            yield FileObject(name, "array", variable.array.shape, stored, barrier)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of the file."""
+        return {"": self._attributes}
+
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a variable; KeyError if there is none of this name."""
         return self._variables[name].array
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the one block of a variable, or one for each record.
 
         Raises
         ------
         KeyError
             If there is no variable of this name.
-        NotComparableError
+        Unread
             If the file ends before.
         """
         variable = self._variables[name]
@@ -112,15 +128,16 @@ class NetCdf3File:
             count = 0
         end = variable.begin + (count - 1) * self._record_size + variable.size
         if count and end > self._file.size:
-            raise NotComparableError(
+            raise Unread(
+                "damaged",
                 f"The file of {size_text(self._file.size)} ends before the last values of "
-                f"{escape(name)}, which by its header end at {size_text(end)}."
+                f"{escape(name)}, which by its header end at {size_text(end)}.",
             )
         indices = np.zeros((count, len(shape)), np.int64)
         if variable.has_records:
             indices[:, 0] = np.arange(count)
         offsets = variable.begin + np.arange(count, dtype=np.int64) * self._record_size
-        return NativeChunks(indices, offsets, np.full(count, variable.size, np.int64))
+        return FileChunks(indices, offsets, np.full(count, variable.size, np.int64))
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `chunks`."""
@@ -215,7 +232,8 @@ def _variable(header: _Header, dimensions: list[tuple[str, int]]) -> _Variable:
     has_records = bool(shape) and not shape[0]  # the length of the dimension of records is 0
     chunks = (1, *shape[1:]) if has_records else shape
     names = tuple(name for name, _ in over)
-    array = NativeArray(name, shape, chunks, dtype, (), None, names, attributes)
+    unlimited = (0,) if has_records else ()
+    array = FileArray(name, shape, chunks, dtype, (), None, names, attributes, unlimited=unlimited)
     return _Variable(array, has_records, begin, math.prod(chunks) * dtype.itemsize)
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 import tifffile
 
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFilter,
-    NotComparableError,
+    FileArray,
+    FileChunks,
+    FileFilter,
+    FileObject,
+    Unread,
+    why_of,
 )
 from refexplorer.markup import counted, escape
 
@@ -44,6 +46,7 @@ _COMPRESSORS = {
     52546: "imagecodecs_jpegxl",
 }
 """As tifffile names them in reference sets; those are left out that need settings of the page."""
+_SUBIFDS = 330
 _DELTA = {2: 1, 34892: 2, 34893: 4}
 _FLOAT = {3: 1, 34894: 2, 34895: 4}
 """Predictors, and the distance of the values that they subtract."""
@@ -59,20 +62,31 @@ class TiffFile:
 
     Raises
     ------
-    NotComparableError
+    Unread
         If tifffile cannot read it.
     """
 
     form = "TIFF"
 
     def __init__(self, file: IO[bytes]) -> None:
+        self._chunks: dict[str, FileChunks] = {}
         try:
             self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
             self._levels = dict(_named(self._file.series))
+            self._places = set(_directories(file))
         except Exception as error:  # tifffile raises what it meets in broken tags
-            raise NotComparableError(f"tifffile cannot open the file: {_said(error)}.") from error
+            raise Unread(
+                why_of(error), f"tifffile cannot open the file: {_said(error)}."
+            ) from error
         if not self._levels:
-            raise NotComparableError("tifffile finds no image in the file.")
+            raise Unread("damaged", "tifffile finds no image in the file.")
+        self._of_levels = {
+            page.offset
+            for level in self._levels.values()
+            for page in level.pages
+            if page is not None
+        }
+        self.declared = len(self._levels) + len(self._places - self._of_levels)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all levels of all series."""
@@ -82,14 +96,32 @@ class TiffFile:
         """Return the root as another name of a single image."""
         return {"": "0"} if self._levels and "1" not in self._levels else {}
 
-    def array(self, name: str) -> NativeArray:
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all levels, and pages that are part of none."""
+        for name in self._levels:
+            shape, stored, barrier = None, 0, None
+            try:
+                shape = self.array(name).shape
+                stored = int(self.chunks(name).lengths.sum())
+            except Unread as error:
+                barrier = error
+            yield FileObject(name, "array", shape, stored, barrier)
+        for page in self._file.pages:
+            if page.offset not in self._of_levels:
+                yield FileObject(f"page at byte {page.offset:,}", "page")
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the root, without attributes."""
+        return {"": {}}
+
+    def array(self, name: str) -> FileArray:
         """Return the metadata of a level of a series.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If its values have no type of NumPy.
         """
         name = self.other_names().get(name, name)
@@ -97,16 +129,16 @@ class TiffFile:
         try:
             return self._described(name, series)
         except _ERRORS as error:
-            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+            raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
 
-    def _described(self, name: str, series: Any) -> NativeArray:
+    def _described(self, name: str, series: Any) -> FileArray:
         page = series.keyframe
         if series.dtype is None or page.dtype is None:
-            raise NotComparableError(f"The values of {name} have no type of NumPy.")
+            raise Unread("expression", f"The values of {name} have no type of NumPy.")
         dtype = np.dtype(series.dtype).newbyteorder(page.parent.byteorder)
         shape = tuple(series.shape)
         chunks = _chunks(shape, page)
-        return NativeArray(
+        return FileArray(
             name,
             shape,
             chunks,
@@ -129,21 +161,23 @@ class TiffFile:
         """Return the first level of a series."""
         return self._levels[f"{name.rpartition('/')[0]}/0".removeprefix("/")]
 
-    def chunks(self, name: str) -> NativeChunks:
+    def chunks(self, name: str) -> FileChunks:
         """Return the tiles or strips that are stored.
 
         Raises
         ------
         KeyError
             If there is none of this name.
-        NotComparableError
+        Unread
             If they are not a regular grid.
         """
         array = self.array(name)
         try:
-            return _located(array, self._levels[array.name])
+            if array.name not in self._chunks:
+                self._chunks[array.name] = _located(array, self._levels[array.name])
+            return self._chunks[array.name]
         except _ERRORS as error:
-            raise NotComparableError(f"tifffile cannot read {name}: {_said(error)}.") from error
+            raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `array`."""
@@ -157,8 +191,8 @@ class TiffFile:
                 opened: Any = zarr.open_array(store, mode="r")
                 return np.asarray(opened[selection])
         except Exception as error:  # codecs raise what they like
-            raise NotComparableError(
-                f"tifffile cannot read the values of {name}: {_said(error)}."
+            raise Unread(
+                why_of(error), f"tifffile cannot read the values of {name}: {_said(error)}."
             ) from error
 
     def close(self) -> None:
@@ -166,11 +200,50 @@ class TiffFile:
         self._file.close()
 
 
-def _located(array: NativeArray, series: Any) -> NativeChunks:
+def _located(array: FileArray, series: Any) -> FileChunks:
     places = np.array(list(_segments(series)), np.int64).reshape(-1, 3)
     numbers, offsets, lengths = places[(places[:, 1] > 0) & (places[:, 2] > 0)].T
     indices = np.stack(np.unravel_index(numbers, _grid(array.shape, array.chunks)), axis=1)
-    return NativeChunks(indices.astype(np.int64), offsets, lengths)
+    return FileChunks(indices.astype(np.int64), offsets, lengths)
+
+
+def _directories(file: IO[bytes]) -> Iterator[int]:
+    """Yield where the directories of pages are, by the pointers from each to the next."""
+    file.seek(0)
+    head = file.read(16)
+    order: Literal["little", "big"] = "little" if head[:2] == b"II" else "big"
+    is_big = int.from_bytes(head[2:4], order) == 43
+    width, count_width, entry = (8, 8, 20) if is_big else (4, 2, 12)
+    at = int.from_bytes(head[8:16] if is_big else head[4:8], order)
+    waiting, met = [at], set[int]()
+    while waiting:
+        at = waiting.pop()
+        while at and at not in met:
+            met.add(at)
+            yield at
+            file.seek(at)
+            count = int.from_bytes(file.read(count_width), order)
+            size = file.seek(0, 2)
+            if at + count_width + count * entry > size:
+                raise ValueError(f"the page at byte {at:,} lists {count:,} tags, more than fit")
+            file.seek(at + count_width)
+            tags, at = file.read(count * entry), int.from_bytes(file.read(width), order)
+            waiting += _below(file, tags, entry, width, order)
+
+
+def _below(
+    file: IO[bytes], tags: bytes, entry: int, width: int, order: Literal["little", "big"]
+) -> Iterator[int]:
+    """Yield where the pages below a page begin (SubIFDs)."""
+    for start in range(0, len(tags), entry):
+        tag = tags[start : start + entry]
+        if int.from_bytes(tag[:2], order) == _SUBIFDS:
+            count, data = int.from_bytes(tag[4:-width], order), tag[-width:]
+            if count * width > width:
+                file.seek(int.from_bytes(data, order))
+                data = file.read(min(count, PAGES) * width)
+            for at in range(0, len(data), width):
+                yield int.from_bytes(data[at : at + width], order)
 
 
 def _named(series: list[Any]) -> Iterator[tuple[str, Any]]:
@@ -195,7 +268,7 @@ def _chunks(shape: tuple[int, ...], page: Any) -> tuple[int, ...]:
         grid = _grid(shape, found)
         if math.prod(grid) == pages * per_page and math.prod(found) == math.prod(own):
             return found
-    raise NotComparableError("Its tiles or strips are no regular grid.")
+    raise Unread("expression", "Its tiles or strips are no regular grid.")
 
 
 def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
@@ -204,7 +277,7 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
     per_page = math.prod(keyframe.chunked)
     count = math.prod(series.shape) // max(math.prod(keyframe.shape), 1)
     if count > PAGES:
-        raise NotComparableError(f"It has {count:,} pages, and {PAGES:,} are read.")
+        raise Unread("cost", f"It has {count:,} pages, and {PAGES:,} are read.")
     is_one_block = series.dataoffset is not None
     for number in range(count):
         page = series[0 if is_one_block else number]
@@ -213,9 +286,10 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
         before = number * page.size * page.dtype.itemsize if is_one_block else 0
         listed = min(len(page.dataoffsets), len(page.databytecounts))
         if listed < per_page:
-            raise NotComparableError(
+            raise Unread(
+                "damaged",
                 f"Page {number} lists the places of {listed:,} of {counted(per_page, 'tile')} or "
-                "strips."
+                "strips.",
             )
         places = zip(page.dataoffsets[:per_page], page.databytecounts[:per_page], strict=True)
         for at, (offset, length) in enumerate(places, number * per_page):
@@ -224,7 +298,7 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
 
 def _filters(
     page: Any, chunks: tuple[int, ...], dtype: np.dtype[Any]
-) -> tuple[NativeFilter, ...] | None:
+) -> tuple[FileFilter, ...] | None:
     """Return predictor and compressor as tifffile writes them into reference sets."""
     whole = page.bitspersample in (8, 16, 32, 64, 128) and page.sampleformat in (1, 2, 3, 6)
     if page.fillorder != 1 or not whole:
@@ -242,11 +316,11 @@ def _filters(
             "shape": list(chunks),
             "dtype": dtype.str,
         }
-        found.append(NativeFilter(f"imagecodecs_{'delta' if known else 'floatpred'}", settings))
+        found.append(FileFilter(f"imagecodecs_{'delta' if known else 'floatpred'}", settings))
     if page.compression == 1:
         return tuple(found)
     name = _COMPRESSORS.get(int(page.compression))
-    return None if name is None else (*found, NativeFilter(name))
+    return None if name is None else (*found, FileFilter(name))
 
 
 def _said(error: BaseException) -> str:

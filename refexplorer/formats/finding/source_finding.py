@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from refexplorer.errors import AccessError, SourceError
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain, own_path
 from refexplorer.formats.finding.catalogues import catalogue_of, chosen
@@ -271,7 +272,7 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
     fetched = ReadAmount()
     for number, path in enumerate(paths):
         one = _of_any(path, terms.of_file(number, len(paths)))
-        if one.form != DataFileForm.name or one.value is None:
+        if one.form != DataFileForm.name or one.references() is None:
             raise SourceError(
                 f"{_shown(str(path))} is no data file, and only those are opened together; open "
                 "it by itself."
@@ -282,13 +283,15 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
     folder = common_folder([one.location or "" for _, one in found])
     value: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
     beyond: list[tuple[str, int]] = []
+    left_out: dict[str, Unread] = {}
     for whole, one in found:
         inside = whole[len(folder) :].lstrip("/").replace("://", "/")
         if f"{inside}/.zgroup" in value:
             raise SourceError(f"{_shown(whole)} is given twice.")
-        assert one.value is not None
-        value |= {f"{inside}/{key}": reference for key, reference in one.value.items()}
+        references = one.references() or {}
+        value |= {f"{inside}/{key}": reference for key, reference in references.items()}
         beyond += ((f"{inside}/{key}", count) for key, count in one.beyond)
+        left_out |= {f"{inside}/{each}": why for each, why in one.left_out.items()}
     more = fetched if fetched.requests else None
     return Source(
         name,
@@ -298,6 +301,7 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
         place=place,
         fetched=more,
         beyond=tuple(beyond),
+        left_out=left_out,
     )
 
 

@@ -1,8 +1,8 @@
-"""Data files by themselves: kerchunk and tifffile make references to one, where installed."""
+"""Data files opened directly: references are made to what is in one."""
 
 from __future__ import annotations
 
-from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm
+from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm, warn_of_left_out
 from refexplorer.formats.forms.other_files import PROBE, kind_of
 from refexplorer.formats.making.confined_making import DataFile, made_references
 from refexplorer.formats.making.streams import RangeStream
@@ -41,12 +41,16 @@ class DataFileForm(SourceForm):
         if terms.progress is not None:
             terms.progress(file.size, file.size)
         place = url if file.local is None else None
+        if made.left_out:
+            warn_of_left_out(file.name, made.left_out)
         return Source(
             file.name,
             self.name,
             file.location,
-            value=made.refs,
+            value=made.value,
+            entries=made.entries,
             place=place,
             fetched=fetched,
-            beyond=tuple(made.beyond),
+            beyond=made.beyond,
+            left_out=made.left_out,
         )

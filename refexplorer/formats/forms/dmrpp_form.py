@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-
-from refexplorer.errors import LeftOutWarning, SpecError
+from refexplorer.errors import SpecError
 from refexplorer.formats.buffers.entries import EntriesBuilder
 from refexplorer.formats.dmrpp.reading import add_dataset, is_dataset
 from refexplorer.formats.dmrpp.xml import read_xml
-from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm
+from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm, warn_of_left_out
 from refexplorer.formats.forms.other_files import is_dmrpp
 from refexplorer.formats.source import Source
 from refexplorer.markup import escape
-
-_SHOWN = 5
 
 
 class DmrppForm(SourceForm):
@@ -38,16 +34,6 @@ class DmrppForm(SourceForm):
         builder = EntriesBuilder()
         left_out = add_dataset(builder, root)
         if left_out:
-            _warn_of(file.name, left_out)
+            warn_of_left_out(file.name, left_out)
         place = None if file.local is None else str(file.local.resolve())
         return Source(file.name, self.name, file.location, entries=builder.finish(), place=place)
-
-
-def _warn_of(name: str, left_out: dict[str, str]) -> None:
-    said = [f"{escape(path, 100)} ({escape(why, 100)})" for path, why in left_out.items()]
-    more = f" and {len(said) - _SHOWN:,} more" if len(said) > _SHOWN else ""
-    warnings.warn(
-        f"{escape(name)} has variables that are left out: {', '.join(said[:_SHOWN])}{more}.",
-        LeftOutWarning,
-        stacklevel=2,
-    )

@@ -25,17 +25,20 @@ Forms never see how: `formats` knows no set.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-from refexplorer.errors import LimitError
+from refexplorer.errors import LeftOutWarning, LimitError
+from refexplorer.formats.datafiles.data_file import left_out_text
 from refexplorer.formats.files.compression import FileCount, PlainStream, Progress, plain_bytes
 from refexplorer.formats.files.local_files import Files
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
+from refexplorer.markup import escape
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -249,3 +252,12 @@ class SourceForm:
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
         """Read a file, a text or bytes, told by `SourceFile.head` and not by the name."""
         return None
+
+
+def warn_of_left_out(name: str, left_out: Mapping[str, object]) -> None:
+    """Warn of variables of a file that have no references, with the reason of each."""
+    warnings.warn(
+        f"{escape(name)} has variables that are left out: {left_out_text(left_out)}.",
+        LeftOutWarning,
+        stacklevel=3,
+    )

@@ -12,10 +12,11 @@ import pickle
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from refexplorer.core.processes import (
     OWN_MEMORY,
@@ -32,6 +33,10 @@ from refexplorer.core.processes import (
 from refexplorer.errors import LeftOutWarning, SourceError
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.making.streams import PlainReferences, RangeStream, WatchedStream
+
+if TYPE_CHECKING:
+    from refexplorer.formats.buffers.entries import Entries
+    from refexplorer.formats.datafiles.data_file import Unread
 
 SECONDS = 60
 """Time for a small file; waiting for a server does not count."""
@@ -73,8 +78,30 @@ class DataFile:
     guarded: bool
 
 
-def made_references(file: DataFile, progress: Progress | None) -> PlainReferences:
-    """Return references as V0 has them; `progress` is called with bytes that were read, and all.
+@dataclass(frozen=True, slots=True)
+class MadeReferences:
+    """References to a data file.
+
+    Attributes
+    ----------
+    value
+        By key as V0 has them; None where they are in `entries`.
+    entries
+        In columns.
+    beyond
+        As of `PlainReferences`.
+    left_out
+        Why there are none, by the name of an array or attribute.
+    """
+
+    value: dict[str, Any] | None
+    entries: Entries | None
+    beyond: tuple[tuple[str, int], ...]
+    left_out: Mapping[str, Unread]
+
+
+def made_references(file: DataFile, progress: Progress | None) -> MadeReferences:
+    """Return references; `progress` is called with bytes that were read, and all.
 
     Raises
     ------
@@ -84,7 +111,7 @@ def made_references(file: DataFile, progress: Progress | None) -> PlainReference
         If no references can be made to it.
     """
     if is_child() or not _can_confine():
-        return _made_here(file, progress)
+        return _unpacked(_made_here(file, progress), file.url)
     said, data = _answer(file, progress)
     for sentence in said["warned"]:
         warnings.warn(sentence, LeftOutWarning, stacklevel=2)
@@ -93,10 +120,29 @@ def made_references(file: DataFile, progress: Progress | None) -> PlainReference
     if "failed" in said:
         raise _failed(file, said["failed"])
     try:
-        made = PlainReferences(*_PlainUnpickler(io.BytesIO(data)).load())
+        made = _unpacked(PlainReferences(*_PlainUnpickler(io.BytesIO(data)).load()), file.url)
     except Exception:  # a damaged process may answer anything
         raise _failed(file, "the process that read its metadata gave no references") from None
     return made
+
+
+def _unpacked(made: PlainReferences, url: str) -> MadeReferences:
+    """Return references with their columns; ValueError and others if something else was given."""
+    beyond = tuple((str(key), int(count)) for key, count in made.beyond)
+    if not made.is_own:
+        return MadeReferences(made.refs, None, beyond, {})
+    import numpy as np
+
+    from refexplorer.formats.datafiles.data_file import FileChunks, Unread
+    from refexplorer.formats.datafiles.references import FileReferences
+
+    chunks = {}
+    for name, rank, *columns in made.chunks:
+        indices, offsets, lengths = (np.frombuffer(column, "<i8") for column in columns)
+        chunks[name] = FileChunks(indices.reshape(len(offsets), rank), offsets, lengths)
+    left_out = {name: Unread(why, sentence) for name, why, sentence in made.left_out}
+    references = FileReferences(made.refs, chunks, left_out)
+    return MadeReferences(None, references.entries(url), beyond, left_out)
 
 
 def _made_here(file: DataFile, progress: Progress | None) -> PlainReferences:

@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from refexplorer.errors import LeftOutWarning, SourceError
+from refexplorer.formats.datafiles.fits import undefined_value
 from refexplorer.formats.making.streams import WatchedStream
 from refexplorer.markup import escape
 
 _NAMES = 10
 """Extensions that a warning names."""
 _AXES = ("z", "y", "x")
-_INTEGERS = (8, 16, 32, 64)
-"""``BITPIX`` of whole numbers."""
 
 
 def of_fits(stream: WatchedStream, url: str, guarded: bool) -> dict[str, Any]:
@@ -180,15 +179,3 @@ class _FitsArray:
                 stacklevel=2,
             )
         return {"_FillValue": found}
-
-
-def undefined_value(header: Mapping[str, Any]) -> int | float | None:
-    """Return the value of an image that stands for none, scaled as its values are."""
-    blank, bits = header.get("BLANK"), header.get("BITPIX", 0)
-    if type(blank) is not int or bits not in _INTEGERS:  # floats have NaN
-        return None
-    if "BSCALE" not in header and "BZERO" not in header:
-        limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
-        return blank if limits.min <= blank <= limits.max else None  # else no value is
-    # as numcodecs computes it, so that it equals the values that are read
-    return float(blank / (1 / float(header.get("BSCALE", 1))) + float(header.get("BZERO", 0)))

@@ -1,4 +1,4 @@
-"""References to data files, made by kerchunk and tifffile, where installed.
+"""References to data files: our own of HDF5 and NetCDF3, else made by kerchunk and tifffile.
 
 They are given an open file and no name to open, so that a file cannot lead them to others.
 """
@@ -8,28 +8,27 @@ from __future__ import annotations
 import io
 import json
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import IO, Any, cast
 
 from refexplorer import memory
-from refexplorer.errors import LeftOutWarning, SourceError
+from refexplorer.formats.datafiles.data_file import (
+    DataFile,
+    FileChunks,
+    StreamBlocks,
+    left_out_text,
+)
+from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 from refexplorer.formats.making.fits import of_fits
 from refexplorer.formats.making.grib import of_grib
 from refexplorer.formats.making.streams import PlainReferences, WatchedStream
-from refexplorer.formats.making.uncollected import uncollected
-from refexplorer.markup import counted, escape
+from refexplorer.markup import counted
 
 MadeReferences = Mapping[str, Any]
 Maker = Callable[[WatchedStream, str, bool], MadeReferences]
 """Takes an open file, its path or URL, and whether somebody else chose it."""
-_SHOWN = 10
-_RECORDS = "record_array"
-"""What kerchunk calls all variables with records together."""
-_PADDING = 3
-"""Bytes after the last record of a NetCDF3 file that some writers leave out."""
 
 
 class UnmakeableError(Exception):
@@ -49,6 +48,8 @@ def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) 
         What a read of the stream raised.
     """
     try:
+        if kind in OWN:
+            return _own(OWN[kind](stream))
         made = MAKERS[kind](stream, url, guarded)
     except (ImportError, MemoryError):
         raise
@@ -61,6 +62,30 @@ def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) 
         stream.forget()
     refs = {key: _plain(value) for key, value in made.get("refs", made).items()}
     return PlainReferences(refs, list(_beyond(refs, url, stream.size)))
+
+
+def _own(file: DataFile) -> PlainReferences:
+    from refexplorer.formats.datafiles.references import references_of
+
+    try:
+        made = references_of(file)
+    finally:
+        file.close()
+    if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
+        raise UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
+    return PlainReferences(
+        dict(made.documents),
+        [],
+        [(name, *_columns(each)) for name, each in made.chunks.items()],
+        [(name, each.why, each.sentence) for name, each in made.left_out.items()],
+        True,
+    )
+
+
+def _columns(chunks: FileChunks) -> tuple[int, bytes, bytes, bytes]:
+    columns = (chunks.indices, chunks.offsets, chunks.lengths)
+    indices, offsets, lengths = (column.astype("<i8").tobytes() for column in columns)
+    return chunks.indices.shape[1], indices, offsets, lengths
 
 
 def _beyond(refs: Mapping[str, Any], url: str, size: int) -> Iterator[tuple[str, int]]:
@@ -93,58 +118,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [each if isinstance(each, str) else int(each) for each in value]
     return value
-
-
-def _of_hdf5(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
-    import h5py
-    from kerchunk.hdf import SingleHdf5ToZarr
-
-    from refexplorer.formats.making.lent_files import lent  # it opens the name of an open file, too
-
-    with uncollected(), lent(stream) as name, h5py.File(stream, "r") as file:
-        found: list[str] = []
-        file.visititems(lambda name, item: found.append(name) if _is_elsewhere(item) else None)
-        names = ", ".join(sorted(map(escape, found))[:_SHOWN])
-        if found and guarded:  # reading the shape of a virtual dataset can open those files
-            raise SourceError(
-                f"the values of {names} lie in other files, and no such file is opened for a "
-                "visitor of a page"
-            )
-        made: MadeReferences = SingleHdf5ToZarr(file, name, inline_threshold=0).translate()
-    if found:
-        _warn(
-            f"The values of {names} lie in other files than this one, and kerchunk makes no "
-            "references to them: they read as fill values."
-        )
-    return _renamed(made, name, url)
-
-
-def _is_elsewhere(item: Any) -> bool:
-    """Say whether the values of a dataset are in other files."""
-    import h5py
-
-    return isinstance(item, h5py.Dataset) and bool(item.is_virtual or item.external)
-
-
-def _of_netcdf3(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
-    from kerchunk.netCDF3 import NetCDF3ToZarr
-
-    from refexplorer.formats.making.lent_files import lent  # it takes fsspec
-
-    with lent(stream) as name:
-        maker = NetCDF3ToZarr(name, inline_threshold=0)
-        for variable, found in maker.chunks.items():
-            start, size = (found[0] if variable == _RECORDS else found)[:2]
-            if size < 0 or start + size - _PADDING > stream.size:
-                what = (
-                    "the records" if variable == _RECORDS else f"the values of {escape(variable)}"
-                )
-                raise UnmakeableError(
-                    f"by its header {what} end at byte {start + size:,}, and the file has only "
-                    f"{stream.size:,} bytes"
-                )
-        made: MadeReferences = maker.translate()
-    return _renamed(made, name, url)
 
 
 def _of_tiff(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
@@ -186,31 +159,26 @@ def _check_tiff(file: Any, size: int) -> None:
             )
 
 
-def _renamed(made: MadeReferences, name: str, url: str) -> MadeReferences:
-    """Return references with the URL of a file for the name that it was lent under."""
-    path = name.partition("://")[2]
-    return {
-        key: [url, *value[1:]]
-        if isinstance(value, list | tuple) and value[0] in (name, path)
-        else value
-        for key, value in made.get("refs", made).items()
-    }
+def _hdf5(stream: WatchedStream) -> DataFile:
+    from refexplorer.formats.datafiles.hdf5 import Hdf5File
+
+    return Hdf5File(cast("IO[bytes]", stream))
 
 
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, LeftOutWarning, stacklevel=2)
+def _netcdf3(stream: WatchedStream) -> DataFile:
+    return NetCdf3File(StreamBlocks(cast("IO[bytes]", stream)))
 
 
+OWN: Mapping[str, Callable[[WatchedStream], DataFile]] = {"hdf5": _hdf5, "netcdf3": _netcdf3}
+"""What opens files whose references are our own."""
 MAKERS: Mapping[str, Maker] = {
-    "hdf5": _of_hdf5,
-    "netcdf3": _of_netcdf3,
     "fits": of_fits,
     "tiff": _of_tiff,
     "grib": of_grib,
 }
 _PACKAGES = {
-    "hdf5": ("h5py", "kerchunk.hdf"),
-    "netcdf3": ("kerchunk.netCDF3",),
+    "hdf5": ("refexplorer.formats.datafiles.hdf5", "refexplorer.formats.datafiles.references"),
+    "netcdf3": ("refexplorer.formats.datafiles.references",),
     "fits": ("astropy.io.fits", "kerchunk.fits"),
     "tiff": ("tifffile",),
     "grib": ("eccodes", "cfgrib", "kerchunk.grib2"),

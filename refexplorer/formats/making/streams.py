@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from refexplorer.errors import LimitError, SourceError
+from refexplorer.formats.datafiles.data_file import Why
 from refexplorer.formats.files.compression import Progress
 
 BLOCK = 2**17
@@ -46,18 +47,28 @@ class ReadAmount:
 
 
 class PlainReferences(NamedTuple):
-    """References as V0 has them.
+    """References that can come from a process that a file damaged: texts, numbers and bytes.
 
     Attributes
     ----------
     refs
-        By key.
+        By key, as V0 has them.
     beyond
         Of each array with byte ranges that end after the file: the first key, and how many.
+    chunks
+        More byte ranges of the file, in columns: name of the array, rank, and as int64 little
+        endian the indices, offsets and lengths.
+    left_out
+        What has no references: its name, and `why` and `sentence` of `Unread`.
+    is_own
+        Whether they are of a reader of this package, with `chunks` in columns.
     """
 
     refs: dict[str, Any]
     beyond: list[tuple[str, int]]
+    chunks: Sequence[tuple[str, int, bytes, bytes, bytes]] = ()
+    left_out: Sequence[tuple[str, Why, str]] = ()
+    is_own: bool = False
 
 
 class RangeStream(io.RawIOBase):

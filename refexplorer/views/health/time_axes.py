@@ -16,7 +16,7 @@ from refexplorer.data.read.readings import ChunkState
 from refexplorer.data.verify.compare.cf import is_time, times
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.errors import RefexplorerError
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.spec.core.references import Base64, Inline
 from refexplorer.views.preview.chunk_cache import cache_of
@@ -181,7 +181,7 @@ def _decoded(coordinate: ArrayMeta, stored: np.ndarray, is_there: np.ndarray) ->
     else:
         try:
             found = times(stored, ours.attribute, ours.missing)
-        except NotComparableError:
+        except Unread:
             found = _by_xarray(coordinate, stored)
     found = np.where(is_there & np.isfinite(found), found, np.nan)
     if np.isnan(found).all():

@@ -6,7 +6,9 @@ import dataclasses
 import io
 import math
 import os
+import pickle
 import random
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,9 @@ from refexplorer.data.sources.opening import open_native
 from refexplorer.errors import AccessError, FetchError
 from refexplorer.formats.datafiles import metadata_transfer
 from refexplorer.formats.datafiles.data_file import (
-    NativeChunks,
-    NativeFile,
-    NotComparableError,
+    DataFile,
+    FileChunks,
+    Unread,
 )
 from refexplorer.formats.datafiles.hdf5 import Hdf5File
 from refexplorer.limits import Limits
@@ -38,7 +40,7 @@ def targets(*allow: str) -> Targets:
     return Targets(AccessPolicy(None, allow), None, Limits())
 
 
-def at(path: Path, **options: Any) -> NativeFile:
+def at(path: Path, **options: Any) -> DataFile:
     return open_native(targets(str(path.parent)), str(path), **options)
 
 
@@ -67,20 +69,25 @@ def made(**options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def told(file: NativeFile) -> dict[str, Any]:
+def told(file: DataFile) -> dict[str, Any]:
     """All that a file says of itself, as text."""
-    found: dict[str, Any] = {"others": dict(file.other_names())}
+    found: dict[str, Any] = {
+        "others": dict(file.other_names()),
+        "objects": [repr(each) for each in file.objects()],
+        "declared": file.declared,
+        "groups": dict(file.groups()),
+    }
     for name in file.names():
         for ask in (file.array, file.chunks):
             try:
                 answer: Any = ask(name)
-                if isinstance(answer, NativeChunks):
+                if isinstance(answer, FileChunks):
                     assert answer.masks is not None
                     columns = (answer.indices, answer.offsets, answer.lengths, answer.masks)
                     answer = [(each.shape, each.tolist()) for each in columns]
                 else:
                     answer = dataclasses.asdict(answer) | {"dtype": answer.dtype.descr}
-            except NotComparableError as error:
+            except Unread as error:
                 answer = error
             found[f"{name} {ask.__name__}"] = repr(answer)
     return found
@@ -154,14 +161,12 @@ def test_what_is_too_much_is_not_compared(tmp_path: Path, server: RangeServer) -
         values = file.values("x", (slice(start, start + 10**5),))
         assert not values.any()
         assert len(file._file._blocks) < 10  # those of the chunk before are forgotten
-    with pytest.raises(NotComparableError, match=r"would take 1.00 MB, more than the limit"):
+    with pytest.raises(Unread, match=r"would take 1.00 MB, more than the limit"):
         file.values("x", (slice(0, 10**6),))
     (tmp_path / "f").write_bytes(made())
     few = Targets(AccessPolicy(None, [str(tmp_path)]), None, Limits(fetch_bytes=1000))
     file = open_native(few, str(tmp_path / "f"))
-    with pytest.raises(
-        NotComparableError, match=r"would take 60.0 kB, more than the limit of 1.00 kB"
-    ):
+    with pytest.raises(Unread, match=r"would take 60.0 kB, more than the limit of 1.00 kB"):
         file.values("g/é", (slice(0, 300), slice(0, 50)))
 
 
@@ -190,8 +195,9 @@ def test_a_child_that_takes_too_long_is_ended(
     (tmp_path / "f").write_bytes(made())
     at(tmp_path / "f").close()  # a child is there
     monkeypatch.setattr(confined_file, "SECONDS", 0)
-    with pytest.raises(NotComparableError, match="took longer than 0 s and was stopped"):
+    with pytest.raises(Unread, match="took longer than 0 s and was stopped") as caught:
         at(tmp_path / "f")
+    assert caught.value.why == "cost"
     monkeypatch.undo()
     assert "time" in at(tmp_path / "f").names()
 
@@ -207,7 +213,7 @@ def test_no_broken_file_is_more_than_not_comparable(tmp_path: Path) -> None:
         path.write_bytes(broken)
         try:
             file = at(path)
-        except NotComparableError as error:
+        except Unread as error:
             reasons.add(str(error))
             continue
         opened += len(told(file)) > 0
@@ -241,19 +247,54 @@ def test_a_file_that_changes_meanwhile_is_a_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    ("body", "why", "reason"),
     [
-        (b"", "none of those that are compared"),
-        (b"\x1f\x8b not one of them", "none of those that are compared"),
-        (b"GRIB\x00\x00\x00\x02", "eccodes, which is not installed|has no message of GRIB"),
-        (b"SIMPLE  =                    T", "astropy"),
-        (b"\x89HDF\r\n\x1a\n", "HDF5 cannot open the file"),
+        (b"", "format", "none of those that are compared"),
+        (b"\x1f\x8b not one of them", "format", "none of those that are compared"),
+        pytest.param(
+            b"GRIB\x00\x00\x00\x02",
+            "damaged",
+            "has no message of GRIB",
+            marks=pytest.mark.skipif(not find_spec("eccodes"), reason="needs eccodes"),
+        ),
+        (b"SIMPLE  =                    T", "damaged", "astropy"),
+        (b"\x89HDF\r\n\x1a\n", "damaged", "HDF5 cannot open the file"),
+        (b"II*\x00\x08\x00\x00\x00\xff\xff", "damaged", "tifffile"),
+        (b"CDF\x01\x00\x00", "damaged", "header cannot be read"),
     ],
 )
-def test_what_is_not_compared(body: bytes, reason: str, tmp_path: Path) -> None:
+def test_what_is_not_compared(body: bytes, why: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(body)
-    with pytest.raises(NotComparableError, match=reason):
+    with pytest.raises(Unread, match=reason) as caught:
         at(tmp_path / "f")
+    assert caught.value.why == why
+
+
+def test_why_an_array_is_not_read_comes_from_the_child(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    with h5py.File(path, "w") as made:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk((4,))
+        plist.set_filter(32123, h5py.h5z.FLAG_OPTIONAL)  # of a number that nobody has
+        space = h5py.h5s.create_simple((4,))
+        h5py.h5d.create(made.id, b"unknown", h5py.h5t.NATIVE_INT32, space, plist)
+        made["unknown"].id.write_direct_chunk((0,), b"0123456789", 0)
+        made.create_dataset("broken", data=DATA, chunks=(300, 50), compression="gzip")
+        offset = made["broken"].id.get_chunk_info(0).byte_offset
+        layout = h5py.VirtualLayout((3,), "i4")
+        layout[:] = h5py.VirtualSource("other.h5", "x", (3,))
+        made.create_virtual_dataset("view", layout)
+    with path.open("r+b") as body:
+        body.seek(offset)
+        body.write(bytes(100))
+    file = at(path)
+    whys = {"view": "expression", "unknown": "library", "broken": "damaged"}
+    for name, why in whys.items():
+        with pytest.raises(Unread) as caught:
+            file.values(name, (slice(0, 1),) * (2 if name == "broken" else 1))
+        assert (name, caught.value.why) == (name, why)
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert (again.why, str(again)) == (why, caught.value.sentence)
 
 
 def test_a_user_block_stands_before_hdf5(tmp_path: Path) -> None:
@@ -271,5 +312,6 @@ def test_a_library_that_is_not_installed_is_named(
 ) -> None:
     (tmp_path / "f").write_bytes(made())
     monkeypatch.setattr(opening, "_is_installed", lambda name: False)
-    with pytest.raises(NotComparableError, match=r"h5py, which is not installed: .*\[verify\]"):
+    with pytest.raises(Unread, match=r"h5py, which is not installed: .*\[verify\]") as caught:
         at(tmp_path / "f")
+    assert caught.value.why == "library"

@@ -9,7 +9,7 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.sources.target_file import BLOCK, LONGEST, MOST_BYTES, TargetFile
 from refexplorer.errors import AccessError, FetchError
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
@@ -77,7 +77,7 @@ def test_who_reads_on_is_given_more_each_time(server: RangeServer) -> None:
 def test_no_more_is_read_than_allowed(server: RangeServer) -> None:
     file = served(server, most=3 * BLOCK)
     file.read_at(5 * BLOCK, 7 * BLOCK)
-    with pytest.raises(NotComparableError, match=r"takes more than 197 kB over the network"):
+    with pytest.raises(Unread, match=r"takes more than 197 kB over the network"):
         file.read_at(9 * BLOCK, 9 * BLOCK + 1)
     assert len(server.spans) == 3
     assert served(server, most=None).read() == BODY
@@ -89,7 +89,7 @@ def test_a_server_without_ranges_sends_the_whole_file_only_if_allowed(
     server.ignores_ranges = True
     file = served(server, most=len(BODY))
     assert file.read_at(3, 5) == BODY[3:5]
-    with pytest.raises(NotComparableError, match="the whole file of 655 kB would have to be"):
+    with pytest.raises(Unread, match="the whole file of 655 kB would have to be"):
         file.read_at(BLOCK, BLOCK + 1)
     file = served(server, most=None)
     assert file.read_at(3 * BLOCK, 5 * BLOCK) == BODY[3 * BLOCK : 5 * BLOCK]
@@ -99,7 +99,7 @@ def test_a_server_without_ranges_sends_the_whole_file_only_if_allowed(
 
 def test_a_server_that_hides_the_size(server: RangeServer) -> None:
     server.hides_sizes = True
-    with pytest.raises(NotComparableError, match="does not tell the size"):
+    with pytest.raises(Unread, match="does not tell the size"):
         served(server)
 
 

@@ -17,7 +17,7 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.sources.opening import open_native
 from refexplorer.errors import FetchError
-from refexplorer.formats.datafiles.data_file import NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import DataFile, Unread
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
@@ -136,10 +136,10 @@ def test_a_shard_is_an_array_of_shards_too(tmp_path: Path) -> None:
     assert file.chunks("").lengths.tolist() == [path.stat().st_size]
     np.testing.assert_array_equal(file.values("", (slice(0, 4), slice(2, 8))), DATA[:4, 2:8])
     path.write_bytes(path.read_bytes()[: 16 * 4 + 3])
-    with pytest.raises(NotComparableError, match="too short for the index"):
+    with pytest.raises(Unread, match="too short for the index"):
         open_native(targets(str(tmp_path)), str(path)).chunks("0/inner")
     path.write_bytes(b"\x01" * (16 * 4 + 4))
-    with pytest.raises(NotComparableError, match="leads out of the file"):
+    with pytest.raises(Unread, match="leads out of the file"):
         open_native(targets(str(tmp_path)), str(path)).chunks("0/inner")
 
 
@@ -174,11 +174,11 @@ def test_what_is_no_chunk(tmp_path: Path, server: RangeServer) -> None:
     reading = targets(str(tmp_path))
     for name in ("9.9", "0", "0.0.0", "x", "0.0x"):
         (tmp_path / "s/g/0" / name).write_bytes(b"bytes")
-        with pytest.raises(NotComparableError, match="none of those that are compared"):
+        with pytest.raises(Unread, match="none of those that are compared"):
             open_native(reading, f"{tmp_path}/s/g/0/{name}")
     server.files["/s/0.0"] = b"bytes"
     server.statuses["/s/.zarray"] = 403
-    with pytest.raises(NotComparableError, match="none of those that are compared"):
+    with pytest.raises(Unread, match="none of those that are compared"):
         open_native(targets(server.url), f"{server.url}/s/0.0")
 
 
@@ -204,17 +204,25 @@ def test_broken_metadata(metadata: dict[str, Any], reason: str, tmp_path: Path) 
     made(tmp_path / "s", "v2")
     path = tmp_path / "s/g/0/.zarray"
     path.write_text(json.dumps(json.loads(path.read_text()) | metadata))
-    with pytest.raises(NotComparableError, match=reason):
+    with pytest.raises(Unread, match=reason):
         open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.0")
 
 
 def test_values_of_another_chunk_are_elsewhere(tmp_path: Path) -> None:
     made(tmp_path / "s", "v2")
-    file: NativeFile = open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.0")
+    file: DataFile = open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.0")
     for selection in ((slice(0, 3), slice(0, 4)), (slice(2, 4), slice(0, 4))):
-        with pytest.raises(NotComparableError, match="these values are of others"):
+        with pytest.raises(Unread, match="these values are of others"):
             file.values("0", selection)
     (tmp_path / "s/g/0/0.1").write_bytes(b"no zlib")
     broken = open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.1")
-    with pytest.raises(NotComparableError, match="cannot be decoded"):
+    with pytest.raises(Unread, match="cannot be decoded") as caught:
         broken.values("0", (slice(0, 2), slice(4, 8)))
+    assert caught.value.why == "damaged"
+    path = tmp_path / "s/g/0/.zarray"
+    lacking = {"compressor": {"id": "no_such_codec"}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | lacking))
+    unknown = open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.0")
+    with pytest.raises(Unread, match="cannot be decoded") as caught:
+        unknown.values("0", (slice(0, 2), slice(0, 4)))
+    assert caught.value.why == "library"

@@ -16,7 +16,7 @@ import tifffile
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.sources.opening import open_native
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.tiff import TiffFile
 from refexplorer.limits import Limits
 from tests.helpers.file_codecs import decoded
@@ -201,7 +201,7 @@ def test_files_that_ome_names_are_not_opened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [8, 20, 100, 300])
 def test_what_is_no_whole_tiff(size: int) -> None:
-    with pytest.raises(NotComparableError, match=r"tifffile|of 12 tiles or strips"):
+    with pytest.raises(Unread, match=r"tifffile|of 12 tiles or strips"):
         opened(written("tiles")[:size]).chunks("0")
 
 
@@ -220,7 +220,7 @@ def test_no_broken_tiff_is_more_than_not_comparable(tmp_path: Path) -> None:
                 file = open_native(Targets(policy, None, Limits()), str(path))
                 for each in file.names():
                     file.chunks(each)
-            except NotComparableError as error:
+            except Unread as error:
                 reasons.add(str(error))
     assert len(reasons) > 5
 

@@ -7,17 +7,19 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 
+import refexplorer as rx
 from refexplorer.formats.making.confined_making import _PlainUnpickler
 from tests.cases import FOLDER
 from tests.helpers.servers import range_server
 
 pytestmark = pytest.mark.child
-DAMAGED = sorted((FOLDER / "damaged").glob("bit-flipped*"))
+DAMAGED = sorted((FOLDER / "damaged").glob("bit-flipped*.h5"))
 """Files whose reading ends the process in libhdf5 1.14."""
 FAILED = r"is a data file, and no references can be made to it: .+\."
 
@@ -54,6 +56,19 @@ def test_who_opens_a_damaged_file_goes_on(damaged: Path, tmp_path: Path) -> None
     status, out, err = ran(code, damaged, sound(tmp_path / "a.h5"))
     assert (status, err) == (0, "")
     assert out.splitlines()[1] == "('x',)"
+
+
+def test_of_a_file_damaged_in_part_the_rest_is_read() -> None:
+    damaged = FOLDER / "damaged/bit-flipped-netcdf.nc"
+    with pytest.warns(rx.LeftOutWarning, match=r"left out: a \(HDF5 cannot read .*, e \(HDF5"):
+        refs = rx.open_references(damaged)
+    assert {"a", "e"} == {name for name, why in refs.source.left_out.items()}
+    assert {why.why for why in refs.source.left_out.values()} == {"damaged"}
+    group: Any = refs.to_zarr()
+    with h5py.File(damaged) as file:
+        for name in refs.arrays():
+            expected: Any = file[name]
+            assert np.array_equal(group[name][:], expected[:])
 
 
 @pytest.mark.server

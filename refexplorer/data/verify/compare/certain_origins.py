@@ -22,7 +22,7 @@ from refexplorer.data.verify.compare.placing import (
     set_indices,
 )
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 
 UNCERTAIN = "where the file belongs along `{}` cannot be told for certain"
 
@@ -69,14 +69,14 @@ class CertainOrigins:
 
         Raises
         ------
-        NotComparableError
+        Unread
             If that is not certain, with the reason.
         """
         found = []
         for dimension, length in zip(_axes_of(ours), lie.shape, strict=True):
             start = 0 if dimension[2] == length else self._starts.get(dimension)
             if start is None:
-                raise NotComparableError(UNCERTAIN.format(dimension[1]))
+                raise Unread("expression", UNCERTAIN.format(dimension[1]))
             found.append(start)
         return np.array(found, np.int64)
 
@@ -86,7 +86,7 @@ class CertainOrigins:
             return False
         try:
             return bool((self.of(group.ours, group.lie) != group.origin).any())
-        except NotComparableError:
+        except Unread:
             return False
 
     def _dimensions(self) -> set[SetDimension]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 
 AttributeOf = Callable[[str], Any]
 """Returns an attribute of an array by its name, None without one."""
@@ -85,14 +85,15 @@ def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarra
 
     Raises
     ------
-    NotComparableError
+    Unread
         If the calendar or the units are not known here.
     """
     found = _epoch(str(attribute("units")))
     if found is None or calendar_of(attribute) != "standard":
-        raise NotComparableError(
+        raise Unread(
+            "expression",
             f"Times in {attribute('units')!r}, calendar {calendar_of(attribute)!r}, are compared "
-            "with the same units and calendar only."
+            "with the same units and calendar only.",
         )
     step, start = found
     return unpacked(values, attribute, missing) * (step * 1e6) + start

@@ -8,10 +8,10 @@ import numpy as np
 
 from refexplorer.data.verify.results import WHOLE
 from refexplorer.formats.datafiles.data_file import (
-    NativeArray,
-    NativeChunks,
-    NativeFile,
-    NotComparableError,
+    DataFile,
+    FileArray,
+    FileChunks,
+    Unread,
 )
 
 NOWHERE = -1
@@ -24,7 +24,7 @@ class FoundChunks:
     Attributes
     ----------
     owners
-        The array whose chunk has the start of the range, a place in `FileChunks.arrays`;
+        The array whose chunk has the start of the range, a place in `FileLayout.arrays`;
         `NOWHERE` for none; shape ``(n,)``.
     rows
         The chunk, a row of the array's chunks; shape ``(n,)``.
@@ -37,7 +37,7 @@ class FoundChunks:
     inside: np.ndarray
 
 
-class FileChunks:
+class FileLayout:
     """The arrays of a file and all their chunks.
 
     Parameters
@@ -57,21 +57,21 @@ class FileChunks:
         Of the arrays by their names.
     """
 
-    def __init__(self, file: NativeFile) -> None:
+    def __init__(self, file: DataFile) -> None:
         self.form = file.form
-        self.arrays: list[NativeArray] = []
-        self.chunks: list[NativeChunks | None] = []
+        self.arrays: list[FileArray] = []
+        self.chunks: list[FileChunks | None] = []
         self.untold: dict[str, str] = {}
         reasons: dict[int, str] = {}
         for name in file.names():
             try:
                 self.arrays.append(file.array(name))
-            except NotComparableError as reason:
+            except Unread as reason:
                 self.untold[name] = str(reason)
                 continue
             try:
                 self.chunks.append(file.chunks(name))
-            except NotComparableError as reason:
+            except Unread as reason:
                 reasons[len(self.chunks)] = str(reason)
                 self.chunks.append(None)
         self.places = {array.name: place for place, array in enumerate(self.arrays)}

@@ -34,7 +34,7 @@ from refexplorer.data.verify.compare.placing import aligned, expected, is_cut, s
 from refexplorer.data.verify.compare.remaking import remade
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import NAMED_LACKING, Finding, Record, Remade
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 
 _NONE = np.empty(0, np.int8)
 ZARR = "Zarr"
@@ -65,7 +65,7 @@ class FileComparison:
 
     def __init__(
         self,
-        file: NativeFile,
+        file: DataFile,
         arrays: Mapping[str, SetArray],
         held: HeldValues,
         record: Record,
@@ -107,7 +107,7 @@ class FileComparison:
             if other is not None:
                 yield other, np.empty(0, np.int8)
 
-    def region(self, path: str, number: int) -> tuple[NativeArray, tuple[slice, ...]] | None:
+    def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
         """Return the array of the file, and the part of it that a chunk of the set has."""
         native, ours = self._matched.native(path), self._matched.arrays[path]
         lie = None if native is None else aligned(ours, native)
@@ -140,7 +140,7 @@ class FileComparison:
         found = self._references.get(path)
         record.remade = remade(self._matched, self._certain, path, native, found, record.findings)
 
-    def _new(self, path: str, native: NativeArray | None) -> Record:
+    def _new(self, path: str, native: FileArray | None) -> Record:
         base, form = self._record, self._matched.filed.form
         return Record(base.number, base.target, path, None if native is None else native.name, form)
 
@@ -297,7 +297,7 @@ class FileComparison:
         try:
             decode = times if is_time(theirs("units")) else unpacked
             record.axis = _axis_of(decode(filed, theirs, theirs("_FillValue")))
-        except NotComparableError:
+        except Unread:
             return
 
 

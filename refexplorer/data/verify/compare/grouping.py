@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from refexplorer.data.verify.compare.file_chunks import NOWHERE, FileChunks, FoundChunks
+from refexplorer.data.verify.compare.file_chunks import NOWHERE, FileLayout, FoundChunks
 from refexplorer.data.verify.compare.placing import (
     Alignment,
     aligned,
@@ -19,7 +19,7 @@ from refexplorer.data.verify.compare.placing import (
 )
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import NAMED_KEYS, STATES, Finding
-from refexplorer.formats.datafiles.data_file import NativeArray
+from refexplorer.formats.datafiles.data_file import FileArray
 from refexplorer.markup import counted
 
 SAME, DIFFERS, UNCOMPARED, FAILED = range(len(STATES))
@@ -50,7 +50,7 @@ class NativeReferences:
     Attributes
     ----------
     ours, native, place, lie
-        The array of the set, that of the file, its place in `FileChunks.arrays`, and how it lies in
+        The array of the set, that of the file, its place in `FileLayout.arrays`, and how it lies in
         the dimensions of the set's.
     is_cut
         Whether chunks of the set are pieces of those of the file.
@@ -69,7 +69,7 @@ class NativeReferences:
 
     ours: SetArray
     place: int
-    native: NativeArray
+    native: FileArray
     lie: Alignment
     is_cut: bool
     rows: np.ndarray
@@ -106,7 +106,7 @@ class NativeReferences:
 
 
 def grouped(
-    ours: SetArray, found: FileReferences, filed: FileChunks
+    ours: SetArray, found: FileReferences, filed: FileLayout
 ) -> tuple[list[NativeReferences], np.ndarray]:
     """Put references together that lead to the same array of the file.
 
@@ -148,7 +148,7 @@ def grouped(
 
 def _group(
     ours: SetArray,
-    filed: FileChunks,
+    filed: FileLayout,
     place: int,
     found: FileReferences,
     rows: np.ndarray,
@@ -180,7 +180,7 @@ def _group(
 
 
 def _ranges_compared(
-    group: NativeReferences, found: FileReferences, filed: FileChunks
+    group: NativeReferences, found: FileReferences, filed: FileLayout
 ) -> np.ndarray:
     """Compare starts and lengths with those of the chunks; return the states, shape ``(n,)``."""
     known = filed.chunks[group.place]

@@ -24,11 +24,11 @@ from refexplorer.data.verify.compare.origins import Origins
 from refexplorer.data.verify.compare.placing import Alignment, aligned
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import UNCOMPARED, Finding, Record
-from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
+from refexplorer.formats.datafiles.data_file import FileArray, Unread
 
 
 def compare_held(
-    matched: MatchedFile, origins: Origins, path: str, native: NativeArray, record: Record
+    matched: MatchedFile, origins: Origins, path: str, native: FileArray, record: Record
 ) -> bool:
     """Compare what the set holds of an array with a file.
 
@@ -69,7 +69,7 @@ def compare_held(
     mine = held.values[place].reshape(filed.shape)
     try:
         found = compared(ours, mine, native, filed, marked(ours, native))
-    except NotComparableError as reason:
+    except Unread as reason:
         record.message, record.state = str(reason), UNCOMPARED
         return True
     known = _spread(held.known, ours.meta.chunks, place).reshape(filed.shape)
@@ -83,7 +83,7 @@ def compare_held(
     return True
 
 
-def _has_same_calendar(ours: SetArray, native: NativeArray, record: Record) -> bool:
+def _has_same_calendar(ours: SetArray, native: FileArray, record: Record) -> bool:
     """Note other units, and other calendars, with which times mean nothing."""
     theirs = native.attributes.get
     units = ours.attribute("units"), theirs("units")
@@ -99,7 +99,7 @@ def _has_same_calendar(ours: SetArray, native: NativeArray, record: Record) -> b
 
 def _unlike(
     ours: SetArray,
-    native: NativeArray,
+    native: FileArray,
     held: HeldArray,
     lie: Alignment,
     origin: np.ndarray,

@@ -12,7 +12,7 @@ from refexplorer.data.decode.chunk_arithmetic import region
 from refexplorer.data.decode.decoding import said, steps
 from refexplorer.data.verify.compare.cf import is_time, same_times, times, unpacked
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
+from refexplorer.formats.datafiles.data_file import FileArray, Unread
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import BASE64, INLINE
 from refexplorer.spec.core.references import Base64, Inline
@@ -102,7 +102,7 @@ class HeldValues:
         held.known[index] = True
 
 
-def marked(ours: SetArray, native: NativeArray) -> Any:
+def marked(ours: SetArray, native: FileArray) -> Any:
     """Return what stands for missing values in an array of the set.
 
     A fill value alone does only where the file has missing values, too: writers copy that of the
@@ -129,7 +129,7 @@ class ComparedValues(NamedTuple):
 
 
 def compared(
-    ours: SetArray, mine: np.ndarray, native: NativeArray, filed: np.ndarray, missing: Any
+    ours: SetArray, mine: np.ndarray, native: FileArray, filed: np.ndarray, missing: Any
 ) -> ComparedValues:
     """Compare values of a set with those of a file, decoded as CF says.
 
@@ -142,7 +142,7 @@ def compared(
 
     Raises
     ------
-    NotComparableError
+    Unread
         If they are of kinds that cannot be compared.
     """
     theirs = native.attributes.get
@@ -153,7 +153,7 @@ def compared(
     if {mine.dtype.kind, filed.dtype.kind} - set("biufmM"):
         same = mine.dtype.kind == filed.dtype.kind
         if not same or mine.dtype.itemsize != filed.dtype.itemsize:
-            raise NotComparableError("Values of these data types cannot be compared.")
+            raise Unread("expression", "Values of these data types cannot be compared.")
         kind = mine.dtype.newbyteorder("=")
         one, other = mine.astype(kind), filed.astype(kind)
         return ComparedValues(one != other, one, other)

@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from refexplorer.data.verify.compare.file_chunks import FileChunks
+from refexplorer.data.verify.compare.file_chunks import FileLayout
 from refexplorer.data.verify.compare.held_values import HELD_ELEMENTS, HeldValues
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 
 
 class MatchedFile:
@@ -35,16 +35,16 @@ class MatchedFile:
         Why values of an array of the file cannot be read, by its name.
     """
 
-    def __init__(self, file: NativeFile, arrays: Mapping[str, SetArray], held: HeldValues) -> None:
+    def __init__(self, file: DataFile, arrays: Mapping[str, SetArray], held: HeldValues) -> None:
         self.arrays = arrays
         self.held = held
-        self.filed = FileChunks(file)
+        self.filed = FileLayout(file)
         self.names: dict[str, str] = {}
         self.unread: dict[str, str] = {}
         self._file = file
         self._values: dict[str, np.ndarray] = {}
 
-    def native(self, path: str) -> NativeArray | None:
+    def native(self, path: str) -> FileArray | None:
         """Return the array of the file that one of the set stands for, by name."""
         places = self.filed.places
         names = [self.names.get(path, path)]
@@ -57,7 +57,7 @@ class MatchedFile:
                 return None if found.is_dimension else found
         return None
 
-    def whole(self, native: NativeArray) -> np.ndarray | None:
+    def whole(self, native: FileArray) -> np.ndarray | None:
         """Return all values of a small array of the file, as they are stored."""
         if prod(native.shape) > HELD_ELEMENTS:
             return None
@@ -65,7 +65,7 @@ class MatchedFile:
             selection = tuple(slice(0, length) for length in native.shape)
             try:
                 values = np.asarray(self._file.values(native.name, selection))
-            except NotComparableError as reason:
+            except Unread as reason:
                 self.unread[native.name] = str(reason)
                 return None
             self._values[native.name] = values

@@ -11,7 +11,7 @@ import numpy as np
 from refexplorer.data.verify.compare.cf import calendar_of, is_time, same_times
 from refexplorer.data.verify.compare.placing import Alignment
 from refexplorer.data.verify.compare.set_array import SetArray, plain_name
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFilter
+from refexplorer.formats.datafiles.data_file import FileArray, FileFilter
 
 _LOSSLESS = {"level", "clevel", "blocksize", "acc", "typesize", "checksum", "format", "preset"}
 """Settings of codecs that the decoder does not need."""
@@ -52,7 +52,7 @@ def said(value: Any) -> str:
 
 
 def metadata_differences(
-    ours: SetArray, native: NativeArray, lie: Alignment, cut: bool
+    ours: SetArray, native: FileArray, lie: Alignment, cut: bool
 ) -> Iterator[Differing]:
     """Yield the fields that differ.
 
@@ -72,7 +72,7 @@ def metadata_differences(
     yield from dimension_differences(ours, native)
 
 
-def not_compared(ours: SetArray, native: NativeArray) -> Iterator[str]:
+def not_compared(ours: SetArray, native: FileArray) -> Iterator[str]:
     """Yield what of the metadata cannot be compared, in some words."""
     if native.filters is None or ours.filters is None:
         yield "filters"
@@ -82,7 +82,7 @@ def not_compared(ours: SetArray, native: NativeArray) -> Iterator[str]:
         yield "names of dimensions"
 
 
-def _of_type(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
+def _of_type(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     one, other = ours.dtype, native.dtype
     if one is None or "O" in (one.kind, other.kind) or one == other:
         return
@@ -113,7 +113,7 @@ def _fields(dtype: np.dtype[Any]) -> str:
     return ", ".join(f"{name} {fields[name][0].str}" for name in dtype.names or ())
 
 
-def _same_filters(ours: tuple[NativeFilter, ...], theirs: tuple[NativeFilter, ...]) -> bool:
+def _same_filters(ours: tuple[FileFilter, ...], theirs: tuple[FileFilter, ...]) -> bool:
     """Compare pipelines; a shuffle of single bytes changes nothing."""
     one, other = ([f for f in each if not _is_idle(f)] for each in (ours, theirs))
     if len(one) != len(other):
@@ -141,12 +141,12 @@ def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any
     return True
 
 
-def _is_idle(found: NativeFilter) -> bool:
+def _is_idle(found: FileFilter) -> bool:
     return found.name == "shuffle" and found.settings.get("elementsize") == 1
 
 
-def _names(filters: tuple[NativeFilter, ...]) -> str:
-    def one(found: NativeFilter) -> str:
+def _names(filters: tuple[FileFilter, ...]) -> str:
+    def one(found: FileFilter) -> str:
         size, name = found.settings.get("elementsize"), plain_name(found.name)
         others = sorted(found.settings.keys() - _LOSSLESS - {"elementsize", "id"})
         inside = ", ".join(f"{each} {found.settings[each]}" for each in others)
@@ -156,7 +156,7 @@ def _names(filters: tuple[NativeFilter, ...]) -> str:
     return ", ".join(map(one, filters)) or "none"
 
 
-def _is_same_fill(ours: SetArray, native: NativeArray) -> bool:
+def _is_same_fill(ours: SetArray, native: FileArray) -> bool:
     """Compare what missing chunks read as; a set that says nothing reads as 0."""
     if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
         return True
@@ -183,7 +183,7 @@ def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool
         return bool(one == other)
 
 
-def packing_differences(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
+def packing_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     """Yield what differs of the attributes that say how values are packed."""
     theirs = native.attributes.get
     for name, idle in _PACKING.items():
@@ -205,7 +205,7 @@ def _is_unsigned(attribute: Any, dtype: np.dtype[Any]) -> bool:
     return text == "true" if text in ("true", "false") else dtype.kind == "u"
 
 
-def _of_attributes(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
+def _of_attributes(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     theirs = native.attributes.get
     yield from packing_differences(ours, native)
     if is_time(theirs("units")) or is_time(ours.attribute("units")):
@@ -217,7 +217,7 @@ def _of_attributes(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
         yield Differing("units", said(ours.attribute("units")), said(theirs("units")))
 
 
-def _of_missing(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
+def _of_missing(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     """Compare what stands for missing values.
 
     In Zarr v2 xarray takes the fill value for it, so that writers may leave ``_FillValue`` out.
@@ -259,7 +259,7 @@ def _close(one: Any, other: Any) -> bool:
     return singles[0] == singles[1] and (singles[0] == left or singles[1] == right)
 
 
-def dimension_differences(ours: SetArray, native: NativeArray) -> Iterator[Differing]:
+def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     """Yield that both name the dimensions otherwise, or in another order."""
     names, theirs = ours.meta.dimensions, native.dimensions
     if not names or not theirs or len(theirs) > len(names):

@@ -12,7 +12,7 @@ from refexplorer.data.verify.compare.held_values import compared, marked
 from refexplorer.data.verify.compare.matched_file import MatchedFile
 from refexplorer.data.verify.compare.placing import Alignment
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.spec.core.paths import prefix
 
 _CANDIDATES = 8
@@ -114,7 +114,7 @@ class Origins:
         first = np.full(held.values.shape, filed[0])
         try:
             same = ~compared(ours, held.values, native, first, marked(ours, native)).differs
-        except NotComparableError:
+        except Unread:
             return None
         starts = np.flatnonzero(same)[:_CANDIDATES].tolist()
         starts = [start for start in starts if self._holds(dimension, start)]
@@ -134,7 +134,7 @@ class Origins:
         ours = matched.arrays[path]
         try:
             return not compared(ours, mine, native, filed, marked(ours, native)).differs.any()
-        except NotComparableError:
+        except Unread:
             return False
 
 

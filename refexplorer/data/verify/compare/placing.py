@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeChunks
+from refexplorer.formats.datafiles.data_file import FileArray, FileChunks
 
 Lengths = tuple[int, ...]
 MOST_PIECES = 1_000_000
@@ -45,7 +45,7 @@ class Alignment:
         return found
 
 
-def aligned(ours: SetArray, native: NativeArray) -> Alignment | None:
+def aligned(ours: SetArray, native: FileArray) -> Alignment | None:
     """Return how a file's array lies in the dimensions of the set's; None if it has more."""
     rank, extra = len(ours.meta.shape), len(ours.meta.shape) - len(native.shape)
     if extra < 0:
@@ -61,7 +61,7 @@ def aligned(ours: SetArray, native: NativeArray) -> Alignment | None:
     return Alignment(axes, tuple(shape), tuple(chunks))
 
 
-def is_cut(ours: SetArray, native: NativeArray, lie: Alignment) -> bool:
+def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
     """Say whether chunks of the set are pieces of the file's, as kerchunk's `subchunk` makes them.
 
     Pieces that follow each other in the file: of uncompressed chunks in C order, cut along the
@@ -75,7 +75,7 @@ def is_cut(ours: SetArray, native: NativeArray, lie: Alignment) -> bool:
 
 
 def file_starts(
-    chunks: NativeChunks, rows: np.ndarray, inside: np.ndarray, lie: Alignment, itemsize: int
+    chunks: FileChunks, rows: np.ndarray, inside: np.ndarray, lie: Alignment, itemsize: int
 ) -> np.ndarray:
     """Return the first element of ranges in the file's array, in the dimensions of the set.
 
@@ -146,7 +146,7 @@ _NONE = ExpectedChunks(*(np.empty(0, np.int64) for _ in range(3)))
 
 
 def expected(
-    chunks: NativeChunks, lie: Alignment, origin: np.ndarray, ours: SetArray, cut: bool
+    chunks: FileChunks, lie: Alignment, origin: np.ndarray, ours: SetArray, cut: bool
 ) -> ExpectedChunks:
     """Return the chunks that the set should have of a file, those in its grid.
 

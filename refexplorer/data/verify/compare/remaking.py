@@ -23,7 +23,7 @@ from refexplorer.data.verify.compare.placing import (
 )
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import WHOLE, Finding, Remade, Said
-from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
+from refexplorer.formats.datafiles.data_file import FileArray, Unread
 
 _NONE = FileReferences(*(np.empty(0, np.int64) for _ in range(3)))
 
@@ -32,7 +32,7 @@ def remade(
     matched: MatchedFile,
     origins: CertainOrigins,
     path: str,
-    native: NativeArray | None,
+    native: FileArray | None,
     found: FileReferences | None,
     findings: Iterable[Finding],
 ) -> Remade | None:
@@ -63,7 +63,7 @@ def remade(
         return Remade(said)
     try:
         result = _references(matched, origins, ours, native, found or _NONE)
-    except NotComparableError as reason:
+    except Unread as reason:
         result = Remade(reason=str(reason))
     result.said = said
     return result
@@ -73,20 +73,20 @@ def _references(
     matched: MatchedFile,
     origins: CertainOrigins,
     ours: SetArray,
-    native: NativeArray,
+    native: FileArray,
     found: FileReferences,
 ) -> Remade:
     filed = matched.filed
     known = filed.chunks[filed.places[native.name]]
     lie = aligned(ours, native)
     if known is None or lie is None:
-        raise NotComparableError(filed.untold.get(native.name, "the file has more dimensions"))
+        raise Unread("expression", filed.untold.get(native.name, "the file has more dimensions"))
     cut = is_cut(ours, native, lie)
     whole = ours.meta.chunks == lie.chunks
     if not (whole or cut):
-        raise NotComparableError("the file has another chunk shape")
+        raise Unread("expression", "the file has another chunk shape")
     if cut and any(w % p for w, p in zip(lie.chunks, ours.meta.chunks, strict=True)):
-        raise NotComparableError("pieces of its chunks are not all of one size")
+        raise Unread("expression", "pieces of its chunks are not all of one size")
     origin = origins.of(ours, lie)
     wanted = expected(known, lie, origin, ours, cut)
     offsets = known.offsets[wanted.rows] + wanted.inside
@@ -94,11 +94,11 @@ def _references(
     if cut:
         lengths = np.full(len(offsets), prod(ours.meta.chunks) * native.dtype.itemsize)
     if known.masks is not None and (known.masks[wanted.rows] != 0).any():
-        raise NotComparableError("some of its chunks leave filters out, which no codec can say")
+        raise Unread("expression", "some of its chunks leave filters out, which no codec can say")
     order = np.argsort(wanted.numbers, kind="stable")
     numbers, offsets, lengths = wanted.numbers[order], offsets[order], lengths[order]
     if len(np.unique(numbers)) < len(numbers):
-        raise NotComparableError("several of its chunks have the same place")
+        raise Unread("expression", "several of its chunks have the same place")
     at = np.searchsorted(numbers, found.numbers)
     held = np.minimum(at, max(len(numbers) - 1, 0))
     inside_grid = found.numbers >= 0
@@ -130,18 +130,18 @@ def _within(ours: SetArray, lie: Alignment, origin: np.ndarray, numbers: np.ndar
     return np.asarray(((starts >= origin) & (starts < ends)).all(axis=1))
 
 
-def _said(ours: SetArray, native: NativeArray, causes: set[str]) -> Iterable[Said]:
+def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[Said]:
     """Yield what the file says of the fields that differ, as JSON; null removes an attribute."""
     for cause in sorted(causes):
         try:
             value = _plain(_value(cause, ours, native))
             yield Said(cause, json.dumps(value, sort_keys=True, allow_nan=False))
-        except (NotComparableError, TypeError, ValueError):
+        except (Unread, TypeError, ValueError):
             continue
 
 
-def _value(cause: str, ours: SetArray, native: NativeArray) -> Any:
-    """Return what the file says of one field; NotComparableError if no field can say it."""
+def _value(cause: str, ours: SetArray, native: FileArray) -> Any:
+    """Return what the file says of one field; Unread if no field can say it."""
     if cause in PACKING_FIELDS and cause not in native.unread:
         return native.attributes.get(cause)
     if cause in ("dtype", "byte-order") and native.dtype.kind in "biufcSU":
@@ -157,7 +157,7 @@ def _value(cause: str, ours: SetArray, native: NativeArray) -> Any:
         return native.fill_value if mark is None else mark
     if cause == "dimensions" and len(native.dimensions or ()) == len(ours.meta.shape):
         return [name.rpartition("/")[2] for name in native.dimensions or ()]
-    raise NotComparableError(cause)
+    raise Unread("expression", cause)
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refexplorer.formats.datafiles.data_file import NativeFilter
+from refexplorer.formats.datafiles.data_file import FileFilter
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 _SAME_FILTERS = {"deflate": "zlib", "adobe_deflate": "zlib"}
@@ -47,7 +47,7 @@ class SetArray:
         return found
 
     @cached_property
-    def filters(self) -> tuple[NativeFilter, ...] | None:
+    def filters(self) -> tuple[FileFilter, ...] | None:
         """In the order of encoding; None if some codec is none that a file could have."""
         return _filters_v3(self.meta) if self.meta.zarr_format == 3 else _filters_v2(self.meta)
 
@@ -107,18 +107,18 @@ def plain_name(name: str) -> str:
     return _SAME_FILTERS.get(short, short)
 
 
-def _filters_v2(meta: ArrayMeta) -> tuple[NativeFilter, ...] | None:
+def _filters_v2(meta: ArrayMeta) -> tuple[FileFilter, ...] | None:
     filters = meta.metadata.get("filters") or []
     written = [*(filters if isinstance(filters, list) else []), meta.metadata.get("compressor")]
     found = []
     for codec in written:
         if isinstance(codec, Mapping):
             settings = {name: value for name, value in codec.items() if name != "id"}
-            found.append(NativeFilter(plain_name(str(codec.get("id"))), settings))
+            found.append(FileFilter(plain_name(str(codec.get("id"))), settings))
     return tuple(found)
 
 
-def _filters_v3(meta: ArrayMeta) -> tuple[NativeFilter, ...] | None:
+def _filters_v3(meta: ArrayMeta) -> tuple[FileFilter, ...] | None:
     found = []
     for codec in _codecs(meta):
         named = {"name": codec} if isinstance(codec, str) else codec
@@ -129,7 +129,7 @@ def _filters_v3(meta: ArrayMeta) -> tuple[NativeFilter, ...] | None:
             return None
         if name not in _NEUTRAL:
             kept = dict(settings) if isinstance(settings, Mapping) else {}
-            found.append(NativeFilter(plain_name(name), kept))
+            found.append(FileFilter(plain_name(name), kept))
     return tuple(found)
 
 

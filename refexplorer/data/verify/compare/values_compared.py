@@ -20,7 +20,7 @@ from refexplorer.data.verify.compare.metadata_compared import said as text_of
 from refexplorer.data.verify.compare.set_array import SetArray
 from refexplorer.data.verify.results import NAMED_KEYS, Finding, Record
 from refexplorer.errors import LimitError
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.columns.reference_columns import URL
@@ -32,7 +32,7 @@ FETCHED_CHUNKS = 64
 
 def compare_values(
     comparison: FileComparison | MessageComparison,
-    file: NativeFile,
+    file: DataFile,
     targets: Targets,
     ours: SetArray,
     limits: Limits,
@@ -86,7 +86,7 @@ def compare_values(
                 filed = np.asarray(file.values(native.name, region))
                 if work.add(row["key"], values[extra + inside], native, filed):
                     states[place] = DIFFERS
-            except NotComparableError as reason:
+            except Unread as reason:
                 record.unchecked.append(f"values: {reason}")
     work.finish()
 
@@ -107,7 +107,7 @@ class _ValueTally:
         self._reason = self._reason or reason
         self._failed.append(key)
 
-    def add(self, key: str, mine: np.ndarray, native: NativeArray, filed: np.ndarray) -> bool:
+    def add(self, key: str, mine: np.ndarray, native: FileArray, filed: np.ndarray) -> bool:
         """Take in the values of a chunk, and say whether they differ."""
         found = compared(self._ours, mine, native, filed, marked(self._ours, native))
         record = self._record
@@ -127,7 +127,7 @@ class _ValueTally:
                     record.largest, record.largest_at = most, key
         return True
 
-    def _note_masked(self, key: str, mine: np.ndarray, native: NativeArray) -> None:
+    def _note_masked(self, key: str, mine: np.ndarray, native: FileArray) -> None:
         """Count values that the fill value of Zarr v2 masks, with which the file marks nothing."""
         ours = self._ours
         fill = ours.missing

@@ -11,7 +11,7 @@ import numpy as np
 from refexplorer.data.verify.compare.cf import is_time, times, unpacked
 from refexplorer.data.verify.compare.held_values import HeldArray
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NotComparableError
+from refexplorer.formats.datafiles.data_file import Unread
 
 _REGULAR = 0.9
 """The part of all steps that must be about as long as the middle one, to speak of gaps."""
@@ -86,7 +86,7 @@ def of_held(ours: SetArray, held: HeldArray) -> Iterator[OddSteps]:
     try:
         decode = times if is_time(ours.attribute("units")) else unpacked
         values = decode(held.values, ours.attribute, ours.attribute("_FillValue"))
-    except NotComparableError:
+    except Unread:
         values = unpacked(held.values, ours.attribute, None)
     yield from _odd(values[:-1], values[1:], np.arange(len(values) - 1), ours)
 

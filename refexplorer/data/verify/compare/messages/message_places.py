@@ -11,7 +11,7 @@ import numpy as np
 from refexplorer.data.verify.compare.cf import is_time, times
 from refexplorer.data.verify.compare.held_values import HeldArray
 from refexplorer.data.verify.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import NativeArray, NotComparableError
+from refexplorer.formats.datafiles.data_file import FileArray, Unread
 
 GRID = ("latitude", "longitude")
 _HOURS = {"hours": 1.0, "hour": 1.0, "h": 1.0, "minutes": 1 / 60, "seconds": 1 / 3600, "days": 24.0}
@@ -29,7 +29,7 @@ def codec_of(ours: SetArray) -> Mapping[str, Any]:
     return {}
 
 
-def names_of(native: NativeArray) -> set[Any]:
+def names_of(native: FileArray) -> set[Any]:
     """Return what a message may be called."""
     return {native.attributes.get("shortName"), native.attributes.get("cfVarName")}
 
@@ -57,7 +57,7 @@ def told(mine: SetArray, held: HeldArray, name: str) -> np.ndarray | None:
             return None
         try:
             return times(held.values, mine.attribute, None) / _SECOND
-        except NotComparableError:
+        except Unread:
             return None
     if name == "step":
         factor = _HOURS.get(str(units).lower())
@@ -71,7 +71,7 @@ def is_same(ours: Any, theirs: float) -> Any:
 
 
 def chunk_of(
-    ours: SetArray, native: NativeArray, coordinates: Mapping[str, tuple[SetArray, np.ndarray]]
+    ours: SetArray, native: FileArray, coordinates: Mapping[str, tuple[SetArray, np.ndarray]]
 ) -> int | None:
     """Return the number of the chunk that a message belongs to; None if it is none of the array.
 

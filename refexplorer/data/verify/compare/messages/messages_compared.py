@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.data.verify.compare.file_chunks import NOWHERE, FileChunks, FoundChunks
+from refexplorer.data.verify.compare.file_chunks import NOWHERE, FileLayout, FoundChunks
 from refexplorer.data.verify.compare.grouping import (
     DIFFERS,
     SAME,
@@ -45,7 +45,7 @@ from refexplorer.data.verify.results import (
     Remade,
     Said,
 )
-from refexplorer.formats.datafiles.data_file import NativeArray, NativeFile, NotComparableError
+from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 from refexplorer.spec.core.paths import prefix
 
 FORM = "GRIB"
@@ -66,7 +66,7 @@ class MessageComparison:
 
     def __init__(
         self,
-        file: NativeFile,
+        file: DataFile,
         arrays: Mapping[str, SetArray],
         held: HeldValues,
         record: Record,
@@ -75,7 +75,7 @@ class MessageComparison:
     ) -> None:
         self._file, self._arrays, self._held = file, arrays, held
         self._base, self._references, self._remake = record, references, remake
-        self._filed = FileChunks(file)
+        self._filed = FileLayout(file)
         self._found = {
             path: self._filed.find(each.offsets, each.lengths) for path, each in references.items()
         }
@@ -89,7 +89,7 @@ class MessageComparison:
         for records in self._seen.values():
             yield from ((each, np.empty(0, np.int8)) for each in records)
 
-    def region(self, path: str, number: int) -> tuple[NativeArray, tuple[slice, ...]] | None:
+    def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
         """Return the message, and all of it, for a chunk of the set."""
         rows = np.flatnonzero(self._references[path].numbers == number)
         owner = self._found[path].owners[rows[0]] if len(rows) else NOWHERE
@@ -100,7 +100,7 @@ class MessageComparison:
         shape = self._arrays[path].meta.chunks[-len(native.shape) :]
         if prod(shape) != prod(native.shape) or shape != native.shape:
             return None
-        found = NativeArray(
+        found = FileArray(
             name, native.shape, native.chunks, native.dtype, (), None, None, {}, native.unread
         )
         return found, tuple(slice(0, n) for n in native.shape)
@@ -205,7 +205,7 @@ class MessageComparison:
         yield from self._of_place(ours, native, int(found.numbers[row]), key)
 
     def _of_message(
-        self, ours: SetArray, native: NativeArray, key: str
+        self, ours: SetArray, native: FileArray, key: str
     ) -> Iterator[tuple[str, _OddMessages]]:
         """Compare what the array is said to be with what the message is."""
         codec, theirs = codec_of(ours), native.attributes
@@ -226,7 +226,7 @@ class MessageComparison:
             yield "units", _OddMessages("", said(units), said(theirs.get("units")))
 
     def _of_place(
-        self, ours: SetArray, native: NativeArray, chunk: int, key: str
+        self, ours: SetArray, native: FileArray, chunk: int, key: str
     ) -> Iterator[tuple[str, _OddMessages]]:
         """Compare the coordinates that the set holds at a chunk with those of its message."""
         index = dict(
@@ -275,14 +275,14 @@ class MessageComparison:
             record.findings.append(Finding("held-values", None, None, text, 1, [key]))
         self._seen[path].append(record)
 
-    def _compare_grid(self, path: str, name: str, native: NativeArray) -> None:
+    def _compare_grid(self, path: str, name: str, native: FileArray) -> None:
         """Compare latitudes or longitudes, of the first message only: they are of a grid."""
         mine = self._held.arrays[path].values
         if self._seen.get(path) or prod(native.shape) > HELD_ELEMENTS or len(native.shape) != 2:
             return
         try:
             whole = self._file.values(f"{native.name}/{name}", (slice(None), slice(None)))
-        except NotComparableError:
+        except Unread:
             return
         theirs = whole
         if mine.ndim == 1:
@@ -303,7 +303,7 @@ class MessageComparison:
 
 
 def _both(
-    mine: SetArray, held: HeldArray, place: tuple[int, ...], native: NativeArray, name: str
+    mine: SetArray, held: HeldArray, place: tuple[int, ...], native: FileArray, name: str
 ) -> tuple[float, float] | None:
     """Return a value that the set holds, and that of the message; None if they are of two kinds."""
     theirs, values = native.attributes.get(name), told(mine, held, name)

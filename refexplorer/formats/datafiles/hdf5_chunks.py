@@ -1,0 +1,125 @@
+"""Where the chunks of an HDF5 dataset are."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from contextlib import suppress
+from typing import IO
+
+import h5py
+import numpy as np
+from h5py import h5d, h5s
+
+from refexplorer.formats.datafiles.data_file import FileChunks, Unread
+
+_INT64 = 2**63 - 1
+_WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
+"""Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
+and those of contiguous data from the start of the file."""
+_TRIED = 64
+"""Chunks that are read to find out whether HDF5 gives their places in the grid."""
+
+
+def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:
+    """Return the table of chunks; numbers by the eight bytes, as there may be millions.
+
+    Parameters
+    ----------
+    dataset
+        Is chunked.
+    file
+        The bytes of the whole file.
+    userblock
+        Bytes before HDF5 begins.
+
+    Raises
+    ------
+    ValueError
+        If a chunk lies outside of the file.
+    """
+    starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
+    size = file.seek(0, 2)
+
+    def take(found: h5d.StoreInfo) -> bool | None:
+        starts.extend(found[0])
+        masks.append(found[1])
+        offsets.append(found[2])
+        lengths.append(found[3])
+        return True if len(masks) > size else None  # h5py cannot bear that this raises
+
+    dataset.chunk_iter(take)
+    chunk = dataset.get_create_plist().get_chunk()
+    before = userblock if _WITHOUT_USERBLOCK else 0
+    places, sizes = _int64(offsets) + before, _int64(lengths)
+    if len(places) and int((places + sizes).max()) > size:
+        raise ValueError("some end after the file")
+    indices = _int64(starts).reshape(-1, len(chunk)) // np.array(chunk, np.int64)
+    found = FileChunks(indices, places, sizes, np.array(masks, np.uint32))
+    return _turned(dataset, chunk, found, file)
+
+
+def _int64(numbers: array[int]) -> np.ndarray:
+    found = np.frombuffer(numbers, np.uint64)
+    if len(found) and found.max() > _INT64:
+        raise ValueError("some are beyond the end of any file")
+    return found.astype(np.int64)
+
+
+def _turned(
+    dataset: h5d.DatasetID, chunk: tuple[int, ...], chunks: FileChunks, file: IO[bytes]
+) -> FileChunks:
+    """Return chunks with their true indices.
+
+    Where the one unlimited dimension is not the first, HDF5 1.10 and newer number the chunks with
+    that dimension first, but up to 2.0 `H5Dchunk_iter` and `H5Dget_chunk_info` give the indices
+    that a number has in C order. Files of older formats have them right.
+    """
+    most = dataset.get_space().get_simple_extent_dims(True)
+    unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
+    if len(unlimited) != 1 or unlimited[0] == 0 or not len(chunks.offsets):
+        return chunks
+    (axis,) = unlimited
+    given = chunks.indices
+    if given[:, :axis].any():
+        return chunks  # C order would count beyond all ends before that
+    counts = [-(-size // length) for size, length in zip(most, chunk, strict=True)]
+    after = tuple(counts[axis + 1 :])
+    numbers = given[:, axis] * math.prod(after)
+    if after:
+        numbers += np.ravel_multi_index(tuple(given[:, axis + 1 :].T), after)
+    others = (*counts[:axis], *after)
+    first, rest = np.divmod(numbers, math.prod(others))
+    columns = list(np.unravel_index(rest, others))
+    columns.insert(axis, first)
+    turned = np.stack(columns, axis=1)
+    different = np.flatnonzero((turned != given).any(axis=1))
+    if not len(different) or not _is_turned(dataset, chunk, chunks, turned, different, file):
+        return chunks
+    return FileChunks(turned, chunks.offsets, chunks.lengths, chunks.masks)
+
+
+def _is_turned(
+    dataset: h5d.DatasetID,
+    chunk: tuple[int, ...],
+    chunks: FileChunks,
+    turned: np.ndarray,
+    different: np.ndarray,
+    file: IO[bytes],
+) -> bool:
+    """Find out which indices are right by what HDF5 reads there, which is never wrong."""
+
+    def stored(index: np.ndarray) -> bytes | None:
+        with suppress(OSError, RuntimeError, ValueError):  # there is no such chunk
+            return bytes(dataset.read_direct_chunk(tuple((index * chunk).tolist()))[1])
+        return None
+
+    for row in different[:_TRIED].tolist():
+        file.seek(int(chunks.offsets[row]))
+        data = file.read(int(chunks.lengths[row]))
+        is_given, is_turned = (stored(each[row]) == data for each in (chunks.indices, turned))
+        if is_given != is_turned:
+            return is_turned
+    raise Unread(
+        "library", "HDF5 does not say where its chunks are in the grid, and they look alike."
+    )

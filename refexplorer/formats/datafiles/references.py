@@ -1,0 +1,499 @@
+"""References of our own to any data file that a reader of this package has opened.
+
+The metadata are of Zarr version 2, which every reader of references knows, and say what the library
+of the format says: `fill_value` is null unless the file declares a missing value, so that no reader
+takes data for missing. What has no byte range, or no codec of Zarr, is decoded by the library and
+kept inline as long as it is small. All else is left out with its reason.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import number_column, text_column, text_scalar
+from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
+from refexplorer.formats.datafiles.data_file import (
+    DataFile,
+    FileArray,
+    FileChunks,
+    FileFilter,
+    Unread,
+)
+from refexplorer.formats.datafiles.dimension_names import at_full_length, dimension_names
+from refexplorer.markup import counted, size_text
+
+INLINE_BYTES = 2**16
+"""Most bytes of one array that are kept inline."""
+_FILL_BYTES = 2**24
+"""Most bytes of a chunk of fill values that is encoded."""
+_LZF_RATIO = 8
+"""imagecodecs decodes no LZF into more than this multiple of its length, without a header."""
+_NUMCODECS = frozenset({"zlib", "shuffle", "fletcher32", "bz2", "blosc", "zstd", "lzma", "grib"})
+_WORDS = {"scaleoffset": "scale-offset", "nbit": "n-bit"}
+_SEVERAL = 64
+"""Texts that are read at a time, until they are too many."""
+
+
+@dataclass(frozen=True)
+class FileReferences:
+    """References to a data file, in columns.
+
+    Attributes
+    ----------
+    documents
+        Metadata and inline chunks by key, as V0 has them.
+    chunks
+        Those with byte ranges, by the name of the array.
+    left_out
+        Why there are none, by the name of an array, or of an attribute: ``"x (attribute a)"``.
+    """
+
+    documents: Mapping[str, str]
+    chunks: Mapping[str, FileChunks]
+    left_out: Mapping[str, Unread]
+
+    def entries(self, url: str) -> Entries:
+        """Return all references; `url` is the file's path or URL, as they name it."""
+        builder, place = EntriesBuilder(), text_scalar(url)
+        builder.add_values(self.documents)
+        for name, chunks in self.chunks.items():
+            urls = pa.repeat(place, len(chunks.offsets))
+            keys = _keys(name, chunks.indices)
+            builder.add_ranges(keys, urls, chunks.offsets, chunks.lengths)
+        return builder.finish()
+
+
+def references_of(file: DataFile) -> FileReferences:
+    """Make references to all that is in a file.
+
+    Raises
+    ------
+    Unread
+        If the file as a whole cannot be read further.
+    """
+    documents, chunks = dict[str, str](), dict[str, FileChunks]()
+    left_out = dict[str, Unread]()
+    for path, attributes in file.groups().items():
+        if _is_nameable(path, left_out):
+            documents |= _group(path, attributes)
+    arrays = at_full_length(_arrays(file, left_out), file.names())
+    for name, dimensions in dimension_names(arrays).items():
+        array = arrays[name]
+        try:
+            made = _made(file, array)
+        except Unread as error:
+            left_out[name] = error
+            continue
+        for attribute, why in array.unread.items():
+            left_out[f"{name} (attribute {attribute})"] = Unread("expression", why)
+        attributes = dict(array.attributes) | {"_ARRAY_DIMENSIONS": dimensions}
+        if made.metadata["fill_value"] is not None:
+            attributes.pop("_FillValue", None)  # readers have it from the metadata
+        documents[f"{name}/.zarray"] = _json(made.metadata)
+        documents[f"{name}/.zattrs"] = _json(attributes)
+        documents |= {f"{name}/{key}": text for key, text in made.inline.items()}
+        if made.chunks is not None and len(made.chunks.offsets):
+            chunks[name] = made.chunks
+    links = (each for each in file.objects() if each.kind == "link")
+    left_out |= {each.name: each.barrier for each in links if each.barrier is not None}
+    return FileReferences(documents, chunks, left_out)
+
+
+def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:
+    start = f"{path}/" if path else ""
+    own = {f"{start}.zattrs": _json(attributes)} if attributes else {}
+    return {f"{start}.zgroup": '{"zarr_format":2}'} | own
+
+
+def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]:
+    """Return the arrays of a file that can be described and named."""
+    arrays = dict[str, FileArray]()
+    for name in file.names():
+        if not _is_nameable(name, left_out):
+            continue
+        try:
+            array = file.array(name)
+        except Unread as error:
+            left_out[name] = error
+            continue
+        if not array.is_dimension:
+            arrays[name] = array
+    return arrays
+
+
+@dataclass(frozen=True)
+class _Made:
+    """One array: its ``.zarray``, its chunks with byte ranges, and those that are inline."""
+
+    metadata: dict[str, Any]
+    chunks: FileChunks | None
+    inline: Mapping[str, str]
+
+
+def _is_nameable(name: str, left_out: dict[str, Unread]) -> bool:
+    """Say whether a name can stand in a key; one that cannot is left out."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        shown = name.encode("utf-8", "replace").decode()
+        left_out[shown] = Unread("expression", "Its name is not UTF-8.")
+        return False
+    return True
+
+
+def _made(file: DataFile, array: FileArray) -> _Made:
+    """Decide how an array is referenced."""
+    if array.dtype.hasobject:
+        return _held_texts(file, array)
+    kind = _kind(array)
+    try:
+        chunks = file.chunks(array.name)
+    except Unread as error:
+        if error.why != "expression":
+            raise
+        return _held(file, array, kind, error)
+    chunks = _in_grid(array, chunks)
+    filters, bad = _pipeline(array, chunks)
+    if filters is None:
+        words = (
+            f"Its chunks are stored with the filter {_unknown(array)}, which no Zarr codec decodes."
+        )
+        return _held(file, array, kind, Unread("expression", words))
+    decoded = math.prod(array.chunks) * array.dtype.itemsize
+    if any(each["id"] == "imagecodecs_lzf" for each in filters):
+        sums = 4 * sum(each["id"] == "fletcher32" for each in filters)
+        is_refused = (chunks.lengths - sums) * _LZF_RATIO < decoded + sums
+        if is_refused.any():
+            words = (
+                f"{counted(int(is_refused.sum()), 'chunk')} of it decode to more than "
+                f"{_LZF_RATIO} times their length, which the codec for LZF refuses."
+            )
+            return _held(file, array, kind, Unread("expression", words))
+    inline = dict[str, str]()
+    if bad.any():
+        inline = _encoded_again(file, array, filters, chunks.indices[bad])
+        kept = ~bad
+        chunks = FileChunks(chunks.indices[kept], chunks.offsets[kept], chunks.lengths[kept])
+    fill, filled = _fill(array, chunks, inline, filters)
+    return _Made(_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled)
+
+
+def _metadata(
+    array: FileArray,
+    kind: Any,
+    chunks: tuple[int, ...],
+    filters: list[dict[str, Any]],
+    fill: Any,
+) -> dict[str, Any]:
+    return {
+        "zarr_format": 2,
+        "shape": array.shape,
+        "chunks": [max(size, 1) for size in chunks],
+        "dtype": kind,
+        "fill_value": fill,
+        "order": array.order,
+        "filters": filters or None,
+        "compressor": None,
+        "dimension_separator": ".",
+    }
+
+
+def _kind(array: FileArray) -> Any:
+    """Return a data type as ``.zarray`` has it."""
+
+    def fields(dtype: np.dtype[Any]) -> Any:
+        if dtype.subdtype is not None:
+            words = "It has a field of several values, which Zarr has no data type for."
+            raise Unread("expression", words)
+        if dtype.fields is None:
+            return dtype.str
+        if (
+            dtype.names is None
+            or sum(dtype[name].itemsize for name in dtype.names) != dtype.itemsize
+        ):
+            words = "Its records have bytes between the fields, which Zarr has no data type for."
+            raise Unread("expression", words)
+        if any(dtype[name].names for name in dtype.names):
+            raise Unread("expression", "Its records have records in them, which Zarr cannot read.")
+        return [[name, fields(dtype[name])] for name in dtype.names]
+
+    return fields(array.dtype)
+
+
+def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
+    """Leave out chunks beyond the shape, which a file may keep after it became smaller."""
+    if not array.shape:
+        return chunks
+    grid = np.array(_grid(array), np.int64)
+    inside = (chunks.indices < grid).all(axis=1)
+    if inside.all():
+        return chunks
+    masks = None if chunks.masks is None else chunks.masks[inside]
+    parts = chunks.indices[inside], chunks.offsets[inside], chunks.lengths[inside]
+    return FileChunks(*parts, masks)
+
+
+def _grid(array: FileArray) -> tuple[int, ...]:
+    pairs = zip(array.shape, array.chunks, strict=True)
+    return tuple(-(-size // max(chunk, 1)) for size, chunk in pairs)
+
+
+def _pipeline(
+    array: FileArray, chunks: FileChunks
+) -> tuple[list[dict[str, Any]] | None, np.ndarray]:
+    """Return the codecs that most chunks were encoded with, and which were not; None if unknown."""
+    bad = np.zeros(len(chunks.offsets), np.bool_)
+    if array.filters is None:
+        return None, bad
+    mask = 0
+    if chunks.masks is not None and len(bad) and chunks.masks.any():
+        masks, counts = np.unique(chunks.masks, return_counts=True)
+        mask = int(masks[counts.argmax()])
+        bad = chunks.masks != mask
+    used = [each for at, each in enumerate(array.filters) if not mask >> at & 1]
+    if not all(map(_is_codec, used)) or not _fits_shuffle(array, used):
+        return None, bad
+    return [{"id": each.name, **each.settings} for each in used], bad
+
+
+def _is_codec(each: FileFilter) -> bool:
+    return each.name in _NUMCODECS or each.name.startswith("imagecodecs_")
+
+
+def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
+    """Say whether numcodecs can shuffle: HDF5 passes over the bytes after the last element."""
+    size: int | None = math.prod(array.chunks) * array.dtype.itemsize
+    for each in filters:
+        if each.name == "shuffle":
+            if size is None or size % each.settings.get("elementsize", 1):
+                return False
+        elif each.name == "fletcher32":
+            size = None if size is None else size + 4
+        else:
+            size = None
+    return True
+
+
+def _unknown(array: FileArray) -> str:
+    """Return the name of the filter that no codec decodes."""
+    if array.filters is None:
+        return "of this format"
+    names = [each.name for each in array.filters if not _is_codec(each)]
+    return _WORDS.get(names[0], names[0]) if names else "shuffle after another one"
+
+
+def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _Made:
+    """Keep a small array inline, decoded by the library; raise why it has no references else."""
+    size = math.prod(array.shape) * array.dtype.itemsize
+    if size > INLINE_BYTES:
+        words = f"It is larger than the {size_text(INLINE_BYTES)} that are kept inline."
+        raise Unread(why.why, f"{why.sentence} {words}")
+    values = np.ascontiguousarray(_values(file, array), array.dtype)
+    data = values.tobytes()
+    inline = {_key((0,) * len(array.shape)): _base64(data)} if data else {}
+    fill = _declared(array)
+    return _Made(
+        _metadata(array, kind, array.shape, [], _json_fill(array.dtype, fill)), None, inline
+    )
+
+
+def _values(file: DataFile, array: FileArray) -> np.ndarray:
+    """Read all values, with fill values where other arrays are longer along a dimension."""
+    shape = file.array(array.name).shape
+    found = file.values(array.name, tuple(slice(0, n) for n in shape))
+    if shape == array.shape:
+        return found
+    whole = np.full(array.shape, 0 if array.fill_value is None else array.fill_value, array.dtype)
+    whole[tuple(slice(0, n) for n in shape)] = found
+    return whole
+
+
+def _held_texts(file: DataFile, array: FileArray) -> _Made:
+    """Keep texts of varying length inline."""
+    from numcodecs import VLenUTF8
+
+    texts, size, shape = list[str](), 0, file.array(array.name).shape
+    if math.prod(array.shape) > INLINE_BYTES // 4:  # each text takes four bytes besides its own
+        raise _many_texts(array)
+    rows = shape[0] if shape else 1
+    for start in range(0, rows, _SEVERAL):
+        part = (slice(start, min(start + _SEVERAL, rows)),) if shape else ()
+        rest = tuple(slice(0, n) for n in shape[1:])
+        found = np.ravel(file.values(array.name, (*part, *rest))).tolist()
+        if not all(isinstance(each, str) for each in found):
+            words = "Its values vary in length, so its chunks have only their addresses."
+            raise Unread("expression", words)
+        texts += found
+        size += sum(4 + len(each.encode()) for each in found)
+        if size > INLINE_BYTES:
+            raise _many_texts(array)
+    whole = np.full(array.shape, "", object)
+    place: tuple[Any, ...] = (*(slice(0, n) for n in shape), ...)
+    whole[place] = _array_of(texts, shape)
+    inline = dict[str, str]()
+    if whole.size:
+        inline[_key((0,) * len(shape))] = _base64(bytes(VLenUTF8().encode(whole.ravel())))
+    return _Made(_metadata(array, "|O", array.shape, [{"id": "vlen-utf8"}], None), None, inline)
+
+
+def _array_of(texts: list[str], shape: tuple[int, ...]) -> np.ndarray:
+    found = np.empty(len(texts), object)
+    found[:] = texts
+    return found.reshape(shape)
+
+
+def _many_texts(array: FileArray) -> Unread:
+    return Unread(
+        "expression",
+        f"Its {counted(math.prod(array.shape), 'text')} vary in length, so its chunks have only "
+        f"their addresses, and take more than the {size_text(INLINE_BYTES)} that are kept inline.",
+    )
+
+
+def _encoded_again(
+    file: DataFile, array: FileArray, filters: list[dict[str, Any]], indices: np.ndarray
+) -> dict[str, str]:
+    """Return chunks that skipped other filters than most, with those that most have."""
+    size = math.prod(array.chunks) * array.dtype.itemsize
+    if size * len(indices) > INLINE_BYTES:
+        raise Unread(
+            "expression",
+            f"{counted(len(indices), 'chunk')} skip filters that others have, which Zarr cannot "
+            f"express, and take more than the {size_text(INLINE_BYTES)} that are kept inline.",
+        )
+    found = dict[str, str]()
+    for index in indices.tolist():
+        spans = tuple(
+            slice(at * chunk, min((at + 1) * chunk, whole))
+            for at, chunk, whole in zip(index, array.chunks, array.shape, strict=True)
+        )
+        block = np.zeros(array.chunks, array.dtype)
+        block[tuple(slice(0, span.stop - span.start) for span in spans)] = file.values(
+            array.name, spans
+        )
+        found[_key(index)] = _base64(_encoded(block, filters))
+    return found
+
+
+def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
+    """Encode a chunk, and make sure that it can be decoded."""
+    from numcodecs import get_codec
+
+    codecs = []
+    for each in filters:
+        if each["id"].startswith("imagecodecs_"):
+            import imagecodecs.numcodecs
+
+            imagecodecs.numcodecs.register_codecs([each["id"]], verbose=False)
+        codecs.append(get_codec(dict(each)))
+    plain = block.tobytes()
+    data: Any = plain
+    for codec in codecs:
+        data = bytes(codec.encode(np.frombuffer(data, np.uint8)))
+    again: Any = data
+    try:
+        for codec in reversed(codecs):
+            again = codec.decode(again)
+    except Exception as error:  # codecs raise what they like
+        raise Unread("expression", "A chunk of it cannot be encoded as the others are.") from error
+    if bytes(again) != plain:
+        raise Unread("expression", "A chunk of it cannot be encoded as the others are.")
+    return bytes(data)
+
+
+def _fill(
+    array: FileArray, chunks: FileChunks, inline: Mapping[str, str], filters: list[dict[str, Any]]
+) -> tuple[Any, dict[str, str]]:
+    """Return the fill value, and inline chunks in place of those that were never written.
+
+    Where chunks are missing, readers see the fill value: with null, all that are in use today take
+    zeros. Another value than that would be taken for missing, unless the file declares it so.
+    """
+    declared = _declared(array)
+    stored = len(chunks.offsets) + len(inline)
+    missing = math.prod(_grid(array)) - stored
+    written = array.fill_value
+    if missing <= 0 or written is None or _is_same(declared, written):
+        return _json_fill(array.dtype, declared), {}
+    if declared is None and not np.array(written, array.dtype).tobytes().strip(b"\0"):
+        return None, {}
+    text = ""
+    if math.prod(array.chunks) * array.dtype.itemsize <= _FILL_BYTES:
+        with suppress(Unread):
+            text = _base64(_encoded(np.full(array.chunks, written, array.dtype), filters))
+    if text and len(text) * missing <= INLINE_BYTES:
+        there = {tuple(index) for index in chunks.indices.tolist()}
+        lacking = (index for index in np.ndindex(*_grid(array)) if index not in there)
+        found = {key: text for index in lacking if (key := _key(index)) not in inline}
+        return _json_fill(array.dtype, declared), found
+    return _json_fill(array.dtype, written), {}
+
+
+def _declared(array: FileArray) -> Any:
+    """Return the missing value that the file declares, if it is one of the data type."""
+    value = array.attributes.get("_FillValue")
+    if value is None or array.dtype.kind not in "biufcS":
+        return None
+    try:
+        found = np.array(value.encode() if isinstance(value, str) else value, array.dtype)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    is_number = array.dtype.kind in "biuf"
+    return found.item() if found.shape == () and (not is_number or _is_same(value, found)) else None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    try:
+        return bool(one == other) or bool(np.isnan(one) and np.isnan(other))
+    except TypeError:
+        return False
+
+
+def _json_fill(dtype: np.dtype[Any], value: Any) -> Any:
+    """Return a fill value as ``.zarray`` has it."""
+    if value is None:
+        return None
+    if dtype.kind in "SV":
+        return base64.standard_b64encode(np.array(value, dtype).tobytes()).decode()
+    if dtype.kind == "c":
+        return [_json_fill(np.dtype("f8"), part) for part in (value.real, value.imag)]
+    if dtype.kind == "f" and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _keys(name: str, indices: np.ndarray) -> pa.Array:
+    """Return the keys of chunks."""
+    if not indices.shape[1]:
+        return text_column([f"{name}/0"] * len(indices))
+    columns = [
+        number_column(indices[:, axis]).cast(pa.large_string()) for axis in range(indices.shape[1])
+    ]
+    joined = (
+        pc.binary_join_element_wise(*columns, text_scalar(".")) if len(columns) > 1 else columns[0]
+    )
+    return pc.binary_join_element_wise(text_scalar(name), joined, text_scalar("/"))
+
+
+def _key(index: Iterator[int] | tuple[int, ...] | list[int]) -> str:
+    return ".".join(map(str, index)) or "0"
+
+
+def _base64(data: bytes) -> str:
+    return "base64:" + base64.b64encode(data).decode()
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -67,6 +67,16 @@ def _checked(error: Exception) -> str:
     return said
 
 
+def _is_consistent(dataset: Any) -> bool:
+    """Say whether HDF5 finds each chunk that it lists: else it reads fill values in their place."""
+    if dataset.chunks is None:
+        return True
+    listed: list[Any] = []
+    dataset.id.chunk_iter(listed.append)
+    sought = [dataset.id.get_chunk_info_by_coord(each.chunk_offset) for each in listed]
+    return [each.byte_offset for each in listed] == [each.byte_offset for each in sought]
+
+
 def hdf5(path: Path) -> Found:
     """Read with h5py."""
     import h5py
@@ -77,7 +87,7 @@ def hdf5(path: Path) -> Found:
         def look(name: str, item: Any) -> None:
             if isinstance(item, h5py.Dataset) and item.size is not None and item.size <= MOST:
                 try:
-                    found[name] = digest(item[...])
+                    found[name] = digest(item[...]) if _is_consistent(item) else "unread"
                 except Exception:  # as it likes
                     found[name] = "unread"
 

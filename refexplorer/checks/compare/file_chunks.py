@@ -12,6 +12,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
     Unread,
+    with_used_filters,
 )
 
 NOWHERE = -1
@@ -79,7 +80,9 @@ class FileLayout:
                 self._note(name, reason)
                 continue
             try:
-                self.chunks.append(file.chunks(name))
+                array, chunks = with_used_filters(self.arrays[-1], file.chunks(name))
+                self.arrays[-1] = array
+                self.chunks.append(chunks)
             except Unread as reason:
                 reasons[len(self.chunks)] = reason
                 self.chunks.append(None)

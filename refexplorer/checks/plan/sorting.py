@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,7 +68,9 @@ class Sorter:
         self._held_rows = 0
         self._batches = Batches(sizes.batch_rows)
         with self._writing():
-            self._writer = pa.ipc.new_file(str(self._path), SORTED)
+            # as bytes: Arrow takes a name such as `s3:x` for a URL, and UTF-8 alone as text
+            self._file = pa.OSFile(os.fsencode(self._path), "wb")
+            self._writer = pa.ipc.new_file(self._file, SORTED)
 
     @property
     def urls(self) -> list[str | None]:
@@ -88,7 +91,8 @@ class Sorter:
         self._write()
         with self._writing():
             self._writer.close()
-        with pa.OSFile(str(self._path)) as file:
+            self._file.close()
+        with pa.OSFile(os.fsencode(self._path)) as file:
             reader = pa.ipc.open_file(file)
             together = self._sizes.interval_batches
             yield from merged(reader.get_batch, self._batches, SORTED, together)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from refexplorer.checks.look.target_versions import TargetVersion, from_metadata, is_same
 from refexplorer.checks.plan.parts import Part
 from refexplorer.errors import SourceError
-from refexplorer.formats.files.atomic import writing
+from refexplorer.formats.files.atomic import refuse_url, writing
 
 _COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
 _REPEATED = ["array", "target", "length", "state", "overlap", "message", "target_size", "etag",
@@ -77,6 +77,7 @@ class ResultStore:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
             return
         self.folder = Path(folder)
+        refuse_url(self.folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             there = next(self.folder.glob("part-*.parquet"), None)
@@ -120,7 +121,7 @@ class ResultStore:
         path = self._path(part.number)
         kept = None
         try:
-            with pq.ParquetFile(path) as file:
+            with path.open("rb") as opened, pq.ParquetFile(opened) as file:
                 metadata = file.schema_arrow.metadata or {}
                 states = file.read(["state"])["state"].unique().to_pylist()
             if metadata.get(_FINGERPRINT) == self._fingerprint(part) and not REDONE & {*states}:
@@ -154,7 +155,7 @@ class ResultStore:
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Yield the results of the finished parts, in order."""
         for number in sorted(self.finished):
-            with pq.ParquetFile(self._path(number)) as file:
+            with self._path(number).open("rb") as opened, pq.ParquetFile(opened) as file:
                 yield file.read(columns)
 
     def _refusal(self, error: OSError) -> SourceError:

@@ -14,9 +14,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from refexplorer import memory
+from refexplorer.data.access.urls import shown
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, RefexplorerError
 from refexplorer.markup import escape
+from refexplorer.spec.core.references import Range, Url
 from refexplorer.spec.core.zarr_metadata import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.document.lint_rules import is_metadata, parse_metadata
 
@@ -152,6 +154,28 @@ def saying_refusals(package: str, refs: Opened) -> Iterator[None]:
     except Exception as error:  # as above
         name = refs.source.name
         raise DecodeError(f"{package} cannot open {name}: {sentence_of(error)}") from error
+
+
+def undecodable(
+    refs: Opened, key: str, why: str, kind: type[RefexplorerError] = DecodeError
+) -> RefexplorerError:
+    """Return the error of a chunk whose bytes are refused, with its key and its target."""
+    return kind(f"{key} could not be decoded: {why.rstrip('. ')}{_origin_text(refs, key)}.")
+
+
+def _origin_text(refs: Opened, key: str) -> str:
+    """Say in brackets where the bytes of a key are from."""
+    try:
+        reference = refs.get(key)
+    except (LookupError, RefexplorerError):
+        return ""
+    if not isinstance(reference, Range | Url):
+        return " (inline)"
+    url = escape(shown(reference.url or ""), _SHOWN)
+    if isinstance(reference, Url):
+        return f" ({url})"
+    end = reference.offset + reference.length
+    return f" (bytes {reference.offset:,} to {end:,} of {url})"
 
 
 def sentence_of(error: BaseException) -> str:

@@ -14,7 +14,12 @@ from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.open.ahead import AskedTogether, asked_together
 from refexplorer.data.open.filesystem import ReferenceView
-from refexplorer.data.open.refusals import check_for_xarray, check_metadata, saying_refusals
+from refexplorer.data.open.refusals import (
+    check_for_xarray,
+    check_metadata,
+    saying_refusals,
+    undecodable,
+)
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, FetchError, LimitError, RefexplorerError
 from refexplorer.spec.document.lint_rules import is_metadata
@@ -89,8 +94,7 @@ class DecodedView(ReferenceView):
             if start is not None and start >= 0:
                 self._admission.part(array, data, start)
         except (LimitError, DecodeError) as error:
-            said = str(error).rstrip(".")
-            raise type(error)(f"{key} could not be decoded: {said}.") from None
+            raise undecodable(self.references, key, str(error), type(error)) from None
         return data
 
 

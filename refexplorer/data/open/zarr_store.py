@@ -18,6 +18,7 @@ from refexplorer.data.open.ahead import AskedTogether, asked_together
 from refexplorer.data.open.filesystem import NoReference, naming_bugs
 from refexplorer.data.open.loop_here import ensure_loop
 from refexplorer.data.open.reader_threads import ReaderThreads
+from refexplorer.data.open.zarr_pipeline import use_pipeline
 from refexplorer.errors import RefexplorerError
 
 if TYPE_CHECKING:
@@ -177,6 +178,7 @@ def _readers() -> ReaderThreads:
     return ReaderThreads(_THREADS, "refexplorer-read")
 
 
+use_pipeline()  # here, so that it is done in a process that is given a store, too
 if hasattr(os, "register_at_fork"):  # a fork has no threads, and would wait for them for good
     os.register_at_fork(after_in_child=_readers.cache_clear)
 

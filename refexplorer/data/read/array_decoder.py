@@ -12,7 +12,7 @@ from refexplorer.data.decode.decoding import Step, steps
 from refexplorer.data.decode.inflating import is_bounded
 from refexplorer.data.decode.pipelines import VALUES
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.open.refusals import sentence_of
+from refexplorer.data.open.refusals import sentence_of, undecodable
 from refexplorer.data.open.stores import DecodedView, store
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, RefexplorerError
@@ -113,7 +113,7 @@ class ArrayDecoder:
             raise
         except Exception as error:
             key = self.array.chunk_key(index)
-            raise DecodeError(f"{key} could not be decoded: {sentence_of(error)}") from error
+            raise undecodable(self.view.references, key, sentence_of(error)) from error
 
     def _inside(self, index: Index) -> tuple[slice, ...]:
         return tuple(slice(0, part.stop - part.start) for part in region(self.array, index))

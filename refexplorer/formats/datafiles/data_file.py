@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -176,6 +176,15 @@ class FileArray:
     is_dimension: bool = False
     order: str = "C"
     unlimited: tuple[int, ...] = ()
+
+
+def with_used_filters(array: FileArray, chunks: FileChunks) -> tuple[FileArray, FileChunks]:
+    """Return an array without the filters that all its chunks skip."""
+    masks, filters = chunks.masks, array.filters
+    if filters is None or masks is None or not masks.any() or (masks != masks[0]).any():
+        return array, chunks
+    used = tuple(each for at, each in enumerate(filters) if not int(masks[0]) >> at & 1)
+    return replace(array, filters=used), replace(chunks, masks=np.zeros_like(masks))
 
 
 class FileObject(NamedTuple):

@@ -36,7 +36,8 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
     Raises
     ------
     ValueError
-        If a chunk lies outside of the file.
+        If a chunk lies outside of the file, between those of the grid, or where another one is, or
+        if it is stored as it is and has another size than the chunks.
     """
     starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
     size = file.seek(0, 2)
@@ -49,14 +50,37 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
         return True if len(masks) > size else None  # h5py cannot bear that this raises
 
     dataset.chunk_iter(take)
-    chunk = dataset.get_create_plist().get_chunk()
+    plist = dataset.get_create_plist()
+    chunk = plist.get_chunk()
     before = userblock if _WITHOUT_USERBLOCK else 0
     places, sizes = _int64(offsets) + before, _int64(lengths)
     if len(places) and int((places + sizes).max()) > size:
         raise ValueError("some end after the file")
-    indices = _int64(starts).reshape(-1, len(chunk)) // np.array(chunk, np.int64)
+    indices, between = np.divmod(_int64(starts).reshape(-1, len(chunk)), np.array(chunk, np.int64))
+    if between.any() or _has_twice(indices):
+        raise ValueError("some are between or upon those of the grid")
     found = FileChunks(indices, places, sizes, np.array(masks, np.uint32))
+    _check_plain(found, plist.get_nfilters(), math.prod(chunk) * dataset.get_type().get_size())
     return _turned(dataset, chunk, found, file)
+
+
+def _has_twice(indices: np.ndarray) -> bool:
+    """Say whether two chunks have one place; not of grids whose places have no numbers."""
+    sizes = indices.max(axis=0, initial=0) + 1
+    if math.prod(sizes.tolist()) > _INT64:
+        return False
+    numbers = np.ravel_multi_index(tuple(indices.T), tuple(sizes.tolist()))
+    return len(np.unique(numbers)) < len(numbers)
+
+
+def _check_plain(chunks: FileChunks, filters: int, size: int) -> None:
+    """Refuse chunks without filters that are no chunks: HDF5 reads memory beyond a shorter one."""
+    assert chunks.masks is not None
+    every = 2**filters - 1
+    if (chunks.masks > every).any():
+        raise ValueError("some skip filters that there are not")
+    if (chunks.lengths[chunks.masks == every] != size).any():
+        raise ValueError("some without filters have another size than the others")
 
 
 def _int64(numbers: array[int]) -> np.ndarray:

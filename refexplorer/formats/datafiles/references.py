@@ -28,6 +28,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileChunks,
     FileFilter,
     Unread,
+    with_used_filters,
 )
 from refexplorer.formats.datafiles.dimension_names import at_full_length, dimension_names
 from refexplorer.markup import counted, size_text
@@ -162,7 +163,7 @@ def _made(file: DataFile, array: FileArray) -> _Made:
         if error.why != "expression":
             raise
         return _held(file, array, kind, error)
-    chunks = _in_grid(array, chunks)
+    array, chunks = with_used_filters(array, _in_grid(array, chunks))
     filters, bad = _pipeline(array, chunks)
     if filters is None:
         words = (

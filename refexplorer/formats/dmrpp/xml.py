@@ -77,6 +77,12 @@ def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
             f"{error.lineno}.",
             code="not-json",
         ) from None
+    except (LookupError, ValueError, TypeError) as error:  # of the codec that it names
+        why = str(error).partition("\n")[0].rstrip(".")
+        raise SpecError(
+            f"{escape(name)} is not XML that can be read: {escape(why, 200)}; write it as UTF-8.",
+            code="not-json",
+        ) from None
     return reader.root
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import zstandard
 from refexplorer.errors import SourceError
 from refexplorer.formats.files.write_lock import writing_alone
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:")
 Check = Callable[[Path], object]
 """Looks at what was written before it gets its name; raises what is wrong."""
 
@@ -69,9 +71,26 @@ def check_free(path: Path) -> None:
         raise SourceError(f"{str(path)!r} exists; choose another name, or pass overwrite=True.")
 
 
+def refuse_url(path: Path) -> None:
+    """Refuse the path that is made of a URL: ``s3://b/a`` is a file in a new folder ``s3:``.
+
+    Raises
+    ------
+    SourceError
+        If it is one, and there is no such folder.
+    """
+    first = path.parts[0] if path.parts else ""
+    if _SCHEME.fullmatch(first) and len(path.parts) > 1 and not Path(first).exists():
+        raise SourceError(
+            f"{str(path)!r} cannot be written: it looks like a URL; write to this machine, and "
+            "copy it."
+        )
+
+
 @contextmanager
 def refused(path: Path) -> Iterator[None]:
-    """Say in a `SourceError` why the system refuses to write something."""
+    """Say in a `SourceError` why something cannot be written."""
+    refuse_url(path)
     try:
         yield
     except OSError as error:

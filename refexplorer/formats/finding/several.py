@@ -8,6 +8,7 @@ from glob import has_magic
 from pathlib import Path
 
 from refexplorer.errors import SourceError
+from refexplorer.formats.files.local_files import own_path
 from refexplorer.markup import escape
 
 Sources = Sequence["str | os.PathLike[str]"]
@@ -19,7 +20,7 @@ NAME_SHOWN = 200
 
 def whole_pattern(pattern: str) -> Path:
     """Return a pattern as an absolute path."""
-    return Path(pattern).expanduser().absolute()
+    return own_path(pattern).absolute()
 
 
 def fitting(pattern: str) -> Sources:

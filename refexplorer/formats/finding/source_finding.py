@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from glob import has_magic
+from glob import has_magic, iglob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from refexplorer.errors import AccessError, SourceError
 from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain
+from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain, own_path
 from refexplorer.formats.finding.catalogues import catalogue_of, chosen
 from refexplorer.formats.finding.several import (
     NAME_SHOWN,
@@ -40,12 +41,11 @@ from refexplorer.formats.source import ZMETADATA, LeftOut, Source, cause
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 
-if TYPE_CHECKING:
-    pass
-
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
 _MARK = "\ufeff"
 """Tells the order of bytes at the start of a text, and is no part of it."""
+_NAME_LENGTH = 4096
+"""Characters that the path of a file has at most."""
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
@@ -157,7 +157,7 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
     if isinstance(source, str):
         if not source.strip():
             raise SourceError("The source is an empty string.")
-        if source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source:
+        if _is_text(source) and (terms.files.guarded or not _names_files(source)):
             return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
         if "://" in source:
             place, part = _split_part(source)
@@ -178,6 +178,30 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
             f"Icechunk session, not from {type(source).__name__}."
         )
     return found
+
+
+def _is_text(source: str) -> bool:
+    return source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source
+
+
+def _names_files(source: str) -> bool:
+    """Say whether what begins like a text is the name of a file, or a pattern that fits some."""
+    if len(source) > _NAME_LENGTH:
+        return False
+    with suppress(OSError, ValueError):
+        if own_path(source).exists():
+            return True
+        if source.startswith("[") and has_magic(source) and not _is_json(source):
+            return next(iglob(str(own_path(source))), None) is not None  # noqa: PTH207
+    return False
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:

@@ -180,13 +180,15 @@ def _write_array(folder: Path, array: ArrayMeta, chunks: Chunks, record_size: in
     for number in np.unique(records).tolist():
         first, end = np.searchsorted(records, [number, number + 1]).tolist()
         size = min(record_size, array.chunk_count - number * record_size)
-        pq.write_table(
-            _table(chunks, slice(first, end), number * record_size, size, urls),
-            folder / f"refs.{number}.parq",
-            compression="zstd",
-            use_dictionary=["path"],
-            write_statistics=["offset", "size"],
-        )
+        # an open file: Arrow takes a name such as `s3:x` for a URL
+        with (folder / f"refs.{number}.parq").open("wb") as file:
+            pq.write_table(
+                _table(chunks, slice(first, end), number * record_size, size, urls),
+                file,
+                compression="zstd",
+                use_dictionary=["path"],
+                write_statistics=["offset", "size"],
+            )
 
 
 def _table(chunks: Chunks, held: slice, start: int, size: int, urls: pa.Array) -> pa.Table:

@@ -29,7 +29,8 @@ def check_store(
     RefexplorerError
         If a file of the store is missing, cannot be read or says anything else.
     """
-    store = read_store(LocalFileSystem(), str(written), limits)
+    # absolute: fsspec takes `file:` at the start of a name for its protocol
+    store = read_store(LocalFileSystem(), str(written.absolute()), limits)
     with Spool(written.parent) as spool:
         order = in_chunk_order(wanted, arrays, store.record_size, spool, proved=True)
         metadata = build_table(order.metadata.items())

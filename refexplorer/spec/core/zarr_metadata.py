@@ -31,6 +31,8 @@ _ADDED = {
 }
 """Codecs that add so many bytes to what they are given, whatever it is."""
 _INT64 = 2**63 - 1
+_RANK = 64
+"""Dimensions that NumPy's arrays have at most."""
 
 
 class BadMetadata(Exception):
@@ -269,6 +271,12 @@ def _chunks(chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
         raise BadMetadata(
             "bad-chunks",
             f"The chunk shape has {len(chunks)} dimensions, but the array has {len(shape)}.",
+        )
+    if len(shape) > _RANK:
+        raise BadMetadata(
+            "bad-metadata",
+            f"The array has {len(shape):,} dimensions; NumPy arrays, and so those of Zarr in "
+            f"Python, have at most {_RANK}.",
         )
     if any(chunk == 0 < length for chunk, length in zip(chunks, shape, strict=True)):
         raise BadMetadata("bad-chunks", "Chunks cannot have a length of 0.")

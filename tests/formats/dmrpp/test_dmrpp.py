@@ -210,6 +210,7 @@ BOMB = (
     b'<?xml version="1.0"?><!DOCTYPE Dataset [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
     b'<Dataset xmlns="http://xml.opendap.org/ns/DAP/4.0#" name="dmrpp">&b;</Dataset>'
 )
+MARKED = b'<Dataset xmlns:dmrpp="http://xml.opendap.org/dap/dmrpp/1.0.0#" name="f"/>'
 OUTSIDE = BOMB.replace(b'"ha"', b'SYSTEM "file:///etc/passwd"')
 
 
@@ -223,6 +224,13 @@ OUTSIDE = BOMB.replace(b'"ha"', b'SYSTEM "file:///etc/passwd"')
             rx.SpecError,
             "not well-formed XML: undefined entity",
         ),
+        (
+            b'<?xml version="1.0" encoding="b"?>' + MARKED,
+            rx.SpecError,
+            "unknown encoding: b; write",
+        ),
+        (b'<?xml version="1.0" encoding="rot13"?>' + MARKED, rx.SpecError, "not a text encoding"),
+        (b'<?xml version="1.0" encoding="idna"?>' + MARKED, rx.SpecError, "'idna' codec failed"),
         (HEAD.encode(), rx.SpecError, "not well-formed XML: no element found in line 2"),
         (HEAD.encode() + b"</Datase>", rx.SpecError, "mismatched tag"),
         (b"<a><!-- dmrpp --></a>", rx.SpecError, "begins with the element a, not with Dataset"),

@@ -195,3 +195,15 @@ def test_metadata_that_cannot_be_used_are_not_said_to_be_missing() -> None:
         if each.code == "orphan-chunk"
     ]
     assert "`x/.zarray` cannot be used" in orphan.message
+
+
+@pytest.mark.parametrize(("rank", "codes"), [(64, set()), (65, {"bad-metadata", "orphan-chunk"})])
+def test_more_dimensions_than_arrays_have(rank: int, codes: set[str]) -> None:
+    """The others of the set are not touched by it."""
+    many = json.loads(metadata()) | {"shape": [1] * rank, "chunks": [1] * rank}
+    source = document({}) | {"y/.zarray": many, f"y/{'.'.join('0' * rank)}": "base64:AAAAAA=="}
+    diagnostics = rx.open_references(source).diagnostics
+    noted = {each.code for each in diagnostics} & (CODES | {"bad-metadata"})
+    assert noted == codes
+    message = "The array has 65 dimensions; NumPy arrays, and so those of Zarr in Python, have at"
+    assert any(message in each.message for each in diagnostics) == (rank > 64)

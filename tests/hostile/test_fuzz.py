@@ -1,0 +1,51 @@
+"""A short run of the fuzzer; `python -m tests.hostile.fuzz` is the long one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.fuzz import Fuzzer, damaged, fuzzer
+from tests.hostile.seeds import SEEDS
+
+pytestmark = pytest.mark.child
+CASES = 8
+NEEDED = {
+    "netcdf4": "netCDF4", "netcdf3": "netCDF4", "netcdf3_64": "netCDF4", "fits": "astropy",
+    "grib": "eccodes", "icechunk": "icechunk",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tried() -> Iterator[Fuzzer]:
+    with fuzzer() as made:
+        yield made
+
+
+@pytest.mark.parametrize("form", SEEDS)
+def test_damaged_files(form: str, tried: Fuzzer) -> None:
+    if form in NEEDED:
+        pytest.importorskip(NEEDED[form], reason=f"{NEEDED[form]} is not installed")
+    faults = [tried.fault(form, seed) for seed in range(CASES)]
+    assert not list(filter(None, faults))
+
+
+def test_sound_files_have_the_values_of_their_library(tmp_path: Path, tried: Fuzzer) -> None:
+    path = tmp_path / SEEDS["hdf5"](tmp_path)
+    ours = tried.ours.ask(form="hdf5", path=str(path), library=False)["values"]
+    assert ours == tried.library.ask(form="hdf5", path=str(path), library=True)["values"]
+    assert len(ours) == 3
+
+
+def test_a_case_is_the_same_in_each_run(tried: Fuzzer) -> None:
+    first = tried.case("json_v1", 3).read_bytes()
+    assert tried.case("json_v1", 3).read_bytes() == first
+    assert tried.case("json_v1", 4).read_bytes() != first
+
+
+def test_nothing_is_left_of_a_file(tried: Fuzzer) -> None:
+    import random
+
+    assert all(isinstance(damaged(b"", random.Random(seed)), bytes) for seed in range(9))

@@ -83,7 +83,8 @@ class RemoteReader:
         await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)
         if place.protocol not in OBJECT_STORES and place.host:
             for *_, address in await asyncio.to_thread(socket.getaddrinfo, place.host, None):
-                self._policy.check_address(place.protocol, place.host, str(address[0]))
+                found = str(address[0])
+                self._policy.check_address(place.protocol, place.host, found, place.port)
         name, options = self._options.of(place)
         if (place.protocol, name) not in self._filesystems:
             if place.protocol == "gs":

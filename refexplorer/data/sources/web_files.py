@@ -118,8 +118,10 @@ class _TypedPolicy(AccessPolicy):
             raise _led_inside(place.host, url)
         return place
 
-    def check_address(self, protocol: str, host: str, address: str) -> None:
-        """Refuse an address inside the network, unless the host was typed."""
+    def check_address(
+        self, protocol: str, host: str, address: str, port: int | None = None
+    ) -> None:
+        """Refuse an address inside the network, unless the host was typed, with any port."""
         if host != self._host and is_private(address):
             raise _led_inside(address, f"{protocol}://{host}")
 

@@ -503,6 +503,25 @@ def test_a_redirect_inside_is_named_and_not_followed(
     assert other_server.requests == []
 
 
+def test_a_name_leads_to_no_other_port_of_a_named_address(
+    server: RangeServer, other_server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up = socket.getaddrinfo
+
+    def here(host: Any, *rest: Any, **named: Any) -> Any:
+        return look_up("127.0.0.1" if host == "name.example" else host, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", here)
+    server.files["/f"] = other_server.files["/f"] = BODY
+    names = [f"http://name.example:{each.port}" for each in (server, other_server)]
+    reader = targets(server.url, *names)
+    assert reader.fetch("x/0", Range(f"{names[0]}/f", 10, 4)) == BODY[10:14]
+    said = refusal(reader, f"{names[1]}/f", AccessError)
+    assert "name.example resolves to 127.0.0.1, an address inside" in said
+    assert f'allow=["{other_server.url}"]' in said
+    assert other_server.requests == []
+
+
 @pytest.mark.parametrize(
     ("location", "cause"),
     [
